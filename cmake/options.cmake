@@ -1,4 +1,4 @@
-# cmake/options.cmake — How deadrank is compiled: build types, warnings, sanitizers, and the tools that make it quick.
+# cmake/options.cmake — How deadrank is compiled: build types, warnings, sanitizers, and tools that make it quick.
 # Nothing here needs a GPU or an MPI: AUTO takes them where they are found.
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)
@@ -23,7 +23,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of a quick build: line tables, and every check alive")
 set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of a quick build")
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product; CHECK and assert stay on" FORCE)
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product; asserts stay on" FORCE)
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product" FORCE)
 
 # The same numbers from every compiler: no fused multiply-add that one of them finds and the other does not.
@@ -33,14 +33,14 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(DEADRANK_WERROR)
   add_compile_options(-Werror)
 endif()
-# Paths in messages are those of the repository, so that a report says nothing about the machine that built it.
-# Build directories are named alike too, which lets ccache share objects between them; the last match wins, so this order.
+# Paths in messages are those of the repository, so that a report tells nothing of the machine.
+# Build directories are named alike too: ccache then shares objects between them. The last match wins.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 add_link_options(-Wl,-z,now)
 
 if(DEADRANK_SANITIZE)
   if(NOT DEADRANK_SANITIZE MATCHES "^(address|undefined|thread)$")
-    message(FATAL_ERROR "DEADRANK_SANITIZE is '${DEADRANK_SANITIZE}'; it may be address, undefined or thread.")
+    message(FATAL_ERROR "DEADRANK_SANITIZE is '${DEADRANK_SANITIZE}'; use address, undefined or thread.")
   endif()
   add_compile_options(-fsanitize=${DEADRANK_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${DEADRANK_SANITIZE})

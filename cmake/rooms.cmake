@@ -1,5 +1,5 @@
 # cmake/rooms.cmake — One static library a room: deadrank_room(name DIRECTORY … DEPS … LIBS … EXCLUDE …).
-# Sources are globbed, so a new file needs no edit here; DEPS are the rooms it may include, LIBS what it links besides.
+# Sources are globbed, so a new file needs no edit here; DEPS are the rooms it may include.
 function(deadrank_room name)
   cmake_parse_arguments(room "" "" "DEPS;LIBS;PRIVATE_LIBS;ONLY;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -23,12 +23,13 @@ function(deadrank_room name)
   endif()
 endfunction()
 
-# Which commit this is. The header is rewritten only when the answer changed, so that building again costs nothing.
+# Which commit this is. The header is rewritten only when the answer changed, so a second build is free.
 function(deadrank_build_id)
   set(header ${CMAKE_BINARY_DIR}/generated/deadrank_build_id.h)
   add_custom_target(deadrank_build_id_header
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DHEADER=${header} -DVERSION=${PROJECT_VERSION}
-            "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+            "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+            -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
             -P ${CMAKE_SOURCE_DIR}/cmake/build_id.cmake
     BYPRODUCTS ${header} COMMENT "" VERBATIM)
   add_library(deadrank_build_id INTERFACE)
