@@ -1,0 +1,121 @@
+// inject/levers.h — What a backend lets a fault pull. A lever that a backend lacks answers `unsupported` with the reason,
+// and the run becomes unknown with that sentence. On real machines every pull is journalled before it is done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/codes.h"
+#include "results/time.h"
+#include "scenarios/error.h"
+
+namespace deadrank::inject {
+
+using results::Rank;
+using results::Time;
+using scenarios::Result;
+
+struct Done {};  // the lever moved
+
+// How one call of a rank is altered (see sim/call.h; the shims for real libraries read the same names from the plan file).
+struct Alteration {
+    bool skip = false;
+    bool hold = false;                  // exchanged with the rank's next call
+    Time delay{0};
+    std::int64_t count_change = 0;      // elements more or less
+    std::int64_t count_set = -1;
+    results::Dtype dtype = results::Dtype::none;
+    results::Op op = results::Op::none;
+    results::ReduceOp reduce = results::ReduceOp::none;
+    std::int32_t root = -1;
+    results::Code answer = results::Code::ok;
+    std::int64_t flip_bit = -1;
+    bool flip_received = false;
+    bool never_completes = false;
+};
+
+// How a named value is bent: result = (value × multiply / divide) + add, or `set`.
+struct Bend {
+    bool set_it = false;
+    std::int64_t set = 0;
+    std::int64_t add = 0;
+    std::int64_t multiply = 1;
+    std::int64_t divide = 1;
+};
+
+struct LinkChange {
+    int from = -1, to = -1;              // nodes; -1 = any
+    bool one_way = false;
+    bool down = false;
+    std::int64_t bandwidth_permille = 1000;
+    Time extra_latency{0};
+    std::int64_t loss_ppb = 0;
+};
+
+struct StorageChange {
+    std::string path;                    // substring of the file's path; empty = all
+    std::string what;                    // "flip", "truncate", "tear", "lose", "stale", "swap", "delete", "slow", "full", "read_only"
+    std::int64_t amount = 0;             // bit index, elements kept, factor in thousandths, …
+};
+
+struct DeviceChange {
+    std::int64_t slow_permille = 1000;   // 2000 = takes twice as long
+    std::int64_t memory_limit = -1;      // bytes
+    std::int64_t leak_per_step = 0;      // bytes
+    int throttle = 0;                    // bits of device.sample
+    int xid = 0;                         // reported to the kernel log
+    bool off_bus = false;                // the device is gone: every later call on it fails
+    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;
+};
+
+struct HostChange {
+    std::int64_t host_memory_limit = -1, shared_memory_limit = -1, open_files_limit = -1;
+    std::int64_t leak_per_step = 0;      // bytes of host memory
+    Time clock_step{0};
+    std::int64_t clock_drift_ppb = 0;
+    bool down = false;                   // the whole node is lost
+};
+
+class Levers {
+public:
+    virtual ~Levers() = default;
+
+    // Where things are. Faults aim with these.
+    virtual Rank ranks() const = 0;
+    virtual int node_of(Rank rank) const = 0;
+    virtual std::vector<Rank> ranks_of(int node) const = 0;
+
+    // Before the job starts.
+    virtual Result<Done> set_env(Rank rank, std::string_view name, std::string_view value) = 0;
+    virtual Result<Done> unset_env(Rank rank, std::string_view name) = 0;
+    virtual Result<Done> set_version(Rank rank, std::string_view package, std::string_view version) = 0;
+    virtual Result<Done> swap_ranks(Rank a, Rank b) = 0;  // RANK of two processes exchanged
+    virtual Result<Done> break_package(Rank rank, std::string_view package, std::string_view problem) = 0;
+    virtual Result<Done> take_port(int node, std::string_view port, bool mute) = 0;  // something else listens there
+    virtual Result<Done> break_name(Rank rank, std::string_view host, std::string_view how) = 0;  // "unresolvable", "unroutable"
+    virtual Result<Done> add_interface(int node, std::string_view name, bool routable, bool sorts_first) = 0;
+
+    // At any time.
+    virtual Result<Done> kill(Rank rank, int signal) = 0;
+    virtual Result<Done> exit(Rank rank, int code, std::string_view says) = 0;  // its own code raises and leaves
+    virtual Result<Done> stop(Rank rank) = 0;  // SIGSTOP
+    virtual Result<Done> resume(Rank rank) = 0;
+    virtual Result<Done> change_device(Rank rank, const DeviceChange& change) = 0;
+    virtual Result<Done> change_host(int node, const HostChange& change) = 0;
+    virtual Result<Done> change_link(const LinkChange& change) = 0;
+    virtual Result<Done> change_storage(const StorageChange& change) = 0;
+    virtual Result<Done> preempt(std::string_view reason) = 0;  // the scheduler takes the whole job
+
+    // At the moment that triggered: alters the very call under way of that rank.
+    virtual Result<Done> alter_call(Rank rank, const Alteration& alteration) = 0;
+
+    // Named values and blocks of the workload; last until unset, from the next time they are passed.
+    virtual Result<Done> bend(Rank rank, std::string_view seam, const Bend& bend) = 0;
+    virtual Result<Done> unbend(Rank rank, std::string_view seam) = 0;
+    virtual Result<Done> skip_block(Rank rank, std::string_view block, bool skip) = 0;
+};
+
+}  // namespace deadrank::inject

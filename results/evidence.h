@@ -1,0 +1,72 @@
+// results/evidence.h — Everything that could be observed in one run, in order of time. Detectors read nothing else.
+// As a file: JSON lines, the first of them names the format and its version; a torn last line is tolerated.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "results/event.h"
+#include "scenarios/error.h"
+
+namespace deadrank::results {
+
+// Each text once, numbered in order of first use.
+class Texts {
+public:
+    Texts();
+    TextId keep(std::string_view words);
+    std::string_view operator[](TextId id) const;
+    std::size_t size() const { return texts_.size(); }
+
+private:
+    std::deque<std::string> texts_;
+    std::unordered_map<std::string_view, TextId> known_;  // looked up, never iterated
+};
+
+class Evidence final : public EventSink {
+public:
+    void record(const Event& event) override;
+    TextId text(std::string_view words) override { return texts_.keep(words); }
+
+    // Sorts real processes' events by time (stable) and fixes the end of observation. The simulator records in order already.
+    void finish(Time observed_until);
+
+    std::span<const Event> events() const { return events_; }
+    std::string_view text(TextId id) const { return texts_[id]; }
+
+    // The last moment at which somebody was looking. A hang is a hang only if it was watched long enough.
+    Time observed_until() const { return observed_until_; }
+    std::int32_t world_size() const;  // of job.start; else the highest rank seen + 1
+
+    // All events of one payload, in order: for (const Event& e : evidence.each<StepEnd>()) … e.as<StepEnd>()
+    template <class P>
+    std::vector<const Event*> each() const;
+
+    // Bound on memory for huge runs: with keep(false) nothing is stored (the trace hash still sees every event).
+    void keep(bool on) { keep_ = on; }
+
+private:
+    std::vector<Event> events_;
+    Texts texts_;
+    Time observed_until_{0};
+    bool keep_ = true;
+};
+
+template <class P>
+std::vector<const Event*> Evidence::each() const {
+    std::vector<const Event*> found;
+    for (const Event& event : events_) {
+        if (event.as<P>()) found.push_back(&event);
+    }
+    return found;
+}
+
+scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file);
+scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file);
+std::string to_json_line(const Evidence& evidence, const Event& event);
+
+}  // namespace deadrank::results

@@ -1,0 +1,45 @@
+// runners/runner.h — Plays a plan somewhere and gives back what happened: evidence, and truth beside it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "results/evidence.h"
+#include "results/truth.h"
+#include "scenarios/plan.h"
+
+namespace deadrank::runners {
+
+struct Record {
+    results::Evidence evidence;
+    results::Truth truth;
+    std::uint64_t trace_hash = 0;               // over every event; the simulator only
+    std::vector<std::uint64_t> rank_hashes;
+    std::vector<std::uint64_t> checkpoints;     // global hash after every 4,096 events
+    std::uint64_t events = 0;
+    results::Time ended{0};                     // virtual or monotonic
+    std::vector<std::string> notes;             // what the backend wants said: which torch, which NCCL, what was skipped
+};
+
+struct RunOptions {
+    std::filesystem::path directory;            // where raw logs may be kept; empty = nowhere
+    bool keep_evidence = true;
+    bool explore_order = false;                 // ties in time broken by chance
+    std::atomic<bool>* stop = nullptr;          // set by Ctrl-C: end soon, keep what there is
+};
+
+class Runner {
+public:
+    virtual ~Runner() = default;
+    virtual std::string_view name() const = 0;  // sim, local, mpi, gpu
+    virtual scenarios::Capabilities capabilities() const = 0;
+
+    // Errors: unsupported, environment, io. A job that fails is no error: it is a Record.
+    virtual scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) = 0;
+};
+
+}  // namespace deadrank::runners
