@@ -1,4 +1,4 @@
-# cmake/options.cmake — How deadrank is compiled: build types, warnings, sanitizers, and tools that make it quick.
+# cmake/options.cmake — How deadrank is compiled: build types, warnings, sanitizers, quick tools.
 # Nothing here needs a GPU or an MPI: AUTO takes them where they are found.
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)

@@ -1,0 +1,125 @@
+# .ci/prepare.sh — Makes a bare Debian 12 machine ready: packages, and a torch for real processes.
+# Sourced by ./dev. Both steps look first, and cost milliseconds when there is nothing to do.
+
+# Prints the packages of the list that this machine lacks.
+missing_packages() {
+  local wanted have
+  wanted=$(sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$ROOT/.ci/packages.txt" | sort -u)
+  # shellcheck disable=SC2086
+  have=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null |
+    sed -n 's/^ii *//p' | sort -u)
+  comm -23 <(echo "$wanted") <(echo "$have")
+}
+
+apt_retrying() {
+  local attempt
+  for attempt in 1 2 3 4 5 6; do
+    $SUDO env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+      -o Acquire::Retries=3 "$@" && return 0
+    echo "apt-get $1 failed on try $attempt; trying again in 10 s"
+    sleep 10
+  done
+  return 1
+}
+
+# Packages that contain a daemon start it when they are installed. We want their tools, not their services.
+install_without_services() {
+  local policy=/usr/sbin/policy-rc.d made=no code=0
+  if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | $SUDO tee $policy >/dev/null && $SUDO chmod 755 $policy && made=yes
+  fi
+  apt_retrying install -y --no-install-recommends "$@" || code=$?
+  [ $made = yes ] && $SUDO rm -f $policy
+  return $code
+}
+
+prepare_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "This is no Debian system: have the packages of .ci/packages.txt ready under your system's names."
+    return 0
+  fi
+  local missing
+  missing=$(missing_packages)
+  [ -z "$missing" ] && return 0
+  SUDO=
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null ||
+      die "Neither root nor sudo is at hand to install these packages; do it first: $(echo $missing)"
+    SUDO=sudo
+  fi
+  phase "packages: $(echo "$missing" | wc -l) to install" install_packages $missing
+  missing=$(missing_packages)
+  [ -z "$missing" ] || die "apt-get finished, yet these packages are still missing: $(echo $missing)"
+}
+
+install_packages() { apt_retrying update && install_without_services "$@"; }
+
+# torch: the recent wheel where CUDA's user-space libraries lie on the machine, else Debian's python3-torch.
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deadrank
+VENV=$CACHE/venv
+TORCH_RECIPE=3  # raise it when the lists below change: every machine then builds its environment anew
+WHEELS="torch==2.11.0 nvidia-cufile nvidia-cusparselt-cu13==0.8.0 nvidia-nvshmem-cu13==3.4.5"
+PURE="filelock typing-extensions sympy networkx jinja2 fsspec setuptools<82 numpy tabulate"
+
+torch_works() {
+  [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c '
+import sys, torch, numpy, torch.distributed as d
+assert d.is_gloo_available(), "this torch was built without gloo"
+print(torch.__version__.split("+")[0])' 2>/dev/null
+}
+
+# libc's own cache knows whether the libraries that the wheel was linked against can be found.
+has_cuda_libraries() {
+  local libraries name
+  libraries=$(/sbin/ldconfig -p 2>/dev/null)
+  for name in libcudart.so.13 libcudnn.so.9 libnccl.so.2 libcublas.so.13; do
+    case $libraries in *"$name "*) ;; *) return 1 ;; esac
+  done
+}
+
+build_wheel_environment() {
+  rm -rf "$VENV" && python_for_venv -m venv "$VENV" &&
+    "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps $WHEELS &&
+    "$VENV/bin/python" -m pip install --quiet --no-cache-dir $PURE
+}
+
+build_debian_environment() {
+  SUDO=$([ "$(id -u)" = 0 ] || echo sudo)
+  dpkg-query -W python3-torch >/dev/null 2>&1 || install_packages python3-torch python3-numpy || return 1
+  rm -rf "$VENV" && /usr/bin/python3 -m venv --system-site-packages "$VENV"
+}
+
+python_for_venv() { if [ -x /usr/bin/python3 ]; then /usr/bin/python3 "$@"; else python3 "$@"; fi; }
+
+# DEADRANK_TORCH=wheel, debian or none chooses; without it the machine does.
+prepare_torch() {
+  mkdir -p "$CACHE" || die "Cannot write $CACHE; set XDG_CACHE_HOME to a directory that you may write."
+  local stamp=$VENV/.deadrank choice=${DEADRANK_TORCH:-} asked version=
+  TORCH="none"
+  [ "$choice" = none ] && return 0
+  [ -n "$choice" ] || { has_cuda_libraries && choice=wheel || choice=debian; }
+  asked=$choice
+  exec 9>"$CACHE/lock" && flock 9  # two checkouts may prepare at once
+  if [ "$(head -n 1 "$stamp" 2>/dev/null)" != "$TORCH_RECIPE $asked" ] || [ ! -x "$VENV/bin/python" ]; then
+    if [ -e "$stamp" ] || ! version=$(torch_works); then
+      if [ $choice = wheel ] && ! phase_may_fail "torch: the recent wheel" build_wheel_environment; then
+        choice=debian
+      fi
+      [ $choice = wheel ] || phase_may_fail "torch: Debian's python3-torch" build_debian_environment || true
+      version=$(torch_works) || version=
+    fi
+    if [ -n "$version" ]; then printf '%s\n%s\n' "$TORCH_RECIPE $asked" "$version" >"$stamp"; fi
+  else
+    version=$(sed -n 2p "$stamp")
+  fi
+  flock -u 9 && exec 9>&-
+  if [ -n "$version" ]; then
+    export DEADRANK_PYTHON=$VENV/bin/python
+    case $version in
+      1.*) TORCH="torch $version, Debian's python3-torch (no CUDA 13 libraries on this machine)" ;;
+      *) TORCH="torch $version, the recent wheel (CUDA's user-space libraries are present)" ;;
+    esac
+  else
+    TORCH="no torch could be installed: the real-process scenarios will say unknown (log: $LOGS)"
+  fi
+}

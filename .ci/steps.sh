@@ -1,0 +1,139 @@
+# .ci/steps.sh — Building, testing, linting: the longer commands of ./dev, which sources this file.
+# Every test command ends in one plain line that counts; a skipped test is never counted as passed.
+
+# configure PRESET DIRECTORY [-D…]: quick when nothing changed, since CMake itself looks.
+configure() {
+  local preset=$1 directory=$2
+  shift 2
+  phase "configure ${directory#"$ROOT"/}" cmake --preset "$preset" -B "$directory" "$@"
+}
+
+compile() {
+  local directory=$1
+  shift
+  if [ -t 1 ]; then
+    say "${DIM}  compile ${directory#"$ROOT"/}${PLAIN}"
+    NINJA_STATUS="  [%f/%t] " ninja -C "$directory" -j "$JOBS" --quiet "$@" ||
+      die "the step 'compile ${directory#"$ROOT"/}' failed; the compiler's words are above"
+  else
+    phase "compile ${directory#"$ROOT"/}" ninja -C "$directory" -j "$JOBS" "$@"
+  fi
+}
+
+# The product: what users get, what the tests test. In CI warnings are errors; the other flags are the same.
+build_product() {
+  configure product "$BUILD" -DDEADRANK_WERROR="${WERROR:-OFF}"
+  compile "$BUILD" "$@"
+}
+
+test_command() {
+  local quick=no only='' sanitize='' builds=no ci=no directory=$BUILD
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --quick) quick=yes ;;
+      --ci) ci=yes builds=yes WERROR=ON ;;
+      --builds) builds=only ;;
+      --only) only=${2:-} && shift && [ -n "$only" ] || die "--only needs a regular expression" ;;
+      --sanitize) sanitize=${2:-none} && shift ;;
+      *) die "'$1' is no option of ./dev test; there are --quick, --only, --sanitize, --builds and --ci" ;;
+    esac
+    [ $# = 0 ] || shift
+  done
+  case $sanitize in '' | address | undefined | thread) ;;
+    *) die "--sanitize knows address, undefined and thread, not '$sanitize'" ;;
+  esac
+
+  prepare_packages
+  prepare_torch
+  RESULTS=$BUILD/test-results
+  rm -rf "$RESULTS" && mkdir -p "$RESULTS"
+  if [ -n "$sanitize" ]; then
+    directory=$BUILD/$sanitize
+    configure "$sanitize" "$directory"
+    compile "$directory"
+  else
+    build_product
+  fi
+  if [ $builds != only ]; then
+    local label labels="fast slow device"
+    [ $quick = yes ] && labels=fast
+    for label in $labels; do run_tests "$directory" "$label" "$only"; done
+  fi
+  [ $builds = no ] || compare_builds
+  /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
+}
+
+# The outcome is read from the JUnit files at the end, so that one red label does not hide the next.
+run_tests() {
+  local directory=$1 label=$2 only=$3 code=0
+  phase_may_fail "$label tests" env CTEST_OUTPUT_ON_FAILURE=1 ctest --test-dir "$directory" -L "^$label\$" \
+    ${only:+-R "$only"} -j "$JOBS" --no-tests=ignore --output-junit "$RESULTS/$label.xml" || code=$?
+  [ $code = 0 ] && return 0
+  sed '/The following tests FAILED/,$d' "$log" | grep -v ' Passed \| Start ' | tail -n 200
+  [ -e "$RESULTS/$label.xml" ] || die "ctest could not run the $label tests at all: $(tail -n 3 "$log" | tr '\n' ' ')"
+}
+
+# One plan is one run, whatever compiled it: the trace hashes of the catalogue from every build, and one twice.
+compare_builds() {
+  local build reference=$RESULTS/hashes-product.txt
+  play_catalogue product "$BUILD/deadrank"
+  play_catalogue product-again "$BUILD/deadrank"
+  build_variant gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1"
+  build_variant clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo
+  build_variant gcc-undefined g++ -DDEADRANK_SANITIZE=undefined
+  [ "${SECONDS_LEFT_FOR_ADDRESS:-yes}" = no ] || build_variant gcc-address g++ -DDEADRANK_SANITIZE=address
+  for build in product-again gcc-O0 clang-O2 gcc-undefined gcc-address; do
+    [ -e "$RESULTS/hashes-$build.txt" ] || continue
+    python3 "$ROOT/.ci/tally.py" --compare "$reference" "$RESULTS/hashes-$build.txt" \
+      --junit "$RESULTS/builds-$build.xml" --name "Builds.${build}GivesTheHashesOfTheProduct" || true
+  done
+}
+
+build_variant() {
+  local name=$1 compiler=$2
+  shift 2
+  configure dev "$BUILD/$name" -DDEADRANK_TESTS=OFF -DCMAKE_CXX_COMPILER="$compiler" "$@"
+  compile "$BUILD/$name" deadrank
+  play_catalogue "$name" "$BUILD/$name/deadrank"
+}
+
+# Exit code 1 is a verdict, which the catalogue test judges; here only the hashes count, and that there are any.
+play_catalogue() {
+  local name=$1 program=$2
+  phase_may_fail "catalogue by $name" env UBSAN_OPTIONS=print_stacktrace=1 \
+    "$program" run --runner sim --json --jobs "$JOBS" --out "$BUILD/runs/$name" || true
+  cp "$log" "$RESULTS/hashes-$name.txt"
+}
+
+# What lint and format look at: the C++ files that differ from the last commit, or all of them.
+cpp_files() {
+  if [ "${1:-}" = --all ]; then git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu'
+  else { git diff --name-only --diff-filter=d HEAD~1 -- '*.h' '*.cpp' '*.cu' 2>/dev/null || true
+         git ls-files -o --exclude-standard -- '*.h' '*.cpp' '*.cu'; } | sort -u; fi
+}
+
+lint_command() {
+  local files sources
+  prepare_packages
+  mapfile -t files < <(cpp_files "$@")
+  if [ ${#files[@]} = 0 ]; then
+    say "No C++ file changed since the last commit; ./dev lint --all looks at every one."
+    return 0
+  fi
+  build_product
+  phase "layout of ${#files[@]} files" clang-format --dry-run -Werror "${files[@]}"
+  mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.cpp$' || true)
+  [ ${#sources[@]} = 0 ] || phase "clang-tidy on ${#sources[@]} files" tidy_sources "${sources[@]}"
+  phase "include arrows and habits" ctest --test-dir "$BUILD" -R '^Tidy' --output-on-failure --no-tests=error
+}
+
+tidy_sources() {
+  printf '%s\n' "$@" | xargs -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD" --warnings-as-errors='*'
+}
+
+format_command() {
+  local files
+  prepare_packages
+  mapfile -t files < <(cpp_files "$@")
+  [ ${#files[@]} = 0 ] || phase "write the layout of ${#files[@]} files" clang-format -i "${files[@]}"
+}
