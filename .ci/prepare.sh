@@ -44,12 +44,12 @@ prepare_packages() {
   SUDO=
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null ||
-      die "Neither root nor sudo is at hand to install these packages; do it first: $(echo $missing)"
+      die "Neither root nor sudo is at hand to install these packages; do it first:" $missing
     SUDO=sudo
   fi
   phase "packages: $(echo "$missing" | wc -l) to install" install_packages $missing
   missing=$(missing_packages)
-  [ -z "$missing" ] || die "apt-get finished, yet these packages are still missing: $(echo $missing)"
+  [ -z "$missing" ] || die "apt-get finished, yet these packages are still missing:" $missing
 }
 
 install_packages() { apt_retrying update && install_without_services "$@"; }
@@ -57,9 +57,7 @@ install_packages() { apt_retrying update && install_without_services "$@"; }
 # torch: the recent wheel where CUDA's user-space libraries lie on the machine, else Debian's python3-torch.
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deadrank
 VENV=$CACHE/venv
-TORCH_RECIPE=3  # raise it when the lists below change: every machine then builds its environment anew
-WHEELS="torch==2.11.0 nvidia-cufile nvidia-cusparselt-cu13==0.8.0 nvidia-nvshmem-cu13==3.4.5"
-PURE="filelock typing-extensions sympy networkx jinja2 fsspec setuptools<82 numpy tabulate"
+TORCH_LISTS=("$ROOT/runners/local/requirements.txt" "$ROOT/runners/local/constraints.txt")
 
 torch_works() {
   [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c '
@@ -79,8 +77,8 @@ has_cuda_libraries() {
 
 build_wheel_environment() {
   rm -rf "$VENV" && python_for_venv -m venv "$VENV" &&
-    "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps $WHEELS &&
-    "$VENV/bin/python" -m pip install --quiet --no-cache-dir $PURE
+    "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps \
+      -r "${TORCH_LISTS[0]}" -c "${TORCH_LISTS[1]}"
 }
 
 build_debian_environment() {
@@ -94,13 +92,13 @@ python_for_venv() { if [ -x /usr/bin/python3 ]; then /usr/bin/python3 "$@"; else
 # DEADRANK_TORCH=wheel, debian or none chooses; without it the machine does.
 prepare_torch() {
   mkdir -p "$CACHE" || die "Cannot write $CACHE; set XDG_CACHE_HOME to a directory that you may write."
-  local stamp=$VENV/.deadrank choice=${DEADRANK_TORCH:-} asked version=
+  local stamp=$VENV/.deadrank choice=${DEADRANK_TORCH:-} recipe version=
   TORCH="none"
   [ "$choice" = none ] && return 0
   [ -n "$choice" ] || { has_cuda_libraries && choice=wheel || choice=debian; }
-  asked=$choice
+  recipe="$choice $(cat "${TORCH_LISTS[@]}" | cksum)"  # new lists, new environment
   exec 9>"$CACHE/lock" && flock 9  # two checkouts may prepare at once
-  if [ "$(head -n 1 "$stamp" 2>/dev/null)" != "$TORCH_RECIPE $asked" ] || [ ! -x "$VENV/bin/python" ]; then
+  if [ "$(head -n 1 "$stamp" 2>/dev/null)" != "$recipe" ] || [ ! -x "$VENV/bin/python" ]; then
     if [ -e "$stamp" ] || ! version=$(torch_works); then
       if [ $choice = wheel ] && ! phase_may_fail "torch: the recent wheel" build_wheel_environment; then
         choice=debian
@@ -108,7 +106,7 @@ prepare_torch() {
       [ $choice = wheel ] || phase_may_fail "torch: Debian's python3-torch" build_debian_environment || true
       version=$(torch_works) || version=
     fi
-    if [ -n "$version" ]; then printf '%s\n%s\n' "$TORCH_RECIPE $asked" "$version" >"$stamp"; fi
+    if [ -n "$version" ]; then printf '%s\n%s\n' "$recipe" "$version" >"$stamp"; fi
   else
     version=$(sed -n 2p "$stamp")
   fi

@@ -38,7 +38,8 @@ def tally(directory, seconds):
             elif kind == "failed":
                 failed.append(case.get("name"))
     for reason, names in sorted(reasons.items()):
-        print(f"skipped: {', '.join(names[:4])}{' …' if len(names) > 4 else ''} ({len(names)}): {reason}")
+        some = ", ".join(names[:4]) + (" …" if len(names) > 4 else "")
+        print(f"skipped: {some} ({len(names)}): {reason}")
     for name in failed:
         print(f"failed: {name}    again with: ./dev test --only '^{re.escape(name)}$'")
     if seconds:
@@ -51,7 +52,7 @@ def tally(directory, seconds):
 
 
 def hashes(file):
-    """(scenario, seed) → trace hash, from the lines of `deadrank run --json`; other lines are no matter of ours."""
+    """(scenario, seed) → trace hash, from the lines of `deadrank run --json`; other lines are ignored."""
     found = {}
     for line in pathlib.Path(file).read_text(errors="replace").splitlines():
         if line.startswith("{"):
@@ -66,7 +67,7 @@ def hashes(file):
 def difference(reference, other):
     left, right = hashes(reference), hashes(other)
     text = pathlib.Path(other).read_text(errors="replace")
-    trouble = re.search(r".*(runtime error:|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|CHECK failed).*", text)
+    trouble = re.search(r".*(runtime error:|(ERROR|WARNING): \w+Sanitizer|CHECK failed).*", text)
     if trouble:
         return trouble.group(0)[:300]
     if not left or not right:
