@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "inject/levers.h"
 #include "results/blame.h"
@@ -13,23 +15,34 @@
 
 namespace deadrank::inject {
 
+// How long one application holds, and how often it comes again. The trigger's `lasts` overrules `on`.
+struct Rhythm {
+    Time on = results::never;  // then it is reverted
+    Time off{0};               // then it is applied again
+    std::int64_t times = 1;    // how often in all
+};
+
 class Fault {
 public:
     virtual ~Fault() = default;
     virtual std::string_view kind() const = 0;
 
-    // Pulls its lever. `rank` is the rank whose moment has come (each rank of the spec has its own), or no_rank at the start.
+    // Pulls its lever. `rank` is the rank whose moment has come: each rank of the parameter `rank` has its own, at the
+    // start as well. no_rank for a fault that aims at no rank; it is applied once, at the first moment that fits.
     virtual scenarios::Result<Done> apply(Levers& levers, Rank rank) = 0;
     virtual void revert(Levers& levers, Rank rank) noexcept = 0;  // safe after a failed or a missing apply
 
-    // Who will really be at fault: goes to the truth when the fault is applied.
+    // Who will really be at fault: goes to the truth when the fault is applied. The Injector adds step and collective.
     virtual results::Blame blame(const Levers& levers) const = 0;
+
+    virtual Rhythm rhythm() const { return {}; }
 };
 
 // One line of the catalog: the words of the scenario file, and how to make the fault of them.
 struct FaultKind {
     scenarios::Kind words;
     std::function<std::unique_ptr<Fault>(const scenarios::FaultSpec&)> make;
+    std::string alters = {};  // faults that alter a call: which one where `when.before` names none; see trigger.h
 };
 
 // Explicit table in inject/catalog.cpp.

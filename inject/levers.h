@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,37 +46,41 @@ struct Bend {
     std::int64_t divide = 1;
 };
 
+// The changes below are states, not deeds: members left unset stay as they are, and undoing is setting what was normal.
 struct LinkChange {
-    int from = -1, to = -1;              // nodes; -1 = any
-    bool one_way = false;
-    bool down = false;
-    std::int64_t bandwidth_permille = 1000;
-    Time extra_latency{0};
-    std::int64_t loss_ppb = 0;
+    int from = -1, to = -1;              // nodes; -1 = any other; equal = the links within that node
+    bool one_way = false;                // only what goes from `from` to `to`
+    std::optional<bool> down = {};
+    bool reset = false;                  // going down breaks connections at once, where a cut cable is silence
+    std::optional<std::int64_t> bandwidth_permille = {};  // 1000 = normal
+    std::optional<Time> extra_latency = {};
+    std::optional<std::int64_t> loss_ppb = {};            // messages lost per billion
 };
 
 struct StorageChange {
     std::string path;                    // substring of the file's path; empty = all
-    std::string what;                    // "flip", "truncate", "tear", "lose", "stale", "swap", "delete", "slow", "full", "read_only"
-    std::int64_t amount = 0;             // bit index, elements kept, factor in thousandths, …
+    std::string what;                    // "flip", "truncate", "swap", "delete" at once; "tear", "lose" the next write;
+                                         // "stale", "slow", "full", "read_only" until ended
+    std::int64_t amount = 0;             // bit, elements kept, factor in thousandths, elements still free
+    bool end = false;                    // takes "stale", "slow", "full" or "read_only" back
 };
 
 struct DeviceChange {
-    std::int64_t slow_permille = 1000;   // 2000 = takes twice as long
-    std::int64_t memory_limit = -1;      // bytes
-    std::int64_t leak_per_step = 0;      // bytes
-    int throttle = 0;                    // bits of device.sample
-    int xid = 0;                         // reported to the kernel log
-    bool off_bus = false;                // the device is gone: every later call on it fails
-    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;
+    std::optional<std::int64_t> slow_permille = {};  // 1000 = normal, 2000 = takes twice as long
+    std::optional<std::int64_t> memory_limit = {};   // bytes; -1 = as built
+    std::optional<std::int64_t> leak_per_step = {};  // bytes
+    std::optional<int> throttle = {};                // bits of device.sample; 0 = none
+    std::optional<bool> off_bus = {};                // the device is gone: every later call on it fails
+    int xid = 0;                                     // one report in the kernel log; 0 = none
+    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // that many more
 };
 
 struct HostChange {
-    std::int64_t host_memory_limit = -1, shared_memory_limit = -1, open_files_limit = -1;
-    std::int64_t leak_per_step = 0;      // bytes of host memory
-    Time clock_step{0};
-    std::int64_t clock_drift_ppb = 0;
-    bool down = false;                   // the whole node is lost
+    std::optional<std::int64_t> host_memory_limit = {}, shared_memory_limit = {}, open_files_limit = {};  // -1 = as built
+    std::optional<std::int64_t> leak_per_step = {};  // bytes of host memory
+    std::optional<std::int64_t> clock_drift_ppb = {};
+    Time clock_step{0};                              // the clock jumps once by that much
+    bool down = false;                               // the whole node is lost, for good
 };
 
 class Levers {
