@@ -1,0 +1,50 @@
+# runners/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about its share of them.
+import functools
+
+
+def watch(hook):
+    from torch.utils.data import DistributedSampler, dataloader
+
+    levers = hook.injector.levers
+    begin = DistributedSampler.__init__
+
+    @functools.wraps(begin)
+    def watched_begin(self, *args, **settings):
+        begin(self, *args, **settings)
+        for seam, name in (("sampler_rank", "rank"), ("sampler_replicas", "num_replicas"), ("sampler_seed", "seed")):
+            hook.injector.at(seam)
+            setattr(self, name, levers.bent(seam, getattr(self, name)))
+        self.rank %= self.num_replicas
+
+    DistributedSampler.__init__ = watched_begin
+    watch_batches(hook, dataloader)
+
+
+def watch_batches(hook, dataloader):
+    iterator = dataloader._BaseDataLoaderIter
+    next_index, following = iterator._next_index, iterator.__next__
+
+    @functools.wraps(next_index)
+    def watched_index(self):
+        index = next_index(self)
+        samples = index if isinstance(index, list) else [index]
+        if samples and all(isinstance(sample, int) for sample in samples):
+            hook.evidence.write("data.batch", step=hook.step, epoch=epoch_of(self), first=samples[0],
+                                count=len(samples), samples=",".join(map(str, samples)))
+        return index
+
+    @functools.wraps(following)
+    def watched_next(self):
+        hook.training.new_work()
+        hook.training.phase("data")
+        try:
+            return following(self)
+        finally:
+            hook.training.phase("")
+
+    iterator._next_index, iterator.__next__ = watched_index, watched_next
+
+
+def epoch_of(iterator):
+    sampler = getattr(getattr(iterator, "_index_sampler", None), "sampler", None)
+    return getattr(sampler, "epoch", 0)

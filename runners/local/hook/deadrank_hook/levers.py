@@ -1,0 +1,107 @@
+# runners/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters are those of the
+# program's levers. A lever answers with nothing when it moved, and with one sentence when it could not.
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from . import seams, storage
+
+
+class Levers:
+    def __init__(self, hook):
+        self.hook = hook
+        self.slow = 1000       # thousandths: 2000 = everything between two calls takes twice as long
+        self.damages = []      # storage.Damage, for the next file they fit
+        self.bends = {}        # seam → its bend
+        self.skipped = set()   # blocks
+        self.ready = False
+
+    def torch_is_ready(self):
+        seams.install(self.hook, self)
+
+    # --- the process
+    def kill(self, signal=signal.SIGKILL, **_):
+        os.kill(os.getpid(), signal)
+
+    def exit(self, code=1, says="", **_):
+        if code == 0:
+            os._exit(0)
+        raise RuntimeError(says or f"rank left with code {code}")
+
+    def stop(self, lasts=-1, **_):
+        if lasts >= 0:  # somebody else must wake us: a stopped process cannot
+            wake = f"sleep {lasts / 1e9}; kill -CONT {os.getpid()}"
+            subprocess.Popen(["/bin/sh", "-c", wake], stdin=subprocess.DEVNULL)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def resume(self, **_):
+        return None
+
+    def set_env(self, name, value, **_):
+        os.environ[name] = value
+
+    def unset_env(self, name, **_):
+        os.environ.pop(name, None)
+
+    # --- the machine below
+    def change_device(self, slow_permille=1000, **_):
+        self.slow = slow_permille
+
+    def change_host(self, host_memory_limit=-1, open_files_limit=-1, **_):
+        import resource
+
+        limits = {resource.RLIMIT_DATA: host_memory_limit, resource.RLIMIT_NOFILE: open_files_limit}
+        for kind, limit in limits.items():
+            if limit >= 0:
+                resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+
+    def change_storage(self, what, path="", amount=0, **_):
+        if what not in storage.KINDS:
+            return f"storage cannot be changed by '{what}' here"
+        self.damages.append(storage.Damage(what, path, amount))
+        return None
+
+    # --- the program
+    def alter_call(self, altered=None, **alteration):
+        if altered is None:
+            return "this moment is no call that could be altered"
+        alteration.pop("lasts", None)
+        return altered.alter(alteration)
+
+    def bend(self, seam, **bend):
+        if not seams.known(self.hook, seam):
+            return f"the subject shows no value '{seam}'"
+        self.bends[seam] = bend
+        seams.changed(self.hook, self, seam)
+        return None
+
+    def unbend(self, seam, **_):
+        self.bends.pop(seam, None)
+
+    def skip_block(self, block, skip=True, **_):
+        if not seams.known(self.hook, block):
+            return f"the subject shows no block '{block}'"
+        (self.skipped.add if skip else self.skipped.discard)(block)
+        return None
+
+    # --- asked by the watchers
+    def bent(self, seam, value):
+        """The value as the rank gets to see it: value × multiply / divide + add, or what was set."""
+        bend = self.bends.get(seam)
+        if bend is None:
+            return value
+        if bend.get("set_it"):
+            return type(value)(bend.get("set", 0))
+        whole = isinstance(value, int)
+        scaled = value * bend.get("multiply", 1)
+        scaled = scaled // bend.get("divide", 1) if whole else scaled / bend.get("divide", 1)
+        return scaled + bend.get("add", 0)
+
+    def stretch(self, seconds):
+        if self.slow > 1000:
+            time.sleep(seconds * (self.slow - 1000) / 1000)
+
+    def say(self, text):
+        print(f"deadrank: {text}", file=sys.stderr, flush=True)
