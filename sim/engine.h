@@ -1,0 +1,186 @@
+// sim/engine.h — The event loop in virtual time: actors that wait and are woken, and handlers called at a time.
+// One thread, one simulation at a time, and nothing that asks the machine: the same calls give the same run and trace hash.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "results/time.h"
+#include "sim/action_pool.h"
+#include "sim/actor.h"
+#include "sim/queue.h"
+#include "sim/rng.h"
+#include "sim/trace_hash.h"
+
+namespace deadrank::sim {
+
+class FiberPool;
+using results::never;
+using results::Time;
+
+struct EngineOptions {
+    std::size_t actors = 0;              // how many are expected; more may be spawned
+    std::size_t stack_bytes = 64 << 10;  // virtual; only touched pages cost memory. 16 KiB do for bodies that format no text
+    QueueKind queue = QueueKind::automatic;
+    std::optional<Seed> explore_order = {};  // set: ties in time, and who runs first of several woken, fall by chance
+    TraceWindow watch = {0, 0};              // events [first, last) of the run are kept for watched()
+};
+
+struct Limits {
+    Time until = never;                // no event after this time is played
+    std::uint64_t steps = UINT64_MAX;  // events played plus actors resumed: a bound on loops that never let time pass
+};
+
+enum class Ending { completed, deadlock, time_limit, step_limit, stopped };
+
+struct Outcome {
+    Ending ending = Ending::completed;
+    Time now{0};
+    struct Waiting {
+        ActorId actor = nobody;
+        Wait wait;
+        bool frozen = false;
+    };
+    std::vector<Waiting> waiting = {};  // who has not ended, by id
+    struct Failure {
+        ActorId actor = nobody;
+        std::exception_ptr error;
+    };
+    std::vector<Failure> failures = {};  // exceptions that a body let escape; ActorKilled is none
+};
+
+// Whom an event concerns, and what identifies it in the trace. The label is for people and must outlive the run.
+struct Cause {
+    ActorId target = nobody;
+    std::uint64_t digest = 0;
+    const char* label = "";
+};
+
+// Names a handler to come. Stale handles are harmless.
+struct TimerId {
+    std::uint32_t slot = UINT32_MAX;
+    std::uint32_t generation = 0;
+};
+
+struct WatchedEvent {
+    std::uint64_t index = 0;  // its place in the run, from 0
+    Time time{0};
+    Cause cause;
+};
+
+class Engine {
+public:
+    // Installs the scheduling algorithm on this thread, for good: use on_stage() of sim/stage.h.
+    Engine();
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // ── A simulation's life. All four are called from the stage's own function, never from an actor.
+    void reset(const EngineOptions& options = {});  // closes what ran before; time, hashes and sequence start anew
+    Outcome run(const Limits& limits = {});         // until all actors ended, or nothing is left to happen; may go on
+    void close();                                   // unwinds every actor that still waits, by ActorKilled
+    std::size_t stack_high_water() const;           // bytes of the deepest stack so far
+
+    // ── Events.
+    Time now() const { return Time(now_); }
+
+    // `handler()` is called at `when`, which is not in the past, on whatever stack is at hand: it must not wait, throw, or
+    // need deep stack. Trivially copyable callables up to 32 bytes cost no allocation.
+    template <class F>
+    TimerId call_at(Time when, const Cause& cause, F&& handler) {
+        const std::uint32_t slot = actions_.add(cause.label, cause.digest, std::forward<F>(handler));
+        const std::uint32_t generation = actions_.at(slot).generation;
+        schedule(when.count(), cause.target, slot);
+        return {slot, generation};
+    }
+    template <class F>
+    TimerId call_after(Time delay, const Cause& cause, F&& handler) {
+        return call_at(now() + delay, cause, std::forward<F>(handler));
+    }
+    bool cancel(TimerId timer);       // false: it was called already, or called off
+    void note(const Cause& observed);  // hashes something seen now, without an event: a result, a line of evidence
+    void stop() { stopped_ = true; }  // run() returns after the present event
+
+    // ── Actors.
+    void spawn(ActorId id, std::function<void()> body);   // a fiber; starts when those woken before it have run
+    void spawn(ActorId id, StacklessActor& body);         // woken(id) is its start; `body` outlives the simulation
+    void wake(ActorId id);                                // goes on at this same time; no-op unless it waits, or if it sleeps
+    ActorId current() const { return current_; }          // nobody: a handler, or the stage's function
+    void freeze(ActorId id);  // SIGSTOP: nothing resumes it, wakes are held; on itself it takes effect at once
+    void thaw(ActorId id);    // SIGCONT
+    void kill(ActorId id);    // SIGKILL: its wait throws ActorKilled; on itself it throws here
+
+    // ── Waiting, for the current fiber. Wakes may be spurious: wait in a loop over the condition. They throw ActorKilled.
+    void block(const Wait& wait) { suspend(wait, never.count()); }
+    bool block_until(Time deadline, const Wait& wait) { return suspend(wait, deadline.count()); }  // false: deadline came
+    void sleep_until(Time when);  // hears no wake; returns at once when `when` is not in the future
+    void sleep(Time duration) { sleep_until(now() + duration); }
+
+    // ── Waiting, for a stackless actor: said before woken() returns, which otherwise waits without a reason.
+    void await(ActorId id, const Wait& wait, Time deadline = never);
+    bool timed_out(ActorId id) const;  // whether its last wait ended by the deadline
+    void finish(ActorId id);
+
+    // ── What is known.
+    ActorState state(ActorId id) const;
+    std::uint32_t incarnation(ActorId id) const;  // 0 in the first life; each further spawn adds one
+    Entity entity(ActorId id) const { return {id, incarnation(id)}; }
+    const TraceHash& trace() const { return trace_; }
+    std::uint64_t trace_of(ActorId id) const;
+    const std::vector<WatchedEvent>& watched() const { return watched_; }
+
+private:
+    friend class FiberPool;
+
+    void schedule(std::int64_t when, ActorId target, std::uint32_t payload);
+    Fiber* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
+    Fiber* pick_ready();
+    bool event_goes_first();
+    void play(const QueuedEvent& event);
+    bool is_stale(const QueuedEvent& event);
+    void drop(const QueuedEvent& event);
+    void sweep_stale();
+    void hash(std::uint64_t order, const Cause& cause);
+
+    bool suspend(const Wait& wait, std::int64_t deadline);
+    void start_waiting(ActorId id, const Wait& wait, std::int64_t deadline);
+    void make_ready(ActorId id, bool timed_out);
+    void step_stackless(ActorId id);
+    void perform_body(Fiber& fiber) noexcept;
+    void go_on_from(const Fiber& own);
+    Actor& admit(ActorId id);
+    void end(ActorId id);
+
+    std::int64_t now_ = 0;
+    std::uint64_t sequence_ = 0;
+    ActorId current_ = nobody;
+    bool stopped_ = false;
+    bool closing_ = false;
+    unsigned kills_thrown_ = 0;  // since an actor ended: bounds a script that swallows its own death
+    Ending ending_ = Ending::completed;
+    std::uint64_t steps_ = 0;
+    std::uint64_t step_limit_ = UINT64_MAX;
+    std::int64_t time_limit_ = never.count();
+    std::size_t living_ = 0;
+    std::size_t stale_ = 0;  // events in the queue that will be dropped
+
+    EventQueue queue_;
+    ActionPool actions_;
+    std::vector<Actor> actors_;
+    std::vector<ActorId> ready_;  // woken, in order; those before ready_head_ had their turn
+    std::size_t ready_head_ = 0;
+    TraceHash trace_;
+    std::optional<Chance> explore_;
+    std::uint64_t picks_ = 0;
+    TraceWindow watch_{0, 0};
+    std::vector<WatchedEvent> watched_;
+    std::vector<Outcome::Failure> failures_;
+    std::unique_ptr<FiberPool> fibers_;
+};
+
+}  // namespace deadrank::sim
