@@ -1,0 +1,191 @@
+// tests/support/tidy/habits.cpp — What must not stand in code, with what to write instead; and how a file is
+// made.
+#include <algorithm>
+#include <string>
+
+#include "tests/support/tidy/tidy.h"
+
+namespace deadrank::tests {
+
+namespace {
+
+constexpr std::size_t lines_max = 300;
+constexpr std::size_t columns_max = 110;
+
+struct Banned {
+    std::string_view word;
+    std::string_view instead;
+};
+
+std::size_t line_at(std::string_view text, std::size_t at) {
+    return 1 + static_cast<std::size_t>(
+                   std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+void find_banned(const SourceFile& file, std::string_view text, const std::vector<Banned>& table,
+                 Complaints& complaints) {
+    for (const Banned& banned : table) {
+        for (std::size_t at = find_word(text, banned.word); at != std::string_view::npos;
+             at = find_word(text, banned.word, at + 1)) {
+            complaints.push_back({file.path + ":" + std::to_string(line_at(text, at)),
+                                  "`" + std::string(banned.word) + "`: " + std::string(banned.instead)});
+        }
+    }
+}
+
+// Not found as whole words, since what is banned is the ending or the beginning of a name.
+void find_part(const SourceFile& file, std::string_view text, const Banned& banned, Complaints& complaints) {
+    for (std::size_t at = text.find(banned.word); at != std::string_view::npos;
+         at = text.find(banned.word, at + 1)) {
+        complaints.push_back({file.path + ":" + std::to_string(line_at(text, at)),
+                              "`" + std::string(banned.word) + "`: " + std::string(banned.instead)});
+    }
+}
+
+std::size_t code_points(std::string_view line) {
+    return static_cast<std::size_t>(std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Is the name at `at` the C library's? Members follow a dot or an arrow, declarations a type.
+bool is_free_call(std::string_view text, std::size_t at) {
+    const std::string_view before = text.substr(0, at);
+    if (before.ends_with("std::") || before.ends_with(" ::")) return true;
+    const std::size_t last = before.find_last_not_of(" \t\n");
+    return last == std::string_view::npos ||
+           std::string_view(";{})").find(before[last]) != std::string_view::npos;
+}
+
+template <class Visit>
+void each_line(std::string_view text, Visit visit) {
+    std::size_t number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        visit(++number, text.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+const std::vector<Banned>& banned_where_one_seed_is_one_run() {
+    static const std::vector<Banned> table = {
+        {"steady_clock", "time is virtual here: ask the World's Clock"},
+        {"system_clock", "time is virtual here: ask the World's Clock"},
+        {"high_resolution_clock", "time is virtual here: ask the World's Clock"},
+        {"clock_gettime", "time is virtual here: ask the World's Clock"},
+        {"gettimeofday", "time is virtual here: ask the World's Clock"},
+        {"sleep_for", "wait in virtual time, by the World's Timer"},
+        {"sleep_until", "wait in virtual time, by the World's Timer"},
+        {"rand", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"srand", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"random_device", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"mt19937", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"mt19937_64", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"unordered_map", "its order differs between libraries: use std::map or a sorted vector"},
+        {"unordered_set", "its order differs between libraries: use std::set or a sorted vector"},
+        {"unordered_multimap", "its order differs between libraries: use std::multimap"},
+        {"boost::fibers::mutex", "ranks wait on the engine alone; one thread needs no lock"},
+        {"boost::fibers::condition_variable", "ranks wait on the engine alone"},
+    };
+    return table;
+}
+
+}  // namespace
+
+Complaints check_determinism(const SourceFile& file) {
+    Complaints complaints;
+    const bool watched = (file.path.starts_with("sim/") && !file.path.starts_with("sim/standin/")) ||
+                         file.path.starts_with("scenarios/");
+    if (!watched || !is_cpp(file.path)) return complaints;
+    const std::string text = without_comments_and_literals(file.text);
+    find_banned(file, text, banned_where_one_seed_is_one_run(), complaints);
+    find_part(file, text, {"_distribution", "libraries draw differently: use Rng::below"}, complaints);
+    return complaints;
+}
+
+Complaints check_habits(const SourceFile& file) {
+    Complaints complaints;
+    if (!is_code(file.path) && !file.path.ends_with(".toml") && !file.path.ends_with(".md"))
+        return complaints;
+    // Spelled in two halves, since this file is read too.
+    static const std::vector<Banned> leftovers = {{"FIX"
+                                                   "ME",
+                                                   "do it, or say in a sentence why it stays"},
+                                                  {"TO"
+                                                   "DO",
+                                                   "do it, or say in a sentence why it stays"},
+                                                  {"X"
+                                                   "XX",
+                                                   "do it, or say in a sentence why it stays"}};
+    find_banned(file, file.text, leftovers, complaints);
+    if (!is_cpp(file.path)) return complaints;
+    const std::string text = without_comments_and_literals(file.text);
+    if (!file.path.ends_with("main.cpp") && !file.path.starts_with("tests/")) {
+        constexpr std::string_view instead = "only main ends the program: return an Error, or CHECK";
+        for (std::size_t at = find_word(text, "exit("); at != std::string::npos;
+             at = find_word(text, "exit(", at + 1)) {
+            if (!is_free_call(text, at)) continue;
+            complaints.push_back(
+                {file.path + ":" + std::to_string(line_at(text, at)), "`exit(`: " + std::string(instead)});
+        }
+        find_banned(file, text, {{"quick_exit", instead}}, complaints);
+    }
+    if (file.path.ends_with(".h")) {
+        find_banned(file, text, {{"using namespace", "name what you use; a header speaks for its includers"}},
+                    complaints);
+        if (file.text.find("#pragma once") == std::string::npos) {
+            complaints.push_back({file.path, "has no #pragma once"});
+        }
+    }
+    return complaints;
+}
+
+Complaints check_size(const SourceFile& file) {
+    Complaints complaints;
+    if (!is_code(file.path)) return complaints;
+    std::size_t lines = 0;
+    each_line(file.text, [&](std::size_t number, std::string_view line) {
+        lines = number;
+        if (const std::size_t width = code_points(line); width > columns_max) {
+            complaints.push_back({file.path + ":" + std::to_string(number),
+                                  std::to_string(width) + " columns: break the line, 110 is the bound"});
+        }
+    });
+    if (lines > lines_max) {
+        complaints.push_back(
+            {file.path, std::to_string(lines) + " lines: one concept a file, 300 is the bound"});
+    }
+    return complaints;
+}
+
+// `// sim/clock.h — Virtual time: …`, after a #! line where there is one. Fixtures are as the world made
+// them.
+Complaints check_opening(const SourceFile& file) {
+    const bool fixture = file.path.starts_with("tests/golden/") || file.path.starts_with("tests/data/") ||
+                         file.path.find("/corpus/") != std::string::npos;
+    if (fixture || !(is_code(file.path) || file.path.ends_with(".toml"))) return {};
+    std::string_view text = file.text;
+    if (text.starts_with("#!")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    const std::string_view first = text.substr(0, text.find('\n'));
+    const std::string_view mark = is_cpp(file.path) ? "//" : "#";
+    const bool named = first.starts_with(std::string(mark) + " " + file.path);
+    const bool goal = file.path.starts_with("tests/") && first.starts_with("// Goal: ");
+    const bool title = file.path == "CMakeLists.txt" && first.starts_with("# ");
+    if (named || goal || title) return {};
+    return {{file.path + ":1", "does not open with `" + std::string(mark) + " " + file.path +
+                                   " — …`: one line that says what it is and what is worth knowing"}};
+}
+
+Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths) {
+    Complaints complaints;
+    for (const std::string& path : paths) {
+        const std::size_t at = file.text.find(path);
+        if (at != std::string::npos) {
+            complaints.push_back(
+                {file.path + ":" + std::to_string(line_at(file.text, at)),
+                 "names a path of this machine, " + path + ": write it from the repository's root"});
+        }
+    }
+    return complaints;
+}
+
+}  // namespace deadrank::tests

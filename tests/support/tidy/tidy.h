@@ -1,0 +1,56 @@
+// tests/support/tidy/tidy.h — The house rules as functions from source text to complaints: testable
+// themselves. Each complaint says where, what, and what to write instead.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deadrank::tests {
+
+struct SourceFile {
+    std::string path;  // from the repository's root
+    std::string text;
+};
+using Tree = std::vector<SourceFile>;
+
+struct Complaint {
+    std::string where;  // "sim/clock.h:12"
+    std::string what;
+};
+using Complaints = std::vector<Complaint>;
+
+// All files that a person wrote: neither builds nor runs, nor what is hidden. Sorted by path.
+Tree read_tree(const std::filesystem::path& root);
+
+bool is_cpp(std::string_view path);
+bool is_code(std::string_view path);  // C++, CUDA, Python, shell, CMake
+
+// The text with comments and the insides of literals blanked out; lines stay where they are.
+std::string without_comments_and_literals(std::string_view cpp);
+
+// True where `word` stands alone: no letter, digit or underscore touches either end.
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0);
+
+// Design: who may include whom, and in which rooms each foreign header stays.
+Complaints check_include_arrows(const SourceFile& file);
+Complaints check_third_party(const SourceFile& file);
+
+// Clocks, chance and hash order where one seed must be one run.
+Complaints check_determinism(const SourceFile& file);
+
+// Leftovers, exit(), what a header must not do; 300 lines and 110 columns; the line that says what the file
+// is.
+Complaints check_habits(const SourceFile& file);
+Complaints check_size(const SourceFile& file);
+Complaints check_opening(const SourceFile& file);
+
+// Nothing of the machine it was written on: `paths` are looked for as they stand.
+Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths);
+
+// Every kind in inject/faults is used by a scenario; every scenario has its event log in tests/golden.
+Complaints check_faults_have_scenarios(const Tree& tree);
+Complaints check_scenarios_have_goldens(const Tree& tree);
+
+}  // namespace deadrank::tests

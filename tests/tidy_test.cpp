@@ -1,0 +1,181 @@
+// tests/tidy_test.cpp — Goal: the rules of the house hold in every file, and each rule fails on what it is
+// there for.
+#include "tests/support/tidy/tidy.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace deadrank::tests {
+namespace {
+
+const Tree& house() {
+    static const Tree tree = read_tree(DEADRANK_SOURCE_DIRECTORY);
+    return tree;
+}
+
+std::string listed(const Complaints& complaints) {
+    std::string text;
+    for (const Complaint& one : complaints) text += "\n  " + one.where + ": " + one.what;
+    return text;
+}
+
+void expect_none(const std::function<Complaints(const SourceFile&)>& rule) {
+    Complaints all;
+    for (const SourceFile& file : house()) {
+        for (Complaint& one : rule(file)) all.push_back(std::move(one));
+    }
+    EXPECT_TRUE(all.empty()) << all.size() << " complaints:" << listed(all);
+}
+
+// The rule complains about this text once for each expected piece, in order, and about nothing else.
+void expect_complaints(const Complaints& complaints, const std::vector<std::string>& pieces) {
+    ASSERT_EQ(complaints.size(), pieces.size()) << listed(complaints);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        EXPECT_NE((complaints[i].where + ": " + complaints[i].what).find(pieces[i]), std::string::npos)
+            << listed(complaints);
+    }
+}
+
+// Directories of this machine that must not be written down: home, the checkout, its build, and what holds
+// them.
+std::vector<std::string> paths_of_this_machine() {
+    std::vector<std::string> paths;
+    const auto add = [&](const std::filesystem::path& path) {
+        if (path.has_relative_path()) paths.push_back(path.generic_string() + "/");
+    };
+    add(DEADRANK_SOURCE_DIRECTORY);
+    add(DEADRANK_BINARY_DIRECTORY);
+    const auto parent = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY).parent_path();
+    if (parent != "/tmp" && parent != "/home" && parent != "/opt" && parent != "/srv") add(parent);
+    if (const char* home = std::getenv("HOME")) add(home);
+    return paths;
+}
+
+TEST(TidyHouse, HasFiles) {
+    EXPECT_GT(house().size(), 50u) << "the tree of " << DEADRANK_SOURCE_DIRECTORY << " was not read";
+}
+TEST(TidyHouse, KeepsTheIncludeArrows) { expect_none(check_include_arrows); }
+TEST(TidyHouse, KeepsForeignHeadersInTheirRooms) { expect_none(check_third_party); }
+TEST(TidyHouse, HasNoRealClockAndNoStrangeChanceInTheSimulation) { expect_none(check_determinism); }
+TEST(TidyHouse, HasNoLeftoversAndNoExits) { expect_none(check_habits); }
+TEST(TidyHouse, HasFilesOfReadableSize) { expect_none(check_size); }
+TEST(TidyHouse, OpensEveryFileWithWhatItIs) { expect_none(check_opening); }
+TEST(TidyHouse, NamesNoPathOfThisMachine) {
+    const auto paths = paths_of_this_machine();
+    expect_none([&](const SourceFile& file) { return check_machine_paths(file, paths); });
+}
+TEST(TidyHouse, HasAScenarioForEachFault) {
+    const Complaints complaints = check_faults_have_scenarios(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+TEST(TidyHouse, HasAGoldenForEachScenario) {
+    const Complaints complaints = check_scenarios_have_goldens(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+
+TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
+    expect_complaints(
+        check_include_arrows({"sim/clock.cpp", "#include \"sim/clock.h\"\n#include \"inject/fault.h\"\n"}),
+        {"sim/clock.cpp:2: includes inject/fault.h"});
+    expect_complaints(check_include_arrows({"results/detectors/hang.cpp", "#include \"scenarios/plan.h\"\n"}),
+                      {"blind"});
+    expect_complaints(check_include_arrows({"results/detectors/hang.cpp", "#include \"results/truth.h\"\n"}),
+                      {"blind"});
+    expect_complaints(
+        check_include_arrows({"scenarios/load.cpp", "#  include \"x/y.h\"\n#include \"../sim/a.h\"\n"}),
+        {"repository's root"});
+    expect_complaints(check_include_arrows({"inject/faults/kill.cpp", "#include \"results/evidence.h\"\n"}),
+                      {"levers"});
+    expect_complaints(check_include_arrows({"results/judge.cpp", "#include \"runners/runner.h\"\n"}),
+                      {"results"});
+    expect_complaints(check_include_arrows({"runners/sim/levers.cpp", "#include \"inject/levers.h\"\n"}), {});
+}
+
+TEST(TidyRules, SeeAForeignHeaderOutsideItsRoom) {
+    expect_complaints(
+        check_third_party({"sim/a.cpp", "#include <boost/asio.hpp>\n#include <boost/fiber/all.hpp>\n"}),
+        {"sim/a.cpp:1: includes <boost/asio.hpp>"});
+    expect_complaints(check_third_party({"scenarios/value.h", "#include <toml++/toml.h>\n"}), {"toml++"});
+    expect_complaints(check_third_party({"scenarios/load.cpp", "#include <toml++/toml.h>\n"}), {});
+    expect_complaints(check_third_party({"results/evidence.h", "#include <nlohmann/json.hpp>\n"}),
+                      {"json_fwd"});
+    expect_complaints(check_third_party({"runners/gpu/nccl.cpp", "#include <nccl.h>\n"}), {});
+    expect_complaints(check_third_party({"sim/nccl.cpp", "#include <nccl.h>\n"}), {"standin"});
+}
+
+TEST(TidyRules, SeeRealClocksAndStrangeChanceButNotTalkOfThem) {
+    expect_complaints(
+        check_determinism(
+            {"sim/a.cpp", "// never steady_clock\nauto t = std::chrono::steady_clock::now();\n"}),
+        {"sim/a.cpp:2: `steady_clock`: time is virtual"});
+    expect_complaints(
+        check_determinism({"sim/a.cpp", "std::uniform_int_distribution<int> d(0, 1);\nint x = rand();\n"}),
+        {"rand", "_distribution"});
+    expect_complaints(check_determinism({"scenarios/a.cpp", "std::unordered_map<int, int> m;\n"}),
+                      {"std::map"});
+    expect_complaints(
+        check_determinism({"sim/a.cpp", "auto s = \"rand()\"; int operand = 1'000; /* rand() */\n"}), {});
+    expect_complaints(check_determinism({"sim/a.cpp", "auto s = R\"x(rand() \" )x\"; rand();\n"}), {"rand"});
+    expect_complaints(check_determinism({"runners/a.cpp", "auto t = std::chrono::steady_clock::now();\n"}),
+                      {});
+}
+
+TEST(TidyRules, SeeExitsOutsideMain) {
+    expect_complaints(check_habits({"sim/a.cpp", "void f() { std::exit(1); }\n"}), {"only main"});
+    expect_complaints(check_habits({"sim/a.cpp", "void f() {\n    exit(1);\n}\n"}), {"sim/a.cpp:2"});
+    expect_complaints(check_habits({"runners/main.cpp", "int main() { std::exit(1); }\n"}), {});
+    expect_complaints(
+        check_habits({"inject/a.cpp", "void f() { levers.exit(3); p->exit(3); Done exit(int); }\n"}), {});
+}
+
+TEST(TidyRules, SeeLeftoversAndCarelessHeaders) {
+    expect_complaints(check_habits({"dev",
+                                    "# TO"
+                                    "DO: later\n"}),
+                      {"dev:1"});
+    expect_complaints(check_habits({"sim/a.h", "#pragma once\nusing namespace std;\n"}), {"sim/a.h:2"});
+    expect_complaints(check_habits({"sim/a.h", "struct A;\n"}), {"#pragma once"});
+}
+
+TEST(TidyRules, SeeFilesThatAreTooLongOrTooWide) {
+    std::string long_text;
+    for (int line = 0; line < 301; ++line) long_text += "x\n";
+    expect_complaints(check_size({"sim/a.cpp", long_text}), {"301 lines"});
+    expect_complaints(check_size({"sim/a.cpp", long_text.substr(2)}), {});
+    expect_complaints(check_size({"sim/a.cpp", "// " + std::string(108, 'x') + "\n"}),
+                      {"sim/a.cpp:1: 111 columns"});
+    std::string dashes;
+    for (int i = 0; i < 110; ++i) dashes += "—";
+    expect_complaints(check_size({"sim/a.cpp", dashes}), {});
+}
+
+TEST(TidyRules, SeeAFileThatDoesNotSayWhatItIs) {
+    expect_complaints(check_opening({"sim/a.cpp", "#include <map>\n"}), {"sim/a.cpp — "});
+    expect_complaints(check_opening({"sim/a.cpp", "// sim/b.cpp — Copied.\n"}), {"sim/a.cpp — "});
+    expect_complaints(check_opening({"sim/a.cpp", "// sim/a.cpp — Time.\n"}), {});
+    expect_complaints(check_opening({"x.py", "#!/usr/bin/env python3\n# x.py — Reads.\n"}), {});
+    expect_complaints(check_opening({"x.py", "#!/usr/bin/env python3\nimport os\n"}), {"x.py — "});
+    expect_complaints(check_opening({"tests/golden/a.toml", "a = 1\n"}), {});
+}
+
+TEST(TidyRules, SeeAPathOfTheMachine) {
+    expect_complaints(check_machine_paths({"README.md", "one\ncd /srv/checkout/x\n"}, {"/srv/checkout/"}),
+                      {"README.md:2"});
+}
+
+TEST(TidyRules, SeeAFaultWithoutAScenarioAndAScenarioWithoutAGolden) {
+    const SourceFile fault{"inject/faults/kill_rank.h",
+                           "std::string_view kind() const override { return \"kill_rank\"; }"};
+    const SourceFile scenario{"scenarios/catalog/communication/lost.toml",
+                              "[[fault]]\nkind = \"kill_rank\"\n"};
+    const SourceFile golden{"tests/golden/communication/lost.jsonl", ""};
+    expect_complaints(check_faults_have_scenarios({fault}), {"kill_rank"});
+    expect_complaints(check_faults_have_scenarios({fault, scenario}), {});
+    expect_complaints(check_scenarios_have_goldens({fault, scenario}), {"UPDATE_GOLDEN=1"});
+    expect_complaints(check_scenarios_have_goldens({scenario, golden}), {});
+}
+
+}  // namespace
+}  // namespace deadrank::tests
