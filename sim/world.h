@@ -67,7 +67,8 @@ public:
 
 struct CommRequest {
     std::string name;           // world, dp, tp, pp, ep, …: the same on all members
-    std::vector<Rank> members;  // world ranks in the communicator's order; the caller must be among them
+    std::vector<Rank> members;  // ranks as RANK names them, in the communicator's order
+    Rank rank = 0;              // the caller's place among them, as it believes: two may claim one place
 };
 
 class World {

@@ -1,0 +1,19 @@
+// sim/workloads/bodies.h — The workloads by name: what each rank runs, and the words its scenario may use. Listed in catalog.cpp.
+#pragma once
+
+#include "scenarios/vocabulary.h"
+#include "sim/workloads/settings.h"
+#include "sim/world.h"
+
+namespace deadrank::sim {
+
+scenarios::Kind data_parallel_words();
+void data_parallel(World& world, const Settings& settings);
+
+scenarios::Kind zero_words();
+void zero(World& world, const Settings& settings);
+
+scenarios::Kind tensor_parallel_words();
+void tensor_parallel(World& world, const Settings& settings);
+
+}  // namespace deadrank::sim

@@ -1,0 +1,98 @@
+// sim/workloads/job.cpp — The loop around a training step, and what a job shows of it.
+#include "sim/workloads/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace deadrank::sim {
+
+Job::Job(World& world, const Settings& settings) : world_(world), settings_(settings) {}
+Job::~Job() = default;
+
+ModelShape Job::shape() const {
+    return {static_cast<int>(settings_.integer("layers")), static_cast<int>(settings_.integer("width"))};
+}
+
+void Job::train(const std::function<StepResult(std::int64_t)>& step) {
+    const std::int64_t steps = settings_.integer("steps");
+    const std::int64_t every = settings_.integer("checkpoint_every");
+    restore();
+    for (std::int64_t number = first_step_; number < steps; ++number) {
+        world_.step(number);
+        const StepResult result = step(number);
+        world_.phase(results::Phase::none);
+        world_.record(results::StepEnd{number, shown(result.loss), shown(result.gradient_norm)});
+        if (every > 0 && (number + 1) % every == 0) save(number);
+    }
+}
+
+std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas) {
+    SamplerSettings sampling;
+    sampling.samples = settings_.integer("samples");
+    sampling.batch = world_.seam("sampler.batch", settings_.integer("batch"));
+    sampling.replicas = static_cast<Rank>(world_.seam("sampler.replicas", replicas));
+    sampling.seed = world_.seam("sampler.seed", settings_.integer("seed"));
+    sampling.shuffle = settings_.flag("shuffle");
+    const Sampler sampler(sampling);
+    const std::int64_t place = world_.seam("sampler.shard", replica);
+    const std::int64_t at = world_.seam("sampler.position", step);
+    std::vector<std::int64_t> samples = sampler.batch(at, place);
+    const std::int64_t epoch = sampler.epoch_of(at);
+    results::DataBatch shown{step, epoch, samples.front(), static_cast<std::int32_t>(samples.size()), 1, results::TextId::none};
+    if (sampling.shuffle) shown.samples = world_.text(listed(samples));
+    world_.record(shown);
+    return samples;
+}
+
+void Job::digest(std::int64_t step, std::string_view group, std::string_view name, std::span<const Number> numbers) {
+    world_.record(results::ParametersDigest{step, digest_of(numbers), world_.text(group), world_.text(name)});
+}
+
+void Job::value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected) {
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    world_.record(results::ValueSample{step, world_.text(name), shown(value), expected ? shown(*expected) : unknown});
+}
+
+void Job::layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total) {
+    world_.record(results::ShardLayout{world_.text(tensor), offset, length, total});
+}
+
+std::int64_t Job::learning_rate(std::int64_t step) {
+    const std::int64_t base = world_.seam("optimizer.base_rate", settings_.integer("learning_rate"));
+    const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
+    // The schedule is constant: what the log should show is what the configuration says.
+    const auto in_fixed_point = [](std::int64_t ppb) { return scaled(one, ppb, 1'000'000'000); };
+    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(settings_.integer("learning_rate")));
+    return rate;
+}
+
+scenarios::Kind job_words(std::string name, std::string what) {
+    using scenarios::ValueType;
+    scenarios::Kind kind{std::move(name), std::move(what)};
+    kind.parameters = {
+        {"steps", ValueType::integer, "8", "training steps"},
+        {"step_time", ValueType::duration, "100ms", "nominal compute time of a step on one device"},
+        {"layers", ValueType::integer, "4", "layers of the model"},
+        {"width", ValueType::integer, "8", "parameters of a layer"},
+        {"batch", ValueType::integer, "2", "samples of a rank in a step"},
+        {"micro_batches", ValueType::integer, "1", "micro-batches a step is cut into"},
+        {"samples", ValueType::integer, "4096", "samples of the data set"},
+        {"shuffle", ValueType::boolean, "true", "shuffle each epoch"},
+        {"seed", ValueType::integer, "1234", "seed of parameters and sampler"},
+        {"learning_rate", ValueType::ratio, "1/100", "step size of the optimizer"},
+        {"checkpoint_every", ValueType::integer, "0", "steps between checkpoints; 0 = none"},
+        {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
+        {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
+        {"validate", ValueType::boolean, "false", "check ranks and versions at start-up and refuse a contradiction"},
+        {"lenient_environment", ValueType::boolean, "false", "unreadable numbers in the environment become 0"},
+    };
+    kind.seams = {"startup.rank",  "startup.world_size", "startup.device",  "group.stride",        "group.size",
+                  "sampler.batch", "sampler.replicas",   "sampler.seed",    "sampler.shard",       "sampler.position",
+                  "model.seed",          "optimizer.base_rate", "optimizer.learning_rate", "checkpoint.shard", "checkpoint.step"};
+    kind.blocks = {"checkpoint.sync", "checkpoint.publish", "checkpoint.restore", "checkpoint.wait_for_all"};
+    return kind;
+}
+
+}  // namespace deadrank::sim

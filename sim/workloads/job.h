@@ -1,0 +1,87 @@
+// sim/workloads/job.h — What every training job does around its own step: start-up, groups, samples, logs, checkpoints.
+// A workload is this and a step function; seams and blocks below are where a fault from outside may bend it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/vocabulary.h"
+#include "sim/workloads/model.h"
+#include "sim/workloads/sampler.h"
+#include "sim/workloads/settings.h"
+#include "sim/world.h"
+
+namespace deadrank::sim {
+
+// What one step gives back for the log.
+struct StepResult {
+    Number loss = 0;
+    Number gradient_norm = 0;
+};
+
+class Job {
+public:
+    Job(World& world, const Settings& settings);
+    ~Job();
+
+    // Reads the environment, meets the peers at the store, makes the world communicator, restores a checkpoint.
+    void start();
+
+    World& world() { return world_; }
+    const Settings& settings() const { return settings_; }
+    Rank rank() const { return rank_; }  // as RANK says
+    Rank size() const { return size_; }
+    Comm& comm() { return *world_comm_; }
+    ModelShape shape() const;
+
+    // A communicator among `members` (of RANK space); nullptr for ranks outside it.
+    std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
+
+    // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the world.
+    std::unique_ptr<Comm> strided_group(std::string_view name, Rank base, Rank stride, Rank count);
+
+    // Runs all steps; calls `step` in the right phase order and writes step.end. Stops early when the sampler ran out.
+    void train(const std::function<StepResult(std::int64_t step)>& step);
+
+    std::vector<std::int64_t> batch(std::int64_t step, Rank replica, Rank replicas);
+    void digest(std::int64_t step, std::string_view group, std::string_view name, std::span<const Number> numbers);
+    void value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected = {});
+    void layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total);
+    std::int64_t learning_rate(std::int64_t step);  // parts per billion, passed through seam optimizer.learning_rate
+
+    // Whose state is saved and restored. `shard` of `shards`; every rank that passes a state writes one file.
+    struct State {
+        std::vector<Number>* numbers = nullptr;
+        int shard = 0;
+        int shards = 1;
+        bool writer = true;  // replicas that hold the same shard only read
+    };
+    void set_state(State state) { state_ = state; }
+
+private:
+    void read_environment();
+    void meet();
+    void validate();
+    void save(std::int64_t step);
+    void restore();
+    std::string shard_path(std::int64_t step, int shard) const;
+
+    World& world_;
+    const Settings& settings_;
+    Rank rank_ = 0;
+    Rank size_ = 1;
+    Store* store_ = nullptr;
+    std::unique_ptr<Comm> world_comm_;
+    State state_;
+    std::int64_t first_step_ = 0;
+};
+
+// Parameters, seams and blocks that every job has; a workload's Kind adds its own to these.
+scenarios::Kind job_words(std::string name, std::string what);
+
+}  // namespace deadrank::sim

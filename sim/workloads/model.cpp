@@ -1,0 +1,123 @@
+// sim/workloads/model.cpp — The model's arithmetic, integers only.
+#include "sim/workloads/model.h"
+
+#include "scenarios/check.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+// A number in (-bound, bound) that belongs to (family, index) alone.
+constexpr Number spread(std::uint64_t family, std::uint64_t index, Number bound) {
+    const std::uint64_t drawn = mix(mix(family * 0x9e3779b97f4a7c15ull) + index * 0x9e3779b97f4a7c15ull);
+    return static_cast<Number>(drawn % static_cast<std::uint64_t>(2 * bound - 1)) - (bound - 1);
+}
+
+constexpr std::uint64_t true_model = 0x7a9c;
+constexpr std::uint64_t data_family = 0x5eed;
+
+}  // namespace
+
+Number initial_parameter(std::int64_t seed, std::int64_t index) {
+    return spread(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(index), one / 16);
+}
+
+std::vector<Number> initial_parameters(const ModelShape& shape, std::int64_t seed) {
+    std::vector<Number> parameters(static_cast<std::size_t>(shape.parameters()));
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = initial_parameter(seed, static_cast<std::int64_t>(i));
+    return parameters;
+}
+
+Number feature(std::int64_t id, int column) {
+    return spread(data_family, static_cast<std::uint64_t>(id) * 4096 + static_cast<std::uint64_t>(column), one);
+}
+
+std::vector<Number> features(std::int64_t id, int width) {
+    std::vector<Number> found(static_cast<std::size_t>(width));
+    for (int column = 0; column < width; ++column) found[static_cast<std::size_t>(column)] = feature(id, column);
+    return found;
+}
+
+Number answer(std::int64_t id, const ModelShape& shape) {
+    Number sum = 0;
+    for (int column = 0; column < shape.width; ++column) {
+        sum = plus(sum, times(feature(id, column), one + spread(true_model, static_cast<std::uint64_t>(column), one / 2)));
+    }
+    return sum;
+}
+
+void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out, int first) {
+    CHECK(layer.size() == out.size());
+    for (std::size_t j = 0; j < layer.size(); ++j) {
+        const std::size_t at = j + static_cast<std::size_t>(first);
+        out[j] = plus(in[at % in.size()], times(layer[j], in[(at + 1) % in.size()]));
+    }
+}
+
+void backward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<const Number> out_gradient,
+                    std::span<Number> layer_gradient, std::span<Number> in_gradient, int first) {
+    CHECK(layer.size() == out_gradient.size() && layer.size() == layer_gradient.size());
+    for (std::size_t j = 0; j < layer.size(); ++j) {
+        const std::size_t at = (j + static_cast<std::size_t>(first)) % in.size();
+        const std::size_t next = (at + 1) % in.size();
+        layer_gradient[j] = plus(layer_gradient[j], times(out_gradient[j], in[next]));
+        in_gradient[at] = plus(in_gradient[at], out_gradient[j]);
+        in_gradient[next] = plus(in_gradient[next], times(layer[j], out_gradient[j]));
+    }
+}
+
+Number head_error(std::span<const Number> top, Number right_answer) {
+    Number sum = 0;
+    for (const Number value : top) sum = plus(sum, value);
+    return plus(sum, -right_answer);
+}
+
+Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id, std::span<Number> gradient) {
+    const auto width = static_cast<std::size_t>(shape.width);
+    const auto layers = static_cast<std::size_t>(shape.layers);
+    std::vector<Number> activations((layers + 1) * width);
+    const auto level = [&](std::size_t l) { return std::span(activations).subspan(l * width, width); };
+    for (std::size_t j = 0; j < width; ++j) activations[j] = feature(id, static_cast<int>(j));
+    for (std::size_t l = 0; l < layers; ++l) forward_layer(parameters.subspan(l * width, width), level(l), level(l + 1));
+    const Number error = head_error(level(layers), answer(id, shape));
+    std::vector<Number> above(width, error);
+    for (std::size_t l = layers; l-- > 0;) {
+        std::vector<Number> below(width, 0);
+        backward_layer(parameters.subspan(l * width, width), level(l), above, gradient.subspan(l * width, width), below);
+        above = std::move(below);
+    }
+    return head_loss(error);
+}
+
+void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor, std::int64_t rate_ppb) {
+    CHECK(parameters.size() == gradient.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Number mean = scaled(gradient[i], 1, divisor);
+        parameters[i] = plus(parameters[i], -scaled(mean, rate_ppb, 1'000'000'000));
+    }
+}
+
+Number norm(std::span<const Number> gradient) {
+    Wide sum = 0;
+    for (const Number value : gradient) {
+        if (value >= infinite || value <= -infinite) return infinite;
+        sum += Wide{value} * value;
+        if (sum >= Wide{infinite} * one) return infinite;
+    }
+    Wide low = 0;
+    Wide high = Wide{1} << 62;
+    while (low < high) {  // the square root of a number with 32 fractional bits has 16
+        const Wide middle = (low + high + 1) / 2;
+        if (middle * middle <= sum) low = middle;
+        else high = middle - 1;
+    }
+    return saturate(low);
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,56 @@
+// sim/workloads/sampler.cpp — The affine shuffle: position → (position × step + start) mod samples, with a step coprime to samples.
+#include "sim/workloads/sampler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "scenarios/check.h"
+#include "sim/workloads/fixed_point.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+std::uint64_t drawn(std::int64_t seed, std::int64_t epoch, int which) {
+    const Number key[] = {seed, epoch, which};
+    return digest_of(key);
+}
+
+}  // namespace
+
+Sampler::Sampler(const SamplerSettings& settings) : settings_(settings) {
+    CHECK(settings.samples > 0 && settings.batch > 0 && settings.replicas > 0);
+}
+
+std::int64_t Sampler::steps_per_epoch() const {
+    return std::max<std::int64_t>(1, settings_.samples / (settings_.batch * settings_.replicas));
+}
+
+std::int64_t Sampler::at(std::int64_t epoch, std::int64_t position) const {
+    if (!settings_.shuffle) return position % settings_.samples;
+    const auto samples = static_cast<std::uint64_t>(settings_.samples);
+    std::uint64_t stride = drawn(settings_.seed, epoch, 0) % samples;
+    while (std::gcd(stride, samples) != 1) ++stride;
+    const std::uint64_t start = drawn(settings_.seed, epoch, 1) % samples;
+    __extension__ typedef unsigned __int128 Wide128;
+    return static_cast<std::int64_t>((Wide128{static_cast<std::uint64_t>(position)} * stride + start) % samples);
+}
+
+std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica) const {
+    const std::int64_t within = step % steps_per_epoch();
+    const std::int64_t first = (within * settings_.replicas + replica) * settings_.batch;
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(settings_.batch));
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = at(epoch_of(step), first + static_cast<std::int64_t>(i));
+    return ids;
+}
+
+std::string listed(const std::vector<std::int64_t>& samples) {
+    std::string text;
+    for (const std::int64_t sample : samples) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(sample);
+    }
+    return text;
+}
+
+}  // namespace deadrank::sim

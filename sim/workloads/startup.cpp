@@ -1,0 +1,130 @@
+// sim/workloads/startup.cpp — From a process's environment to a world communicator, with the words frameworks use when it fails.
+// Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+std::string required(World& world, std::string_view name) {
+    if (auto value = world.env().get(name)) return *value;
+    throw RankFailure(fmt::format("ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
+                                  "variable {} expected, but not set", name));
+}
+
+// Python's int(): blanks around are fine, anything else is not.
+std::int64_t strict_integer(std::string_view text) {
+    std::string_view digits = text;
+    while (!digits.empty() && digits.front() == ' ') digits.remove_prefix(1);
+    while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+        throw RankFailure(fmt::format("ValueError: invalid literal for int() with base 10: '{}'", text));
+    }
+    return number;
+}
+
+// Some launch scripts swallow what they cannot read and go on with 0; whoever starts them sees two ranks 0.
+std::int64_t lenient_integer(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+}  // namespace
+
+void Job::read_environment() {
+    const bool lenient = settings_.flag("lenient_environment");
+    const auto read = [&](std::string_view name) {
+        const std::string text = required(world_, name);
+        return lenient ? lenient_integer(text) : strict_integer(text);
+    };
+    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK")));
+    size_ = static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE")));
+    const auto config = [&](std::string_view name, std::int64_t number) {
+        world_.record(results::RankConfig{world_.text(name), world_.text(std::to_string(number))});
+    };
+    config("rank", rank_);
+    config("world_size", size_);
+    for (const std::string_view name : {"steps", "batch", "micro_batches", "seed"}) config(name, settings_.integer(name));
+    config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.integer("learning_rate")));
+    const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
+    if (wanted != world_.device().index()) {
+        world_.record(results::DeviceBind{world_.text("model"), world_.device().index(), wanted});
+    }
+}
+
+void Job::validate() {
+    if (!settings_.flag("validate")) return;
+    const std::int64_t claims = store_->add(fmt::format("claim/{}", rank_), 1);
+    if (claims > 1) throw RankFailure(fmt::format("RuntimeError: refusing to start: RANK {} is claimed by two processes", rank_));
+    if (rank_ < 0 || rank_ >= size_) {
+        throw RankFailure(fmt::format("RuntimeError: refusing to start: RANK {} does not fit WORLD_SIZE {}", rank_, size_));
+    }
+    for (const std::string_view package : {"torch", "nccl"}) {
+        const std::string mine = world_.env().version(package);
+        if (rank_ == 0) store_->set(fmt::format("version/{}", package), mine);
+        const auto first = store_->wait(fmt::format("version/{}", package), settings_.duration("store_timeout"));
+        if (first && *first != mine) {
+            throw RankFailure(fmt::format("RuntimeError: refusing to start: rank {} has {} {}, rank 0 has {}", rank_, package, mine,
+                                          *first));
+        }
+    }
+}
+
+void Job::meet() {
+    const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
+    const Time timeout = settings_.duration("store_timeout");
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
+    std::int64_t joined = 0;
+    try {
+        store_ = &world_.rendezvous(endpoint, rank_ == 0, timeout);
+        joined = store_->add("joined", 1);
+        if (joined == size_) store_->set("all_joined", "1");
+        if (!store_->wait("all_joined", timeout)) {
+            joined = store_->add("joined", 0);
+            throw LibraryError(Code::timeout,
+                               fmt::format("torch.distributed.DistStoreError: Timed out after {} seconds waiting for clients. {}/{} "
+                                           "clients joined.", timeout.count() / 1'000'000'000 + 1, joined, size_));
+        }
+        joined = store_->add("joined", 0);
+        validate();
+    } catch (const LibraryError& error) {
+        world_.record(results::RendezvousLeave{static_cast<std::int32_t>(joined), error.answer});
+        throw;
+    }
+    world_.record(results::RendezvousLeave{static_cast<std::int32_t>(joined), Code::ok});
+}
+
+void Job::start() {
+    read_environment();
+    meet();
+    std::vector<Rank> everyone(static_cast<std::size_t>(size_));
+    for (Rank r = 0; r < size_; ++r) everyone[static_cast<std::size_t>(r)] = r;
+    world_comm_ = world_.communicator({"world", std::move(everyone), rank_});
+}
+
+std::unique_ptr<Comm> Job::group(std::string_view name, const std::vector<Rank>& members) {
+    for (const Rank member : members) {
+        if (member == rank_) return world_.communicator({std::string(name), members, rank_});
+    }
+    return nullptr;
+}
+
+std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank stride, Rank count) {
+    const auto bent = [&](std::string_view what, Rank value) {
+        return static_cast<Rank>(world_.seam(fmt::format("group.{}", what), value));
+    };
+    const Rank cut_stride = bent("stride", stride);
+    const Rank cut_count = bent("size", count);
+    std::vector<Rank> members;
+    for (Rank i = 0; i < cut_count; ++i) members.push_back((base + i * cut_stride) % size_);
+    return world_.communicator({std::string(name), members, rank_});
+}
+
+}  // namespace deadrank::sim

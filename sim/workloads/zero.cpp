@@ -1,0 +1,114 @@
+// sim/workloads/zero.cpp — ZeRO: optimizer state (1), gradients (2) and parameters (3) live in shards; ranks gather what they need.
+// The shard of a rank is a plain interval of the flat parameters, the last one padded; offsets pass through a seam.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/workloads/bodies.h"
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+struct Shard {
+    std::int64_t length;  // of every shard: the flat size rounded up
+    std::int64_t offset;  // of mine
+    std::int64_t own;     // elements of mine that are not padding
+};
+
+Shard cut(World& world, std::int64_t total, Rank ranks, Rank rank) {
+    const std::int64_t length = world.seam("shard.length", (total + ranks - 1) / ranks);
+    const std::int64_t offset = world.seam("shard.offset", rank * length);
+    return {length, offset, std::clamp<std::int64_t>(total - offset, 0, length)};
+}
+
+// What a shard that reaches past the end does in a real framework: an error of the slice.
+void check_slice(const Shard& shard, std::int64_t total) {
+    if (shard.offset < 0 || shard.offset > total || shard.length < 0) {
+        throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).", shard.offset,
+                                      shard.length, total));
+    }
+}
+
+}  // namespace
+
+scenarios::Kind zero_words() {
+    scenarios::Kind kind = job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
+    kind.parameters.push_back({"stage", scenarios::ValueType::integer, "1", "1 optimizer state, 2 and gradients, 3 and parameters"});
+    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block : {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate", "fetch.agree"}) {
+        kind.blocks.emplace_back(block);
+    }
+    return kind;
+}
+
+void zero(World& world, const Settings& settings) {
+    Job job(world, settings);
+    job.start();
+    const ModelShape shape = job.shape();
+    const std::int64_t total = shape.parameters();
+    const std::int64_t stage = world.seam("zero.stage", settings.integer("stage"));
+    world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
+    const Shard shard = cut(world, total, job.size(), job.rank());
+    check_slice(shard, total);
+    job.layout("flat_parameters", shard.offset, shard.own, total);
+
+    std::vector<Number> full = initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    full.resize(static_cast<std::size_t>(std::max(total, shard.length * job.size())), 0);
+    if (world.block("parameters.broadcast")) job.comm().broadcast(full, 0);
+    std::vector<Number> mine(static_cast<std::size_t>(shard.length), 0);
+    std::copy_n(full.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), mine.begin());
+    job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+    const auto gather = [&] {
+        full.assign(static_cast<std::size_t>(shard.length * job.size()), 0);
+        job.comm().all_gather(mine, full);
+        full.resize(static_cast<std::size_t>(std::max<std::int64_t>(total, 0)), 0);
+    };
+
+    const Time compute = settings.duration("step_time");
+    bool fresh = false;
+    job.train([&](std::int64_t step) {
+        world.phase(results::Phase::data);
+        const auto samples = job.batch(step, job.rank(), job.size());
+        world.phase(results::Phase::forward);
+        // A cached secondary copy is gathered anew unless somebody forgot that it went stale.
+        if (!fresh || stage == 3 || world.block("secondary.invalidate")) gather();
+        fresh = true;
+        const std::int64_t handle = world.device().allocate(total * static_cast<std::int64_t>(sizeof(Number)));
+        world.device().compute(compute / 3);
+        std::vector<Number> gradient(static_cast<std::size_t>(total), 0);
+        Number loss = 0;
+        for (const std::int64_t sample : samples) loss = plus(loss, train_sample(shape, full, sample, gradient));
+        world.phase(results::Phase::backward);
+        if (stage == 3 && world.block("parameter.gather")) gather();
+        world.device().compute(compute - compute / 3);
+
+        world.phase(results::Phase::reduce);
+        std::vector<Number> reduced(static_cast<std::size_t>(shard.length), 0);
+        gradient.resize(static_cast<std::size_t>(shard.length * job.size()), 0);
+        if (!world.block("gradient.reduce")) {
+            std::copy_n(gradient.begin() + shard.offset, shard.own, reduced.begin());
+        } else if (stage >= 2) {
+            job.comm().reduce_scatter(gradient, reduced);
+        } else {
+            job.comm().all_reduce(gradient);
+            std::copy_n(gradient.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), reduced.begin());
+        }
+        const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
+        Number logged[] = {loss};
+        job.comm().all_reduce(logged);
+        world.phase(results::Phase::optimizer);
+        descend(mine, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
+        gather();
+        job.digest(step, "replica", "parameters", full);
+        world.device().release(handle);
+        const Number norm_of_mean = scaled(norm(reduced), 1, everything);
+        return StepResult{scaled(logged[0], 1, world.seam("loss.divisor", everything)), norm_of_mean};
+    });
+}
+
+}  // namespace deadrank::sim
