@@ -118,6 +118,10 @@ TEST(TidyRules, SeeRealClocksAndStrangeChanceButNotTalkOfThem) {
     expect_complaints(
         check_determinism({"sim/a.cpp", "auto s = \"rand()\"; int operand = 1'000; /* rand() */\n"}), {});
     expect_complaints(check_determinism({"sim/a.cpp", "auto s = R\"x(rand() \" )x\"; rand();\n"}), {"rand"});
+    expect_complaints(check_determinism({"sim/a.h", "void until(std::chrono::steady_clock::time_point);\n"}),
+                      {});
+    expect_complaints(check_determinism({"sim/a.h", "using Now = std::chrono::steady_clock;\n"}),
+                      {"virtual"});
     expect_complaints(check_determinism({"runners/a.cpp", "auto t = std::chrono::steady_clock::now();\n"}),
                       {});
 }
