@@ -1,11 +1,13 @@
 # .ci/steps.sh — Building, testing, linting: the longer commands of ./dev, which sources this file.
 # Every test command ends in one plain line that counts; a skipped test is never counted as passed.
 
-# configure PRESET DIRECTORY [-D…]: quick when nothing changed, since CMake itself looks.
+# configure PRESET DIRECTORY [-D…]: nothing to do when the same was asked before, for ninja looks after the rest.
 configure() {
-  local preset=$1 directory=$2
+  local preset=$1 directory=$2 asked="$*"
   shift 2
+  [ -e "$directory/build.ninja" ] && [ "$(cat "$directory/.asked" 2>/dev/null)" = "$asked" ] && return 0
   phase "configure ${directory#"$ROOT"/}" cmake --preset "$preset" -B "$directory" "$@"
+  printf '%s' "$asked" >"$directory/.asked"
 }
 
 compile() {
@@ -66,11 +68,10 @@ test_command() {
 # The outcome is read from the JUnit files at the end, so that one red label does not hide the next.
 run_tests() {
   local directory=$1 label=$2 only=$3 code=0
-  phase_may_fail "$label tests" env CTEST_OUTPUT_ON_FAILURE=1 ctest --test-dir "$directory" -L "^$label\$" \
+  phase_may_fail "$label tests" ctest --test-dir "$directory" -L "^$label\$" \
     ${only:+-R "$only"} -j "$JOBS" --no-tests=ignore --output-junit "$RESULTS/$label.xml" || code=$?
-  [ $code = 0 ] && return 0
-  sed '/The following tests FAILED/,$d' "$log" | grep -v ' Passed \| Start ' | tail -n 200
-  [ -e "$RESULTS/$label.xml" ] || die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
+  [ $code = 0 ] || [ -e "$RESULTS/$label.xml" ] ||
+    die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
 }
 
 # One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.

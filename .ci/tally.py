@@ -26,6 +26,14 @@ def skip_reason(case):
     return found.group(1).strip() if found and found.group(1).strip() else "no reason given"
 
 
+def last_words(case, lines=40):
+    """What a failed test printed, without GoogleTest's frame; the end of it when it is long."""
+    frame = re.compile(r"\[[-= A-Z]{10}\]|Running main\(\)|Note: Google Test filter|\s*$|\s*\d+ FAILED TEST")
+    text = (case.findtext("system-out") or "") + (case.findtext("failure") or "")
+    said = [line for line in text.splitlines() if not frame.match(line)]
+    return ["…"] + said[-lines:] if len(said) > lines else said
+
+
 def tally(directory, seconds):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     reasons, failed = {}, []
@@ -36,12 +44,14 @@ def tally(directory, seconds):
             if kind == "skipped":
                 reasons.setdefault(skip_reason(case), []).append(case.get("name"))
             elif kind == "failed":
-                failed.append(case.get("name"))
+                failed.append(case)
     for reason, names in sorted(reasons.items()):
         some = ", ".join(names[:4]) + (" …" if len(names) > 4 else "")
         print(f"skipped: {some} ({len(names)}): {reason}")
-    for name in failed:
-        print(f"failed: {name}    again with: ./dev test --only '^{re.escape(name)}$'")
+    for case in failed:
+        name = case.get("name")
+        print(f"\nfailed: {name}    again with: ./dev test --only '^{re.escape(name)}$'")
+        print("\n".join("  " + line for line in last_words(case)))
     if seconds:
         print(f"{seconds} s in all")
     if counts["passed"] + counts["failed"] == 0:

@@ -172,7 +172,9 @@ Complaints check_opening(const SourceFile& file) {
     if (text.starts_with("#!")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
     const std::string_view first = text.substr(0, text.find('\n'));
     const std::string_view mark = is_cpp(file.path) ? "//" : "#";
-    const bool named = first.starts_with(std::string(mark) + " " + file.path);
+    const std::string package =
+        file.path.substr(0, file.path.rfind("/__init__.py"));  // a package is its directory
+    const bool named = first.starts_with(std::string(mark) + " " + package);
     const bool goal = file.path.starts_with("tests/") && first.starts_with("// Goal: ");
     const bool title = file.path == "CMakeLists.txt" && first.starts_with("# ");
     if (named || goal || title) return {};
