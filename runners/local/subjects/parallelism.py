@@ -1,32 +1,44 @@
-# runners/local/subjects/parallelism.py — Four ways to spread one toy model over ranks, each by plain torch.distributed calls.
+# runners/local/subjects/parallelism.py — Ways to spread one toy model over ranks, each by plain torch.distributed calls.
 # Values are real: whoever takes the wrong shard trains a different model.
 import torch
 import torch.distributed as dist
 from torch import nn
 
-FEATURES, HIDDEN = 8, 16
+import layout
 
 
-def toy_model():
-    return nn.Sequential(nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 1))
-
-
-def shard_offset(size):
-    """Where this rank's part of a tensor begins that is cut into equal parts."""
-    return dist.get_rank() * size
+def toy_model(options):
+    layers = []
+    for _ in range(options.layers):
+        layers += [nn.Linear(options.width, options.width), nn.Tanh()]
+    return nn.Sequential(*layers, nn.Linear(options.width, 1))
 
 
 class Replicated:
-    """Every rank holds the whole model; gradients are averaged by hand, parameter by parameter."""
+    """Every rank holds the whole model; gradients are averaged by hand, bucket by bucket."""
 
-    def __init__(self, learning_rate):
-        self.model = toy_model()
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=learning_rate, momentum=0.9)
+    def __init__(self, options):
+        self.options = options
+        self.model = toy_model(options)
+        layout.broadcast_parameters(self.model)
+        self.optimizer = self.make_optimizer(self.model.parameters())
+
+    replica, replicas = property(lambda self: dist.get_rank()), property(lambda self: dist.get_world_size())
+    data_group = None            # the group that divides the samples; None = the world
+    shard, shards = 0, 1         # which part of a checkpoint this rank holds
+    writer = property(lambda self: dist.get_rank() == 0)
+
+    def make_optimizer(self, parameters):
+        return torch.optim.SGD(parameters, lr=self.options.learning_rate, momentum=0.9)
 
     def reduce_and_step(self):
-        for parameter in self.model.parameters():
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= dist.get_world_size()
+        gradients = [parameter.grad.reshape(-1) for parameter in self.model.parameters()]
+        flat = torch.cat(gradients)
+        for bucket in flat.chunk(self.options.buckets):
+            layout.reduce_bucket(bucket, self.data_group)
+        flat /= layout.gradient_divisor(self.replicas)
+        for parameter, part in zip(self.model.parameters(), flat.split([part.numel() for part in gradients])):
+            parameter.grad.copy_(part.view_as(parameter))
         self.optimizer.step()
 
     def state(self):
@@ -40,94 +52,138 @@ class Replicated:
 class Wrapped(Replicated):
     """DistributedDataParallel: gradients are averaged in buckets while backward runs."""
 
-    def __init__(self, learning_rate):
-        super().__init__(learning_rate)
-        self.model = nn.parallel.DistributedDataParallel(self.model)
+    def __init__(self, options):
+        self.options = options
+        self.model = nn.parallel.DistributedDataParallel(toy_model(options))
+        self.optimizer = self.make_optimizer(self.model.parameters())
 
     def reduce_and_step(self):
         self.optimizer.step()
 
 
 class Sharded(Replicated):
-    """ZeRO stage 1: the parameters are one flat vector; each rank optimizes its own slice and gathers the others'."""
+    """ZeRO: parameters are one flat vector; each rank optimizes its own slice of it and gathers the others'.
 
-    def __init__(self, learning_rate):
-        self.model = toy_model()
-        ranks = dist.get_world_size()
-        flat = torch.cat([p.detach().reshape(-1) for p in self.model.parameters()])
-        self.flat = nn.functional.pad(flat, (0, -flat.numel() % ranks))
+    Stage 1 sums whole gradients and keeps its part, stage 2 sums only its part.
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self.model = toy_model(options)
+        layout.broadcast_parameters(self.model)
+        ranks, rank = dist.get_world_size(), dist.get_rank()
+        total = sum(parameter.numel() for parameter in self.model.parameters())
+        self.length = layout.shard_length(-(-total // ranks))
+        self.offset = layout.shard_offset(rank * self.length)
+        layout.show("flat_parameters", self.offset, min(self.length, total - self.offset), total)
+        self.flat = torch.zeros(self.length * ranks)
         self.gradients = torch.zeros_like(self.flat)
-        offset = 0
+        at = 0
         for parameter in self.model.parameters():
-            end = offset + parameter.numel()
-            parameter.data = self.flat[offset:end].view_as(parameter)
-            parameter.grad = self.gradients[offset:end].view_as(parameter)
-            offset = end
-        self.shard = nn.Parameter(self.own_slice(self.flat).clone())
-        self.optimizer = torch.optim.SGD([self.shard], lr=learning_rate, momentum=0.9)
+            end = at + parameter.numel()
+            self.flat[at:end] = parameter.detach().reshape(-1)
+            parameter.data = self.flat[at:end].view_as(parameter)
+            parameter.grad = self.gradients[at:end].view_as(parameter)
+            at = end
+        self.own = nn.Parameter(self.flat.narrow(0, self.offset, self.length).clone())
+        self.optimizer = self.make_optimizer([self.own])
+        self.shard, self.shards = rank, ranks
 
-    def own_slice(self, flat):
-        size = flat.numel() // dist.get_world_size()
-        return flat.narrow(0, shard_offset(size), size)
+    writer = True
+
+    def gather(self):
+        dist.all_gather(list(self.flat.chunk(dist.get_world_size())), self.own.detach())
 
     def reduce_and_step(self):
-        mean = torch.empty_like(self.shard)
-        dist.reduce_scatter_tensor(mean, self.gradients)
-        self.shard.grad = mean / dist.get_world_size()
+        mean = torch.empty_like(self.own)
+        if self.options.stage == 1:
+            layout.reduce_bucket(self.gradients, None)
+            mean.copy_(self.gradients.narrow(0, self.offset, self.length))
+        else:
+            dist.reduce_scatter_tensor(mean, self.gradients)
+        self.own.grad = mean / layout.gradient_divisor(self.replicas)
         self.optimizer.step()
-        pieces = list(self.flat.chunk(dist.get_world_size()))
-        dist.all_gather(pieces, self.shard.detach())
+        self.gather()
 
     def state(self):
-        return {"shard": self.shard.detach(), "optimizer": self.optimizer.state_dict()}
+        return {"shard": self.own.detach(), "optimizer": self.optimizer.state_dict()}
 
     def restore(self, state):
-        self.shard.data.copy_(state["shard"])
+        self.own.data.copy_(state["shard"])
         self.optimizer.load_state_dict(state["optimizer"])
-        dist.all_gather(list(self.flat.chunk(dist.get_world_size())), self.shard.detach())
+        self.gather()
 
 
-class SumOverRanks(torch.autograd.Function):
+class SumOverGroup(torch.autograd.Function):
+    """Partial results become whole in the forward pass; every rank already has the whole gradient."""
+
     @staticmethod
-    def forward(context, partial):
+    def forward(context, partial, group):
         total = partial.clone()
-        dist.all_reduce(total)
+        dist.all_reduce(total, group=group)
         return total
 
     @staticmethod
     def backward(context, gradient):
-        return gradient
+        return gradient, None
 
 
-class SplitLayer(nn.Module):
-    """A hidden layer split over ranks: each has some of its columns going in and the same rows coming out."""
+class SumOfGradients(torch.autograd.Function):
+    """The other way round: the input is whole, its gradient comes in parts."""
 
-    def __init__(self):
+    @staticmethod
+    def forward(context, batch, group):
+        context.group = group
+        return batch.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        total = gradient.contiguous()
+        dist.all_reduce(total, group=context.group)
+        return total, None
+
+
+class SplitBlock(nn.Module):
+    """Columns of one matrix and the matching rows of the next, as tensor parallelism cuts a layer."""
+
+    def __init__(self, width, group, place, size):
         super().__init__()
-        whole = toy_model()  # every rank draws the same numbers, then keeps its own part
-        self.inward = nn.Parameter(self.own_part(whole[0].weight.detach()))
-        self.bias = nn.Parameter(self.own_part(whole[0].bias.detach()))
-        self.outward = nn.Parameter(self.own_part(whole[2].weight.detach().t()))
-        self.register_buffer("offset", whole[2].bias.detach().clone())
-
-    def own_part(self, weight):
-        size = weight.shape[0] // dist.get_world_size()
-        return weight.narrow(0, shard_offset(size), size).clone()
+        inward, outward = nn.Linear(width, width), nn.Linear(width, width, bias=False)  # the same numbers on every rank
+        self.group = group
+        length = layout.shard_length(width // size)
+        offset = layout.shard_offset(place * length)
+        layout.show("layer.columns", offset, length, width)
+        self.inward = nn.Parameter(inward.weight.detach().narrow(0, offset, length).clone())
+        self.bias = nn.Parameter(inward.bias.detach().narrow(0, offset, length).clone())
+        self.outward = nn.Parameter(outward.weight.detach().narrow(1, offset, length).clone())
 
     def forward(self, batch):
-        hidden = torch.tanh(nn.functional.linear(batch, self.inward, self.bias))
-        return SumOverRanks.apply(hidden @ self.outward) + self.offset
+        part = torch.tanh(nn.functional.linear(SumOfGradients.apply(batch, self.group), self.inward, self.bias))
+        return SumOverGroup.apply(nn.functional.linear(part, self.outward), self.group)
 
 
 class TensorParallel(Replicated):
-    """Every rank sees the same samples and holds a part of each layer."""
+    """Each layer is split over a group of `tp_size` ranks; the groups are replicas of each other."""
 
-    def __init__(self, learning_rate):
-        self.model = SplitLayer()
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=learning_rate, momentum=0.9)
+    def __init__(self, options):
+        self.options = options
+        size = layout.tensor_parallel_size(options.tp_size)
+        if size <= 0 or dist.get_world_size() % size:
+            raise RuntimeError(f"world_size ({dist.get_world_size()}) is not divisible by {size}")
+        print(f"config tp_size={size}", flush=True)
+        rank = dist.get_rank()
+        self.place, self.group_number = rank % size, rank // size
+        self.tensor_group = layout.own_group("tp", [range(start, start + size) for start in range(0, dist.get_world_size(), size)])
+        self.data_group = layout.own_group("dp", [range(place, dist.get_world_size(), size) for place in range(size)])
+        blocks = [SplitBlock(options.width, self.tensor_group, self.place, size) for _ in range(max(1, options.layers // 2))]
+        head = nn.Linear(options.width, 1)  # drawn last: the same on all ranks
+        self.model = nn.Sequential(*blocks, head)
+        self.optimizer = self.make_optimizer(self.model.parameters())
+        self.shard, self.shards = self.place, size
 
-    def reduce_and_step(self):
-        self.optimizer.step()
+    replica = property(lambda self: self.group_number)
+    replicas = property(lambda self: dist.get_world_size(self.data_group))
+    writer = property(lambda self: self.group_number == 0)
 
 
 MODES = {"manual": Replicated, "ddp": Wrapped, "zero": Sharded, "tensor": TensorParallel}

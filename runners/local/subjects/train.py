@@ -1,8 +1,7 @@
 # runners/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by hand.
-# It knows nothing of faults. It prints one line a step: `step=3 loss=0.123456`.
+# It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
 import argparse
 import datetime
-import os
 import sys
 import time
 
@@ -11,6 +10,8 @@ import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+import checkpoint
+import layout
 import parallelism
 
 
@@ -18,26 +19,30 @@ def arguments():
     parser = argparse.ArgumentParser(description="Train a toy model over several ranks.")
     parser.add_argument("--mode", choices=sorted(parallelism.MODES), default="ddp")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--step-seconds", type=float, default=0.0, help="how long the device would compute in each step")
-    parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--samples", type=int, default=64)
+    parser.add_argument("--step-seconds", type=float, default=0.0, help="how long a device would compute in each step")
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--width", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=4, help="samples of a rank in a step")
+    parser.add_argument("--samples", type=int, default=256)
+    parser.add_argument("--buckets", type=int, default=2, help="manual: parts in which gradients are summed")
+    parser.add_argument("--stage", type=int, choices=(1, 2), default=2, help="zero: what is sharded besides the optimizer")
+    parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--learning-rate", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-order", action="store_true", help="do not shuffle the samples")
     parser.add_argument("--timeout", type=float, default=0.0, help="seconds; 0 leaves the library's default")
     parser.add_argument("--checkpoint", default="", help="directory of the checkpoints")
     parser.add_argument("--checkpoint-every", type=int, default=5)
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint")
+    parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint, where there is one")
     return parser.parse_args()
 
 
-def batches(options):
-    """Endless batches: tensor-parallel ranks share all samples, the others divide them."""
+def batches(options, training):
+    """Endless batches of this rank's share."""
     generator = torch.Generator().manual_seed(7)
-    features = torch.randn(options.samples, parallelism.FEATURES, generator=generator)
-    targets = features.pow(2).mean(1, keepdim=True)
-    data = TensorDataset(features, targets)
-    shared = options.mode == "tensor"
-    sampler = DistributedSampler(data, num_replicas=1, rank=0) if shared else DistributedSampler(data)
+    features = torch.randn(options.samples, options.width, generator=generator)
+    data = TensorDataset(features, features.pow(2).mean(1, keepdim=True))
+    sampler = DistributedSampler(data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed)
     loader = DataLoader(data, batch_size=options.batch, sampler=sampler)
     epoch = 0
     while True:
@@ -46,21 +51,15 @@ def batches(options):
         epoch += 1
 
 
-def checkpoint_file(options, step):
-    return os.path.join(options.checkpoint, f"step{step}", f"rank{dist.get_rank()}.pt")
-
-
-def save(training, options, step):
-    path = checkpoint_file(options, step)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    torch.save({"step": step, **training.state()}, path)
-
-
-def resume(training, options):
-    steps = [int(name[4:]) for name in os.listdir(options.checkpoint) if name.startswith("step")]
-    state = torch.load(checkpoint_file(options, max(steps)))
-    training.restore(state)
-    return state["step"] + 1
+def train_step(training, options, features, targets):
+    for parameter in training.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad.zero_()
+    loss = torch.nn.functional.mse_loss(training.model(features), targets)
+    time.sleep(options.step_seconds)
+    loss.backward()
+    training.reduce_and_step()
+    return layout.mean_loss(loss, training.data_group, training.replicas)
 
 
 @record
@@ -68,21 +67,16 @@ def main():
     options = arguments()
     timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
     dist.init_process_group("gloo", **timeout)
-    print(f"rank {dist.get_rank()} of {dist.get_world_size()} ready", flush=True)
-    torch.manual_seed(options.seed)
-    training = parallelism.MODES[options.mode](options.learning_rate)
-    first = resume(training, options) if options.resume else 0
-    for step, (features, targets) in zip(range(first, options.steps), batches(options)):
-        for parameter in training.model.parameters():
-            if parameter.grad is not None:
-                parameter.grad.zero_()
-        loss = torch.nn.functional.mse_loss(training.model(features), targets)
-        loss.backward()
-        training.reduce_and_step()
-        time.sleep(options.step_seconds)
-        print(f"step={step} loss={loss.item():.6f}", flush=True)
-        if options.checkpoint and (step + 1) % options.checkpoint_every == 0:
-            save(training, options, step)
+    print(f"config rank={dist.get_rank()} world_size={dist.get_world_size()} batch={options.batch} seed={options.seed} "
+          f"learning_rate={options.learning_rate} mode={options.mode}", flush=True)
+    layout.seed_everything(options.seed)
+    training = parallelism.MODES[options.mode](options)
+    first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
+    for step, (features, targets) in zip(range(first, options.steps), batches(options, training)):
+        loss = train_step(training, options, features, targets)
+        print(f"step={step} loss={loss:.6f}", flush=True)
+        if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:
+            checkpoint.save(training, options.checkpoint, step)
     dist.barrier()
     dist.destroy_process_group()
     print("done", flush=True)

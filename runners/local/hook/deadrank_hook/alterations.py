@@ -94,11 +94,13 @@ def first_of(group):
 
 
 def flip(tensor, bit):
-    """One bit of the tensor's own memory, counted from the lowest bit of its first byte."""
+    """One bit of one element. Plans count 64 bits an element; a narrower element takes the bit at the same height."""
     import torch
 
     flat = tensor.detach().reshape(-1)
-    data = flat.view(torch.uint8) if flat.data_ptr() == tensor.data_ptr() else None
-    if data is None or data.numel() == 0:
+    if flat.numel() == 0 or flat.data_ptr() != tensor.data_ptr():
         return
-    data[(bit // 8) % data.numel()] ^= 1 << (bit % 8)
+    width = flat.element_size()
+    place = (bit // 64) % flat.numel() * width * 8 + bit % 64 * width // 8
+    data = flat.view(torch.uint8)
+    data[place // 8] ^= 1 << (place % 8)

@@ -81,13 +81,13 @@ def content(path):
 
 
 def shard_of(hook, path):
-    """Which step and shard a file holds, by its name: step9/rank1.pt, iter_9/mp_rank_01/…, …; else ours."""
+    """Which step and shard a file holds, by its name: step9/shard1of4.pt, iter_9/mp_rank_01/… …; else ours."""
     import torch.distributed as dist
 
-    shard = re.search(r"rank[_-]?(\d+)[^/]*$", path)
+    shard = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
     step = re.search(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
     return {
         "shard": int(shard[1]) if shard else hook.slot,
-        "shards": dist.get_world_size() if dist.is_initialized() else 1,
+        "shards": int(shard[2]) if shard and shard[2] else dist.get_world_size() if dist.is_initialized() else 1,
         "step": int(step[1]) if step else hook.step,
     }

@@ -11,7 +11,7 @@ def watch(hook):
     @functools.wraps(begin)
     def watched_begin(self, *args, **settings):
         begin(self, *args, **settings)
-        for seam, name in (("sampler_rank", "rank"), ("sampler_replicas", "num_replicas"), ("sampler_seed", "seed")):
+        for seam, name in (("sampler.shard", "rank"), ("sampler.replicas", "num_replicas"), ("sampler.seed", "seed")):
             hook.injector.at(seam)
             setattr(self, name, levers.bent(seam, getattr(self, name)))
         self.rank %= self.num_replicas

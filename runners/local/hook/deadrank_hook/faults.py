@@ -7,41 +7,51 @@ import time
 from .levers import Levers
 
 
+COLLECTIVES = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter", "barrier")
+MESSAGES = ("send", "recv")
+FAMILIES = {"collective": COLLECTIVES, "message": MESSAGES, "communication": COLLECTIVES + MESSAGES}
+
+
 class Trigger:
-    """When one fault acts. Unset members match everything; `nth` counts within a step when a step is given."""
+    """When one fault acts on this rank, in the words of a plan. Unset members match everything."""
 
     def __init__(self, when):
         self.step = when.get("step", -1)
         self.until = when.get("until_step", -1)
         self.phase = when.get("phase", "")
-        self.before = when.get("before", "") or ("phase" if self.phase else "step")
         self.comm = when.get("comm", "")
+        self.before = when.get("before", "")
         self.nth = max(1, when.get("nth", 1))
         self.always = when.get("always", False)
         self.at = when.get("at", -1)
-        self.at_start = when.get("at_start", False)
         self.lasts = when.get("lasts", -1)
+        somewhere = self.step >= 0 or self.phase or self.before or self.comm
+        self.at_start = when.get("at_start", False) or (self.at < 0 and not somewhere and not self.always)
+        self.by_clock = self.at >= 0 and not self.at_start and not somewhere
+        self.call = self.before or ("communication" if self.comm else "phase" if self.phase else "step")
         self.seen = self.fired = 0
-        self.seen_in = None
 
-    def matches(self, call, comm, step, phase):
-        if self.at_start or self.at >= 0 or call != self.before:
+    def matches(self, call, comm, step, phase, since_start):
+        if self.at_start or self.by_clock or (self.fired and not self.always):
             return False
-        if (self.comm and comm != self.comm) or (self.phase and phase != self.phase):
+        if self.at >= 0 and since_start < self.at:
             return False
-        if self.step >= 0 and not self.in_step(step):
+        if call != self.call and call not in FAMILIES.get(self.call, ()):
             return False
-        if self.step >= 0 and not self.always and step != self.seen_in:
-            self.seen, self.seen_in = 0, step
+        if (self.comm and comm != self.comm) or (self.phase and phase != self.phase) or not self.in_step(step):
+            return False
         self.seen += 1
-        if self.always:
-            return self.seen >= self.nth
-        return self.seen == self.nth and not self.fired
+        return self.seen >= self.nth
 
     def in_step(self, step):
-        if not self.always:
-            return step == self.step
-        return step >= self.step and (self.until < 0 or step <= self.until)
+        if self.over(step):
+            return False
+        if self.step < 0:
+            return True
+        return step >= self.step if self.always else step == self.step
+
+    def over(self, step):
+        return 0 <= self.until < step
 
 
 class Armed:
@@ -51,6 +61,7 @@ class Armed:
         self.pull = dict(entry["pull"])
         self.undo = entry.get("undo")
         self.says = entry.get("says", "")
+        self.active = False
 
 
 class Injector:
@@ -60,16 +71,16 @@ class Injector:
         mine = [entry for entry in hook.plan.get("faults", ()) if hook.slot in entry.get("ranks", ())]
         self.armed = [Armed(entry) for entry in mine]
         self.levers = Levers(hook)
+        self.started = int(os.environ.get("DEADRANK_STARTED") or time.time_ns())  # the job, not this process
 
     def begin(self):
         """Faults of the start and of a stated time after the job's start."""
-        started = int(os.environ.get("DEADRANK_STARTED") or time.time_ns())
         for armed in self.armed:
             if armed.trigger.at_start:
                 self.pull(armed, None)
-            elif armed.trigger.at >= 0:
-                wait = max(0.0, (started + armed.trigger.at - time.time_ns()) / 1e9)
-                self.later(wait, lambda armed=armed: self.pull(armed, None))
+            elif armed.trigger.by_clock:
+                wait = (armed.trigger.at - self.since_start()) / 1e9
+                self.later(max(0.0, wait), lambda armed=armed: self.pull(armed, None))
 
     def torch_is_ready(self):
         self.levers.torch_is_ready()
@@ -80,15 +91,20 @@ class Injector:
     def at(self, call, comm="", altered=None):
         """The rank is at a call, a phase or a step. `altered` is that call when a fault may alter it."""
         for armed in self.armed:
-            if armed.trigger.matches(call, comm, self.hook.step, self.phase):
-                self.pull(armed, altered)
+            if armed.active and armed.undo and armed.trigger.over(self.hook.step):
+                self.revert(armed)
+            elif armed.trigger.matches(call, comm, self.hook.step, self.phase, self.since_start()):
+                self.pull(armed, altered, call)
 
-    def pull(self, armed, altered):
+    def since_start(self):
+        return time.time_ns() - self.started
+
+    def pull(self, armed, altered, call=""):
         pull = dict(armed.pull)
         lever = getattr(self.levers, pull.pop("lever"), None)
         refused = "this backend has no such lever" if lever is None else ""
         if not refused:
-            mark = {"fault": armed.fault, "step": self.hook.step, "says": armed.says}
+            mark = {"fault": armed.fault, "step": self.hook.step, "call": call, "says": armed.says}
             # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
             if not armed.trigger.fired:
                 self.hook.truth.write("fault.applied", **mark)
@@ -96,10 +112,13 @@ class Injector:
             refused = lever(altered=altered, lasts=armed.trigger.lasts, **pull)
         if refused:
             self.hook.truth.write("fault.refused", fault=armed.fault, says=refused)
-        elif armed.undo and armed.trigger.lasts >= 0:
+            return
+        armed.active = True
+        if armed.undo and armed.trigger.lasts >= 0:
             self.later(armed.trigger.lasts / 1e9, lambda: self.revert(armed))
 
     def revert(self, armed):
+        armed.active = False
         undo = dict(armed.undo)
         getattr(self.levers, undo.pop("lever"))(altered=None, lasts=-1, **undo)
         self.hook.truth.write("fault.reverted", fault=armed.fault)

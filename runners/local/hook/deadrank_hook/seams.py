@@ -6,7 +6,8 @@ import sys
 
 from . import imports
 
-EVERYWHERE = ("learning_rate", "seed", "sampler_rank", "sampler_seed", "sampler_replicas", "optimizer")
+RATES = ("optimizer.learning_rate", "optimizer.base_rate")
+EVERYWHERE = (*RATES, "model.seed", "sampler.shard", "sampler.seed", "sampler.replicas", "sampler.batch", "optimizer.step")
 
 
 def known(hook, name):
@@ -46,15 +47,15 @@ def watch_seed(hook, levers):
 
     @functools.wraps(real)
     def manual_seed(seed):
-        hook.injector.at("seed")
-        return real(levers.bent("seed", int(seed)))
+        hook.injector.at("model.seed")
+        return real(levers.bent("model.seed", int(seed)))
 
     torch.manual_seed = torch.random.manual_seed = manual_seed
 
 
 def changed(hook, levers, seam):
     """Values that live in an object rather than in a call are changed where they lie."""
-    if seam == "learning_rate":
+    if seam in RATES:
         for optimizer in getattr(hook, "optimizers", ()):
             for group in optimizer.param_groups:
                 group["lr"] = levers.bent(seam, group["lr"])

@@ -148,9 +148,9 @@ def watched_step(hook, real):
         training = hook.training
         training.phase("optimizer")
         training.norm = gradient_norm(self)
-        hook.injector.at("optimizer")
+        hook.injector.at("optimizer.step")
         try:
-            if "optimizer" in hook.injector.levers.skipped:
+            if "optimizer.step" in hook.injector.levers.skipped:
                 return None
             return real(self, *args, **settings)
         finally:

@@ -1,0 +1,68 @@
+# runners/local/subjects/layout.py — Who owns what: the small decisions of parallel training that real programs get wrong.
+# Each is a function of its own, as in the frameworks; a run's log says what each rank believes to own.
+import torch
+import torch.distributed as dist
+
+
+def shard_offset(offset):
+    """Where this rank's part begins."""
+    return offset
+
+
+def shard_length(length):
+    return length
+
+
+def tensor_parallel_size(size):
+    return size
+
+
+def gradient_divisor(replicas):
+    """Gradients were summed: by what they are divided to become a mean."""
+    return replicas
+
+
+def checkpoint_shard(shard):
+    return shard
+
+
+def checkpoint_step(step):
+    """The step that the marker of the latest checkpoint names."""
+    return step
+
+
+def show(tensor, offset, length, total):
+    print(f"shard tensor={tensor} offset={offset} length={length} total={total}", flush=True)
+
+
+def broadcast_parameters(model):
+    for parameter in model.parameters():
+        dist.broadcast(parameter.data, 0)
+
+
+def reduce_bucket(bucket, group):
+    dist.all_reduce(bucket, group=group)
+
+
+def own_group(name, families):
+    """Every rank makes every group, in the same order, and keeps its own."""
+    mine = None
+    for ranks in families:
+        group = dist.new_group(list(ranks), group_desc=name)
+        if dist.get_rank() in ranks:
+            mine = group
+    return mine
+
+
+def mean_loss(loss, group, replicas):
+    total = loss.detach().clone().reshape(1)
+    dist.all_reduce(total, group=group)
+    return float(total) / replicas
+
+
+def wait_for_all():
+    dist.barrier()
+
+
+def seed_everything(seed):
+    torch.manual_seed(seed)
