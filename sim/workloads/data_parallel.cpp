@@ -69,7 +69,9 @@ void data_parallel(World& world, const Settings& settings) {
         }
         job.digest(step, "replica", "parameters", parameters);
         const Number norm_of_mean = scaled(norm(reduced), 1, divisor);
-        return StepResult{scaled(logged[0], 1, world.seam("loss.divisor", everything)), norm_of_mean};
+        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
+        job.compare(step, parameters, 0, mean_loss, job.size());
+        return StepResult{mean_loss, norm_of_mean};
     });
 }
 

@@ -59,6 +59,32 @@ void Job::layout(std::string_view tensor, std::int64_t offset, std::int64_t leng
     world_.record(results::ShardLayout{world_.text(tensor), offset, length, total});
 }
 
+void Job::compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where, Number loss, Rank replicas) {
+    if (!settings_.flag("reference")) return;
+    if (!reference_) {
+        const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas, settings_.integer("seed"),
+                                       settings_.flag("shuffle")};
+        reference_ = std::make_unique<Reference>(shape(), sampling, settings_.integer("seed"), settings_.integer("learning_rate"));
+    }
+    reference_->advance_to(step);
+    Number mine = 0;
+    Number right = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const auto place = static_cast<Number>(i + 1);  // weights, so that exchanged parameters show
+        mine = saturate(Wide{mine} + Wide{own[i]} * place);
+        right = saturate(Wide{right} + Wide{reference_->parameters()[static_cast<std::size_t>(where[i])]} * place);
+    }
+    value(step, "reference.parameters", mine, right);
+    value(step, "reference.loss", loss, reference_->loss());
+}
+
+void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss, Rank replicas) {
+    if (!settings_.flag("reference")) return;
+    std::vector<std::int64_t> where(own.size());
+    for (std::size_t i = 0; i < where.size(); ++i) where[i] = offset + static_cast<std::int64_t>(i);
+    compare(step, own, where, loss, replicas);
+}
+
 std::int64_t Job::learning_rate(std::int64_t step) {
     const std::int64_t base = world_.seam("optimizer.base_rate", settings_.integer("learning_rate"));
     const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
@@ -84,6 +110,7 @@ scenarios::Kind job_words(std::string name, std::string what) {
         {"learning_rate", ValueType::ratio, "1/100", "step size of the optimizer"},
         {"checkpoint_every", ValueType::integer, "0", "steps between checkpoints; 0 = none"},
         {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
+        {"reference", ValueType::boolean, "false", "compare parameters and loss with a one-rank run of the same training"},
         {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
         {"validate", ValueType::boolean, "false", "check ranks and versions at start-up and refuse a contradiction"},
         {"lenient_environment", ValueType::boolean, "false", "unreadable numbers in the environment become 0"},

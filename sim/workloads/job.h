@@ -12,6 +12,7 @@
 
 #include "scenarios/vocabulary.h"
 #include "sim/workloads/model.h"
+#include "sim/workloads/reference.h"
 #include "sim/workloads/sampler.h"
 #include "sim/workloads/settings.h"
 #include "sim/world.h"
@@ -52,6 +53,9 @@ public:
     void digest(std::int64_t step, std::string_view group, std::string_view name, std::span<const Number> numbers);
     void value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected = {});
     void layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total);
+    // With setting `reference`: shows own parameters (`where` in the flat model) and loss beside what one rank alone would have.
+    void compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where, Number loss, Rank replicas);
+    void compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss, Rank replicas);
     std::int64_t learning_rate(std::int64_t step);  // parts per billion, passed through seam optimizer.learning_rate
 
     // Whose state is saved and restored. `shard` of `shards`; every rank that passes a state writes one file.
@@ -78,6 +82,7 @@ private:
     Store* store_ = nullptr;
     std::unique_ptr<Comm> world_comm_;
     State state_;
+    std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
 };
 

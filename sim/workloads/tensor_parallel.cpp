@@ -98,9 +98,13 @@ void tensor_parallel(World& world, const Settings& settings) {
     const ModelShape shape = job.shape();
     const Split cut = split(job, shape);
     const std::int64_t seed = world.seam("model.seed", settings.integer("seed"));
+    std::vector<std::int64_t> where;
     std::vector<Number> parameters;
     for (int l = 0; l < shape.layers; ++l) {
-        for (int j = 0; j < cut.columns; ++j) parameters.push_back(initial_parameter(seed, l * shape.width + cut.offset + j));
+        for (int j = 0; j < cut.columns; ++j) {
+            where.push_back(std::int64_t{l} * shape.width + cut.offset + j);
+            parameters.push_back(initial_parameter(seed, where.back()));
+        }
     }
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()), cut.dp->rank() == 0});
     const Time compute = settings.duration("step_time");
@@ -122,7 +126,9 @@ void tensor_parallel(World& world, const Settings& settings) {
         const std::int64_t everything = std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
-        return StepResult{scaled(logged[0], 1, world.seam("loss.divisor", everything)), scaled(norm(gradient), 1, everything)};
+        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
+        job.compare(step, parameters, where, mean_loss, cut.dp->size());
+        return StepResult{mean_loss, scaled(norm(gradient), 1, everything)};
     });
 }
 

@@ -107,7 +107,9 @@ void zero(World& world, const Settings& settings) {
         job.digest(step, "replica", "parameters", full);
         world.device().release(handle);
         const Number norm_of_mean = scaled(norm(reduced), 1, everything);
-        return StepResult{scaled(logged[0], 1, world.seam("loss.divisor", everything)), norm_of_mean};
+        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
+        job.compare(step, full, 0, mean_loss, job.size());
+        return StepResult{mean_loss, norm_of_mean};
     });
 }
 

@@ -1,0 +1,24 @@
+// sim/workloads/reference.cpp — Serial training, step by step.
+#include "sim/workloads/reference.h"
+
+namespace deadrank::sim {
+
+Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed, std::int64_t rate_ppb)
+    : shape_(shape), sampling_(sampling), sampler_(sampling), rate_ppb_(rate_ppb), parameters_(initial_parameters(shape, seed)) {}
+
+void Reference::advance_to(std::int64_t step) {
+    for (; next_ <= step; ++next_) {
+        std::vector<Number> gradient(parameters_.size(), 0);
+        Number sum = 0;
+        for (std::int64_t replica = 0; replica < sampling_.replicas; ++replica) {
+            for (const std::int64_t sample : sampler_.batch(next_, replica)) {
+                sum = plus(sum, train_sample(shape_, parameters_, sample, gradient));
+            }
+        }
+        const std::int64_t everything = sampling_.replicas * sampling_.batch;
+        descend(parameters_, gradient, everything, rate_ppb_);
+        loss_ = scaled(sum, 1, everything);
+    }
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,34 @@
+// sim/workloads/reference.h — The same training on one rank, in plain serial code on the same samples: what any layout must equal.
+// No fault touches it: it asks no seam and no block. Operators do this too, with a small run of trusted code.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/workloads/model.h"
+#include "sim/workloads/sampler.h"
+
+namespace deadrank::sim {
+
+class Reference {
+public:
+    Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed, std::int64_t rate_ppb);
+
+    // Trains up to and including `step`; steps must not go back.
+    void advance_to(std::int64_t step);
+
+    Number loss() const { return loss_; }  // mean over the global batch of the last step
+    std::span<const Number> parameters() const { return parameters_; }
+
+private:
+    ModelShape shape_;
+    SamplerSettings sampling_;
+    Sampler sampler_;
+    std::int64_t rate_ppb_;
+    std::int64_t next_ = 0;
+    std::vector<Number> parameters_;
+    Number loss_ = 0;
+};
+
+}  // namespace deadrank::sim
