@@ -1,7 +1,7 @@
 # .ci/steps.sh — Building, testing, linting: the longer commands of ./dev, which sources this file.
 # Every test command ends in one plain line that counts; a skipped test is never counted as passed.
 
-# configure PRESET DIRECTORY [-D…]: nothing to do when the same was asked before, for ninja looks after the rest.
+# configure PRESET DIRECTORY [-D…]: nothing to do when the same was asked before; ninja looks after the rest.
 configure() {
   local preset=$1 directory=$2 asked="$*"
   shift 2
