@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/detector.h"
+#include "results/reaction.h"
 #include "results/truth.h"
 #include "scenarios/scenario.h"
 
@@ -19,15 +21,12 @@ enum class Outcome {
     not_applied,  // the fault never happened
     as_unseen,    // nothing could show it, and nothing did
     quiet,        // control or healed run without findings
+    unfinished,   // control or healed run that did not come to its end
+    unjudged,     // there was no truth to judge against
 };
 std::string_view name_of(Verdict);
 std::string_view name_of(Outcome);
-
-// How the job itself reacted, read from evidence alone.
-enum class Reaction {
-    completed, warned_and_completed, clear_error, misleading_error, refused_to_start, restarted, hung, silent_wrong_result,
-};
-std::string_view name_of(Reaction);
+Verdict worse(Verdict, Verdict);
 
 struct Judgement {
     Verdict verdict = Verdict::unknown;
@@ -37,14 +36,22 @@ struct Judgement {
     std::vector<Finding> findings;  // all of them
     Time fault_at = never;
     Time noticed_at = never;
+    int answer = -1;                // index in `findings` of the one that answers the expectation best; -1 = none
+    Blame culprit;                  // who it was, as the truth or the scenario says
+
+    const Finding* answering() const { return answer < 0 ? nullptr : &findings[static_cast<std::size_t>(answer)]; }
 };
 
+// `control`: the same run without the fault. Only beside it can a wrong result be told from a right one.
 Judgement judge(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
-                const std::vector<Finding>& findings);
+                const std::vector<Finding>& findings, const Evidence* control = nullptr);
 
 // For control and healed runs: no finding, every rank finished.
 Judgement judge_quiet(const Truth& truth, const Evidence& evidence, const std::vector<Finding>& findings);
 
-Reaction reaction_of(const Evidence& evidence);
+// For a healed run. Where the fix removes the fault it must be quiet; where the fault stays, the job must react
+// as it should: end cleanly with a clear error, refuse, restart, or complete.
+Judgement judge_healed(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
+                       const std::vector<Finding>& findings);
 
 }  // namespace deadrank::results
