@@ -1,5 +1,6 @@
 // inject/fault.h — A fault is one thing done to one target, and undone. It sees levers, never results.
-// Target, moment and chance live in its FaultSpec and are looked after by the Injector, so no fault re-implements them.
+// Target, moment and chance live in its FaultSpec and are looked after by the Injector, so no fault
+// re-implements them.
 #pragma once
 
 #include <functional>
@@ -27,12 +28,14 @@ public:
     virtual ~Fault() = default;
     virtual std::string_view kind() const = 0;
 
-    // Pulls its lever. `rank` is the rank whose moment has come: each rank of the parameter `rank` has its own, at the
-    // start as well. no_rank for a fault that aims at no rank; it is applied once, at the first moment that fits.
+    // Pulls its lever. `rank` is the rank whose moment has come: each rank of the parameter `rank` has its
+    // own, at the start as well. no_rank for a fault that aims at no rank; it is applied once, at the first
+    // moment that fits.
     virtual scenarios::Result<Done> apply(Levers& levers, Rank rank) = 0;
     virtual void revert(Levers& levers, Rank rank) noexcept = 0;  // safe after a failed or a missing apply
 
-    // Who will really be at fault: goes to the truth when the fault is applied. The Injector adds step and collective.
+    // Who will really be at fault: goes to the truth when the fault is applied. The Injector adds step and
+    // collective.
     virtual results::Blame blame(const Levers& levers) const = 0;
 
     virtual Rhythm rhythm() const { return {}; }
@@ -42,7 +45,8 @@ public:
 struct FaultKind {
     scenarios::Kind words;
     std::function<std::unique_ptr<Fault>(const scenarios::FaultSpec&)> make;
-    std::string alters = {};  // faults that alter a call: which one where `when.before` names none; see trigger.h
+    std::string alters =
+        {};  // faults that alter a call: which one where `when.before` names none; see trigger.h
 };
 
 // Explicit table in inject/catalog.cpp.

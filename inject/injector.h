@@ -3,27 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "inject/fault.h"
+#include "inject/moment.h"
 #include "results/truth.h"
 
 namespace deadrank::inject {
 
-// Where a rank is. Backends report one for each call, phase and step of an armed rank.
-struct Moment {
-    Rank rank = results::no_rank;
-    Time now{0};
-    std::int64_t step = -1;
-    results::Phase phase = results::Phase::none;
-    std::string_view call;  // "all_reduce", "send", "comm_init", "checkpoint_save", seam or block name, "step", "phase"
-    std::string_view comm;
-};
-
 class Injector {
 public:
-    // Fails when a kind is unknown; a plan that was resolved never does.
-    static scenarios::Result<Injector> make(const std::vector<scenarios::FaultSpec>& faults, results::Truth& truth);
+    // Fails when a kind is unknown; a plan that was resolved never does. `truth` outlives the injector.
+    static scenarios::Result<Injector> make(const std::vector<scenarios::FaultSpec>& faults,
+                                            results::Truth& truth);
     Injector(Injector&&) noexcept;
     ~Injector();
 
@@ -34,11 +27,15 @@ public:
     bool armed(Rank rank) const;
     void at(const Moment& moment, Levers& levers);
 
-    // Faults by time, and the end of those that last only for a while: the backend calls tick() at next_alarm().
+    // Faults by time, and the end of those that last only for a while: the backend calls tick() at
+    // next_alarm().
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
 
     void revert_all(Levers& levers) noexcept;
+
+    // The first lever that was refused: the run is then unknown. The truth has all of them.
+    const std::optional<scenarios::Error>& refusal() const;
 
 private:
     Injector();

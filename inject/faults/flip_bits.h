@@ -1,0 +1,28 @@
+// inject/faults/flip_bits.h — A bit flips in what a rank sends or receives: silent corruption, which no
+// checksum on the wire sees.
+#pragma once
+
+#include "inject/deed.h"
+#include "inject/parameters.h"
+
+namespace deadrank::inject {
+
+inline FaultKind flip_bits() {
+    return {{.name = "flip_bits",
+             .what = "One bit of the call's payload is flipped.",
+             .parameters = {rank_parameter(),
+                            {"bit", ValueType::integer, "40", "element × 64 + bit"},
+                            {"side",
+                             ValueType::choice,
+                             "sent",
+                             "in what the rank contributes, or in what it gets",
+                             {"sent", "received"}}},
+             .levers = {"alter_call.flip"}},
+            [](const FaultSpec& spec) {
+                return make_alteration(
+                    spec, {.flip_bit = spec.number("bit"), .flip_received = spec.text("side") == "received"});
+            },
+            "collective"};
+}
+
+}  // namespace deadrank::inject

@@ -1,0 +1,29 @@
+// inject/faults/skew_version.h — A rank runs another version of a package than its peers: one image was
+// rebuilt, one node was not.
+#pragma once
+
+#include "inject/deed.h"
+#include "inject/parameters.h"
+
+namespace deadrank::inject {
+
+inline FaultKind skew_version() {
+    return {{.name = "skew_version",
+             .what = "A package has another version on these ranks.",
+             .parameters = {rank_parameter(),
+                            {"package", ValueType::text, "", "nccl, torch, cuda, driver, python, …"},
+                            {"version", ValueType::text, "", "the version they see"}},
+             .levers = {"set_version"},
+             .at_start = true},
+            [](const FaultSpec& spec) {
+                const std::string package = spec.text("package");
+                const std::string version = spec.text("version");
+                return make_deed(spec, {.apply =
+                                            [package, version](Levers& levers, Rank rank) {
+                                                return levers.set_version(rank, package, version);
+                                            },
+                                        .blame = aimed(spec, {.component = package})});
+            }};
+}
+
+}  // namespace deadrank::inject

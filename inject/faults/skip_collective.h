@@ -1,0 +1,19 @@
+// inject/faults/skip_collective.h — A rank leaves a call out: a branch that only it takes, a batch that only
+// it lacks.
+#pragma once
+
+#include "inject/deed.h"
+#include "inject/parameters.h"
+
+namespace deadrank::inject {
+
+inline FaultKind skip_collective() {
+    return {{.name = "skip_collective",
+             .what = "The rank goes on without making the call.",
+             .parameters = {rank_parameter()},
+             .levers = {"alter_call.skip"}},
+            [](const FaultSpec& spec) { return make_alteration(spec, {.skip = true}); },
+            "collective"};
+}
+
+}  // namespace deadrank::inject

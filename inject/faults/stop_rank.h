@@ -1,0 +1,23 @@
+// inject/faults/stop_rank.h — A rank stands still and stays alive: a debugger, a stuck driver call, a frozen
+// container.
+#pragma once
+
+#include "inject/deed.h"
+#include "inject/parameters.h"
+
+namespace deadrank::inject {
+
+inline FaultKind stop_rank() {
+    return {{.name = "stop_rank",
+             .what = "The process is stopped (SIGSTOP) and never goes on by itself.",
+             .parameters = {rank_parameter()},
+             .levers = {"stop"}},
+            [](const FaultSpec& spec) {
+                return make_deed(spec,
+                                 {.apply = [](Levers& levers, Rank rank) { return levers.stop(rank); },
+                                  .revert = [](Levers& levers, Rank rank) { (void)levers.resume(rank); },
+                                  .blame = aimed(spec)});
+            }};
+}
+
+}  // namespace deadrank::inject

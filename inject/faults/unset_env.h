@@ -1,0 +1,24 @@
+// inject/faults/unset_env.h — A variable that the launcher, the container or the scheduler should have passed
+// on is not there.
+#pragma once
+
+#include "inject/deed.h"
+#include "inject/parameters.h"
+
+namespace deadrank::inject {
+
+inline FaultKind unset_env() {
+    return {{.name = "unset_env",
+             .what = "An environment variable of the process is missing.",
+             .parameters = {rank_parameter(), {"name", ValueType::text, "", "the variable"}},
+             .levers = {"unset_env"},
+             .at_start = true},
+            [](const FaultSpec& spec) {
+                const std::string name = spec.text("name");
+                return make_deed(spec, {.apply = [name](Levers& levers,
+                                                        Rank rank) { return levers.unset_env(rank, name); },
+                                        .blame = aimed(spec, {.variable = name})});
+            }};
+}
+
+}  // namespace deadrank::inject
