@@ -1,5 +1,7 @@
 # runners/local/subjects/layout.py — Who owns what: the small decisions of parallel training that real programs get wrong.
 # Each is a function of its own, as in the frameworks; a run's log says what each rank believes to own.
+import inspect
+
 import torch
 import torch.distributed as dist
 
@@ -46,9 +48,10 @@ def reduce_bucket(bucket, group):
 
 def own_group(name, families):
     """Every rank makes every group, in the same order, and keeps its own."""
+    named = "group_desc" in inspect.signature(dist.new_group).parameters  # torch 2.3 and later
     mine = None
     for ranks in families:
-        group = dist.new_group(list(ranks), group_desc=name)
+        group = dist.new_group(list(ranks), **({"group_desc": name} if named else {}))
         if dist.get_rank() in ranks:
             mine = group
     return mine

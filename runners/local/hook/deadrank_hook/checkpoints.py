@@ -4,6 +4,8 @@ import hashlib
 import os
 import re
 
+from . import storage
+
 
 def watch(hook):
     import torch
@@ -70,7 +72,7 @@ def one_load(hook, path, load):
 def take(hook, path):
     levers = hook.injector.levers
     fitting = [damage for damage in levers.damages if damage.fits(path)]
-    levers.damages = [damage for damage in levers.damages if damage not in fitting]
+    levers.damages = [damage for damage in levers.damages if damage not in fitting or damage.what in storage.LASTING]
     return fitting
 
 

@@ -1,5 +1,6 @@
 # runners/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about its share of them.
 import functools
+import inspect
 
 
 def watch(hook):
@@ -11,10 +12,16 @@ def watch(hook):
     @functools.wraps(begin)
     def watched_begin(self, *args, **settings):
         begin(self, *args, **settings)
+        told = inspect.signature(begin).bind(self, *args, **settings)
+        told.apply_defaults()
+        bent = {}
         for seam, name in (("sampler.shard", "rank"), ("sampler.replicas", "num_replicas"), ("sampler.seed", "seed")):
             hook.injector.at(seam)
-            setattr(self, name, levers.bent(seam, getattr(self, name)))
-        self.rank %= self.num_replicas
+            bent[name] = levers.bent(seam, getattr(self, name))
+        bent["rank"] %= max(1, bent["num_replicas"])
+        if bent != {name: getattr(self, name) for name in bent}:
+            told.arguments.update(bent)
+            begin(*told.args, **told.kwargs)
 
     DistributedSampler.__init__ = watched_begin
     watch_batches(hook, dataloader)

@@ -85,9 +85,6 @@ class Injector:
     def torch_is_ready(self):
         self.levers.torch_is_ready()
 
-    def group_is_ready(self):
-        self.levers.ready = True
-
     def at(self, call, comm="", altered=None):
         """The rank is at a call, a phase or a step. `altered` is that call when a fault may alter it."""
         for armed in self.armed:

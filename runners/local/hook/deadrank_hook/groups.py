@@ -136,7 +136,6 @@ def open_world(hook, real, args, settings):
     hook.injector.at("comm_init", "world")
     create(hook, made, real, args, settings, str(settings.get("backend") or (args[0] if args else "")))
     hook.communicators.known[dist.group.WORLD] = made
-    hook.injector.group_is_ready()
 
 
 def open_group(hook, real, args, settings):

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 
 from . import seams, storage
@@ -16,7 +15,6 @@ class Levers:
         self.damages = []      # storage.Damage, for the next file they fit
         self.bends = {}        # seam → its bend
         self.skipped = set()   # blocks
-        self.ready = False
 
     def torch_is_ready(self):
         seams.install(self.hook, self)
@@ -52,15 +50,22 @@ class Levers:
     def change_host(self, host_memory_limit=-1, open_files_limit=-1, **_):
         import resource
 
-        limits = {resource.RLIMIT_DATA: host_memory_limit, resource.RLIMIT_NOFILE: open_files_limit}
-        for kind, limit in limits.items():
-            if limit >= 0:
-                resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+        for kind, limit in ((resource.RLIMIT_DATA, host_memory_limit), (resource.RLIMIT_NOFILE, open_files_limit)):
+            hard = resource.getrlimit(kind)[1]
+            resource.setrlimit(kind, (limit if limit >= 0 else hard, hard))
 
-    def change_storage(self, what, path="", amount=0, **_):
+    def change_storage(self, what, path="", amount=0, end=False, **_):
         if what not in storage.KINDS:
             return f"storage cannot be changed by '{what}' here"
-        self.damages.append(storage.Damage(what, path, amount))
+        if end:
+            self.damages = [damage for damage in self.damages if (damage.what, damage.path) != (what, path)]
+            return None
+        damage = storage.Damage(what, path, amount)
+        file = damage.target(self.hook.plan.get("checkpoints", "")) if what in storage.AT_ONCE else None
+        if file:
+            damage.at_rest(file)
+        else:  # nothing to damage yet: the next file that fits
+            self.damages.append(damage)
         return None
 
     # --- the program
@@ -102,6 +107,3 @@ class Levers:
     def stretch(self, seconds):
         if self.slow > 1000:
             time.sleep(seconds * (self.slow - 1000) / 1000)
-
-    def say(self, text):
-        print(f"deadrank: {text}", file=sys.stderr, flush=True)

@@ -5,6 +5,8 @@ import shutil
 import time
 
 KINDS = ("flip", "truncate", "tear", "lose", "stale", "delete", "slow", "full", "read_only", "swap")
+AT_ONCE = ("flip", "truncate", "swap", "delete")  # to files that are there already
+LASTING = ("slow", "full", "read_only", "stale")   # until taken back
 REFUSALS = {"full": errno.ENOSPC, "read_only": errno.EROFS}
 
 
@@ -14,6 +16,12 @@ class Damage:
 
     def fits(self, path):
         return self.path in path
+
+    def target(self, directory):
+        """The newest file of the job that fits."""
+        files = [os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names]
+        files = [file for file in files if self.fits(file) and os.path.basename(file) != "latest"]
+        return max(files, key=os.path.getmtime, default=None)
 
     def before_save(self, path):
         """Refusals and delays come before the write; the old version is kept for those that need it."""
