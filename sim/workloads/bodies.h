@@ -1,4 +1,5 @@
-// sim/workloads/bodies.h — The workloads by name: what each rank runs, and the words its scenario may use. Listed in catalog.cpp.
+// sim/workloads/bodies.h — The workloads by name: what each rank runs, and the words its scenario may use.
+// Listed in catalog.cpp.
 #pragma once
 
 #include "scenarios/vocabulary.h"
@@ -15,5 +16,8 @@ void zero(World& world, const Settings& settings);
 
 scenarios::Kind tensor_parallel_words();
 void tensor_parallel(World& world, const Settings& settings);
+
+scenarios::Kind pipeline_words();
+void pipeline(World& world, const Settings& settings);
 
 }  // namespace deadrank::sim

@@ -10,6 +10,7 @@ const std::vector<WorkloadKind>& workload_catalog() {
         {data_parallel_words(), data_parallel},
         {zero_words(), zero},
         {tensor_parallel_words(), tensor_parallel},
+        {pipeline_words(), pipeline},
     };
     return kinds;
 }

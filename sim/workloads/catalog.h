@@ -11,8 +11,8 @@
 namespace deadrank::sim {
 
 struct WorkloadKind {
-    scenarios::Kind words;                     // name, parameters, seams and blocks
-    void (*body)(World&, const Settings&);     // what each rank runs
+    scenarios::Kind words;                  // name, parameters, seams and blocks
+    void (*body)(World&, const Settings&);  // what each rank runs
 };
 
 const std::vector<WorkloadKind>& workload_catalog();

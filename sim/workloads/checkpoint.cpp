@@ -1,8 +1,8 @@
-// sim/workloads/checkpoint.cpp — Sharded checkpoints: each shard is written aside, synced and renamed; rank 0 then moves `latest`.
-// A checkpoint is current only when its marker says so; what a skipped sync or a torn write does to that is the point.
-#include <fmt/format.h>
-
+// sim/workloads/checkpoint.cpp — Sharded checkpoints: each shard is written aside, synced and renamed; rank 0
+// then moves `latest`. A checkpoint is current only when its marker says so; what a skipped sync or a torn
+// write does to that is the point.
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/workloads/job.h"
 
@@ -30,10 +30,12 @@ void Job::save(std::int64_t step) {
         Code result = world_.storage().write(aside, content);
         if (result == Code::ok && world_.block("checkpoint.sync")) result = world_.storage().sync(aside);
         if (result == Code::ok) result = world_.storage().rename(aside, path);
-        world_.record(results::CheckpointSave{step, static_cast<std::int64_t>(content.size() * sizeof(Number)), digest_of(content),
-                                              shard, state_.shards, world_.text(path), result});
+        world_.record(
+            results::CheckpointSave{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                    digest_of(content), shard, state_.shards, world_.text(path), result});
         if (result != Code::ok) {
-            throw RankFailure(fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
+            throw RankFailure(
+                fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
         }
     }
     if (world_.block("checkpoint.wait_for_all")) world_comm_->barrier();
@@ -53,16 +55,20 @@ void Job::restore() {
     std::vector<Number> content;
     Code result = world_.storage().read(path, content);
     if (result == Code::ok && content.size() != state_.numbers->size() + 3) result = Code::corrupt;
-    world_.record(results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)), digest_of(content),
-                                          state_.shard, state_.shards, world_.text(path), result});
+    world_.record(results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                          digest_of(content), state_.shard, state_.shards, world_.text(path),
+                                          result});
     if (result == Code::not_found) {
         throw RankFailure(fmt::format("FileNotFoundError: [Errno 2] No such file or directory: '{}'", path));
     }
     if (result != Code::ok) {
-        throw RankFailure(fmt::format("RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central "
-                                      "directory: '{}'", path));
+        throw RankFailure(fmt::format(
+            "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central "
+            "directory: '{}'",
+            path));
     }
-    if (world_.block("checkpoint.restore")) std::copy(content.begin() + 3, content.end(), state_.numbers->begin());
+    if (world_.block("checkpoint.restore"))
+        std::copy(content.begin() + 3, content.end(), state_.numbers->begin());
     first_step_ = step + 1;
 }
 

@@ -1,4 +1,5 @@
-// sim/workloads/data_parallel.cpp — Every rank holds the whole model and its own samples; gradients are summed by all-reduce, bucket by bucket.
+// sim/workloads/data_parallel.cpp — Every rank holds the whole model and its own samples; gradients are
+// summed by all-reduce, bucket by bucket.
 #include <algorithm>
 #include <vector>
 
@@ -8,10 +9,14 @@
 namespace deadrank::sim {
 
 scenarios::Kind data_parallel_words() {
-    scenarios::Kind kind = job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
-    kind.parameters.push_back({"buckets", scenarios::ValueType::integer, "2", "gradient buckets, reduced while backward still runs"});
-    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor"}) kind.seams.emplace_back(seam);
-    for (const char* block : {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate"}) {
+    scenarios::Kind kind =
+        job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
+    kind.parameters.push_back({"buckets", scenarios::ValueType::integer, "2",
+                               "gradient buckets, reduced while backward still runs"});
+    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor"})
+        kind.seams.emplace_back(seam);
+    for (const char* block :
+         {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -21,11 +26,13 @@ void data_parallel(World& world, const Settings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    std::vector<Number> parameters = initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    std::vector<Number> parameters =
+        initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
     if (world.block("parameters.broadcast")) job.comm().broadcast(parameters, 0);
     const Time compute = settings.duration("step_time");
-    const auto buckets = std::max<std::int64_t>(1, std::min<std::int64_t>(settings.integer("buckets"), shape.layers));
+    const auto buckets =
+        std::max<std::int64_t>(1, std::min<std::int64_t>(settings.integer("buckets"), shape.layers));
     const std::int64_t micro_batches = std::max<std::int64_t>(1, settings.integer("micro_batches"));
 
     job.train([&](std::int64_t step) {
@@ -37,8 +44,10 @@ void data_parallel(World& world, const Settings& settings) {
         Number loss = 0;
         for (std::size_t i = 0; i < samples.size(); ++i) {
             // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
-            const bool opens = i * static_cast<std::size_t>(micro_batches) % samples.size() < static_cast<std::size_t>(micro_batches);
-            if (opens && i > 0 && !world.block("gradient.accumulate")) std::fill(gradient.begin(), gradient.end(), 0);
+            const bool opens = i * static_cast<std::size_t>(micro_batches) % samples.size() <
+                               static_cast<std::size_t>(micro_batches);
+            if (opens && i > 0 && !world.block("gradient.accumulate"))
+                std::fill(gradient.begin(), gradient.end(), 0);
             loss = plus(loss, train_sample(shape, parameters, samples[i], gradient));
         }
         gradient.front() = world.seam("gradient.local", gradient.front());
@@ -46,12 +55,14 @@ void data_parallel(World& world, const Settings& settings) {
         world.device().compute(compute - compute / 3);
 
         world.phase(results::Phase::reduce);
-        const std::size_t bucket = (gradient.size() + static_cast<std::size_t>(buckets) - 1) / static_cast<std::size_t>(buckets);
+        const std::size_t bucket =
+            (gradient.size() + static_cast<std::size_t>(buckets) - 1) / static_cast<std::size_t>(buckets);
         std::vector<std::unique_ptr<Work>> pending;
         std::vector<Number> reduced = gradient;
         for (std::size_t at = 0; at < reduced.size(); at += bucket) {
             if (!world.block("gradient.all_reduce")) continue;
-            pending.push_back(job.comm().all_reduce_async(std::span(reduced).subspan(at, std::min(bucket, reduced.size() - at))));
+            pending.push_back(job.comm().all_reduce_async(
+                std::span(reduced).subspan(at, std::min(bucket, reduced.size() - at))));
         }
         const bool waits = world.block("bucket.wait");
         if (waits) {

@@ -1,4 +1,5 @@
-// sim/workloads/fixed_point.cpp — The digest by which replicas and checkpoints are compared (splitmix64 finaliser, chained).
+// sim/workloads/fixed_point.cpp — The digest by which replicas and checkpoints are compared (splitmix64
+// finaliser, chained).
 #include "sim/workloads/fixed_point.h"
 
 namespace deadrank::sim {

@@ -1,5 +1,6 @@
-// sim/workloads/fixed_point.h — Numbers with 16 fractional bits in 64: sums are exact, so every layout gives the same result.
-// What leaves the range saturates and counts as infinite; a loss that saturated is printed as Inf.
+// sim/workloads/fixed_point.h — Numbers with 16 fractional bits in 64: sums are exact, so every layout gives
+// the same result. What leaves the range saturates and counts as infinite; a loss that saturated is printed
+// as Inf.
 #pragma once
 
 #include <cmath>

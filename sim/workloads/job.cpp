@@ -1,9 +1,8 @@
 // sim/workloads/job.cpp — The loop around a training step, and what a job shows of it.
 #include "sim/workloads/job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 namespace deadrank::sim {
@@ -40,31 +39,36 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
     const std::int64_t at = world_.seam("sampler.position", step);
     std::vector<std::int64_t> samples = sampler.batch(at, place);
     const std::int64_t epoch = sampler.epoch_of(at);
-    results::DataBatch shown{step, epoch, samples.front(), static_cast<std::int32_t>(samples.size()), 1, results::TextId::none};
+    results::DataBatch shown{
+        step, epoch, samples.front(), static_cast<std::int32_t>(samples.size()), 1, results::TextId::none};
     if (sampling.shuffle) shown.samples = world_.text(listed(samples));
     world_.record(shown);
     return samples;
 }
 
-void Job::digest(std::int64_t step, std::string_view group, std::string_view name, std::span<const Number> numbers) {
+void Job::digest(std::int64_t step, std::string_view group, std::string_view name,
+                 std::span<const Number> numbers) {
     world_.record(results::ParametersDigest{step, digest_of(numbers), world_.text(group), world_.text(name)});
 }
 
 void Job::value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
-    world_.record(results::ValueSample{step, world_.text(name), shown(value), expected ? shown(*expected) : unknown});
+    world_.record(
+        results::ValueSample{step, world_.text(name), shown(value), expected ? shown(*expected) : unknown});
 }
 
 void Job::layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total) {
     world_.record(results::ShardLayout{world_.text(tensor), offset, length, total});
 }
 
-void Job::compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where, Number loss, Rank replicas) {
+void Job::compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where,
+                  Number loss, Rank replicas) {
     if (!settings_.flag("reference")) return;
     if (!reference_) {
-        const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas, settings_.integer("seed"),
-                                       settings_.flag("shuffle")};
-        reference_ = std::make_unique<Reference>(shape(), sampling, settings_.integer("seed"), settings_.integer("learning_rate"));
+        const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas,
+                                       settings_.integer("seed"), settings_.flag("shuffle")};
+        reference_ = std::make_unique<Reference>(shape(), sampling, settings_.integer("seed"),
+                                                 settings_.integer("learning_rate"));
     }
     reference_->advance_to(step);
     Number mine = 0;
@@ -72,13 +76,15 @@ void Job::compare(std::int64_t step, std::span<const Number> own, std::span<cons
     for (std::size_t i = 0; i < own.size(); ++i) {
         const auto place = static_cast<Number>(i + 1);  // weights, so that exchanged parameters show
         mine = saturate(Wide{mine} + Wide{own[i]} * place);
-        right = saturate(Wide{right} + Wide{reference_->parameters()[static_cast<std::size_t>(where[i])]} * place);
+        right = saturate(Wide{right} +
+                         Wide{reference_->parameters()[static_cast<std::size_t>(where[i])]} * place);
     }
     value(step, "reference.parameters", mine, right);
     value(step, "reference.loss", loss, reference_->loss());
 }
 
-void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss, Rank replicas) {
+void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
+                  Rank replicas) {
     if (!settings_.flag("reference")) return;
     std::vector<std::int64_t> where(own.size());
     for (std::size_t i = 0; i < where.size(); ++i) where[i] = offset + static_cast<std::int64_t>(i);
@@ -110,14 +116,29 @@ scenarios::Kind job_words(std::string name, std::string what) {
         {"learning_rate", ValueType::ratio, "1/100", "step size of the optimizer"},
         {"checkpoint_every", ValueType::integer, "0", "steps between checkpoints; 0 = none"},
         {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
-        {"reference", ValueType::boolean, "false", "compare parameters and loss with a one-rank run of the same training"},
+        {"reference", ValueType::boolean, "false",
+         "compare parameters and loss with a one-rank run of the same training"},
         {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
-        {"validate", ValueType::boolean, "false", "check ranks and versions at start-up and refuse a contradiction"},
-        {"lenient_environment", ValueType::boolean, "false", "unreadable numbers in the environment become 0"},
+        {"validate", ValueType::boolean, "false",
+         "check ranks and versions at start-up and refuse a contradiction"},
+        {"lenient_environment", ValueType::boolean, "false",
+         "unreadable numbers in the environment become 0"},
     };
-    kind.seams = {"startup.rank",  "startup.world_size", "startup.device",  "group.stride",        "group.size",
-                  "sampler.batch", "sampler.replicas",   "sampler.seed",    "sampler.shard",       "sampler.position",
-                  "model.seed",          "optimizer.base_rate", "optimizer.learning_rate", "checkpoint.shard", "checkpoint.step"};
+    kind.seams = {"startup.rank",
+                  "startup.world_size",
+                  "startup.device",
+                  "group.stride",
+                  "group.size",
+                  "sampler.batch",
+                  "sampler.replicas",
+                  "sampler.seed",
+                  "sampler.shard",
+                  "sampler.position",
+                  "model.seed",
+                  "optimizer.base_rate",
+                  "optimizer.learning_rate",
+                  "checkpoint.shard",
+                  "checkpoint.step"};
     kind.blocks = {"checkpoint.sync", "checkpoint.publish", "checkpoint.restore", "checkpoint.wait_for_all"};
     return kind;
 }

@@ -1,5 +1,6 @@
-// sim/workloads/job.h — What every training job does around its own step: start-up, groups, samples, logs, checkpoints.
-// A workload is this and a step function; seams and blocks below are where a fault from outside may bend it.
+// sim/workloads/job.h — What every training job does around its own step: start-up, groups, samples, logs,
+// checkpoints. A workload is this and a step function; seams and blocks below are where a fault from outside
+// may bend it.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,8 @@ public:
     Job(World& world, const Settings& settings);
     ~Job();
 
-    // Reads the environment, meets the peers at the store, makes the world communicator, restores a checkpoint.
+    // Reads the environment, meets the peers at the store, makes the world communicator, restores a
+    // checkpoint.
     void start();
 
     World& world() { return world_; }
@@ -43,20 +45,27 @@ public:
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
 
-    // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the world.
+    // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the
+    // world.
     std::unique_ptr<Comm> strided_group(std::string_view name, Rank base, Rank stride, Rank count);
 
-    // Runs all steps; calls `step` in the right phase order and writes step.end. Stops early when the sampler ran out.
+    // Runs all steps; calls `step` in the right phase order and writes step.end. Stops early when the sampler
+    // ran out.
     void train(const std::function<StepResult(std::int64_t step)>& step);
 
     std::vector<std::int64_t> batch(std::int64_t step, Rank replica, Rank replicas);
-    void digest(std::int64_t step, std::string_view group, std::string_view name, std::span<const Number> numbers);
+    void digest(std::int64_t step, std::string_view group, std::string_view name,
+                std::span<const Number> numbers);
     void value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected = {});
     void layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total);
-    // With setting `reference`: shows own parameters (`where` in the flat model) and loss beside what one rank alone would have.
-    void compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where, Number loss, Rank replicas);
-    void compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss, Rank replicas);
-    std::int64_t learning_rate(std::int64_t step);  // parts per billion, passed through seam optimizer.learning_rate
+    // With setting `reference`: shows own parameters (`where` in the flat model) and loss beside what one
+    // rank alone would have.
+    void compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where,
+                 Number loss, Rank replicas);
+    void compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
+                 Rank replicas);
+    std::int64_t learning_rate(
+        std::int64_t step);  // parts per billion, passed through seam optimizer.learning_rate
 
     // Whose state is saved and restored. `shard` of `shards`; every rank that passes a state writes one file.
     struct State {

@@ -30,29 +30,34 @@ Number initial_parameter(std::int64_t seed, std::int64_t index) {
 
 std::vector<Number> initial_parameters(const ModelShape& shape, std::int64_t seed) {
     std::vector<Number> parameters(static_cast<std::size_t>(shape.parameters()));
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = initial_parameter(seed, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        parameters[i] = initial_parameter(seed, static_cast<std::int64_t>(i));
     return parameters;
 }
 
 Number feature(std::int64_t id, int column) {
-    return spread(data_family, static_cast<std::uint64_t>(id) * 4096 + static_cast<std::uint64_t>(column), one);
+    return spread(data_family, static_cast<std::uint64_t>(id) * 4096 + static_cast<std::uint64_t>(column),
+                  one);
 }
 
 std::vector<Number> features(std::int64_t id, int width) {
     std::vector<Number> found(static_cast<std::size_t>(width));
-    for (int column = 0; column < width; ++column) found[static_cast<std::size_t>(column)] = feature(id, column);
+    for (int column = 0; column < width; ++column)
+        found[static_cast<std::size_t>(column)] = feature(id, column);
     return found;
 }
 
 Number answer(std::int64_t id, const ModelShape& shape) {
     Number sum = 0;
     for (int column = 0; column < shape.width; ++column) {
-        sum = plus(sum, times(feature(id, column), one + spread(true_model, static_cast<std::uint64_t>(column), one / 2)));
+        sum = plus(sum, times(feature(id, column),
+                              one + spread(true_model, static_cast<std::uint64_t>(column), one / 2)));
     }
     return sum;
 }
 
-void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out, int first) {
+void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out,
+                   int first) {
     CHECK(layer.size() == out.size());
     for (std::size_t j = 0; j < layer.size(); ++j) {
         const std::size_t at = j + static_cast<std::size_t>(first);
@@ -60,8 +65,9 @@ void forward_layer(std::span<const Number> layer, std::span<const Number> in, st
     }
 }
 
-void backward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<const Number> out_gradient,
-                    std::span<Number> layer_gradient, std::span<Number> in_gradient, int first) {
+void backward_layer(std::span<const Number> layer, std::span<const Number> in,
+                    std::span<const Number> out_gradient, std::span<Number> layer_gradient,
+                    std::span<Number> in_gradient, int first) {
     CHECK(layer.size() == out_gradient.size() && layer.size() == layer_gradient.size());
     for (std::size_t j = 0; j < layer.size(); ++j) {
         const std::size_t at = (j + static_cast<std::size_t>(first)) % in.size();
@@ -78,24 +84,28 @@ Number head_error(std::span<const Number> top, Number right_answer) {
     return plus(sum, -right_answer);
 }
 
-Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id, std::span<Number> gradient) {
+Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
+                    std::span<Number> gradient) {
     const auto width = static_cast<std::size_t>(shape.width);
     const auto layers = static_cast<std::size_t>(shape.layers);
     std::vector<Number> activations((layers + 1) * width);
     const auto level = [&](std::size_t l) { return std::span(activations).subspan(l * width, width); };
     for (std::size_t j = 0; j < width; ++j) activations[j] = feature(id, static_cast<int>(j));
-    for (std::size_t l = 0; l < layers; ++l) forward_layer(parameters.subspan(l * width, width), level(l), level(l + 1));
+    for (std::size_t l = 0; l < layers; ++l)
+        forward_layer(parameters.subspan(l * width, width), level(l), level(l + 1));
     const Number error = head_error(level(layers), answer(id, shape));
     std::vector<Number> above(width, error);
     for (std::size_t l = layers; l-- > 0;) {
         std::vector<Number> below(width, 0);
-        backward_layer(parameters.subspan(l * width, width), level(l), above, gradient.subspan(l * width, width), below);
+        backward_layer(parameters.subspan(l * width, width), level(l), above,
+                       gradient.subspan(l * width, width), below);
         above = std::move(below);
     }
     return head_loss(error);
 }
 
-void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor, std::int64_t rate_ppb) {
+void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
+             std::int64_t rate_ppb) {
     CHECK(parameters.size() == gradient.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Number mean = scaled(gradient[i], 1, divisor);
@@ -114,8 +124,10 @@ Number norm(std::span<const Number> gradient) {
     Wide high = Wide{1} << 62;
     while (low < high) {  // the square root of a number with 32 fractional bits has 16
         const Wide middle = (low + high + 1) / 2;
-        if (middle * middle <= sum) low = middle;
-        else high = middle - 1;
+        if (middle * middle <= sum)
+            low = middle;
+        else
+            high = middle - 1;
     }
     return saturate(low);
 }

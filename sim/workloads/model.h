@@ -1,5 +1,6 @@
-// sim/workloads/model.h — A small model in fixed point that really learns: a chain of layers, each mixing neighbouring features.
-// Every sample's arithmetic is the same in any layout and sums are exact, so a parallel run equals the one-rank run bit for bit.
+// sim/workloads/model.h — A small model in fixed point that really learns: a chain of layers, each mixing
+// neighbouring features. Every sample's arithmetic is the same in any layout and sums are exact, so a
+// parallel run equals the one-rank run bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct ModelShape {
     std::int64_t parameters() const { return std::int64_t{layers} * width; }
 };
 
-// Small values drawn from the seed and the parameter's global index, so that a shard can make its own part alone.
+// Small values drawn from the seed and the parameter's global index, so that a shard can make its own part
+// alone.
 Number initial_parameter(std::int64_t seed, std::int64_t index);
 std::vector<Number> initial_parameters(const ModelShape& shape, std::int64_t seed);
 
@@ -26,22 +28,28 @@ Number feature(std::int64_t id, int column);
 std::vector<Number> features(std::int64_t id, int width);
 Number answer(std::int64_t id, const ModelShape& shape);
 
-// out[j] = in[j] + layer[j] × in[(j + 1) % width]. `first` and `count` select the part of j that the caller owns.
-void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out, int first = 0);
+// out[j] = in[j] + layer[j] × in[(j + 1) % width]. `first` and `count` select the part of j that the caller
+// owns.
+void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out,
+                   int first = 0);
 
 // Gradient of forward_layer: adds to layer_gradient (of the owned part) and to in_gradient (whole width).
-void backward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<const Number> out_gradient,
-                    std::span<Number> layer_gradient, std::span<Number> in_gradient, int first = 0);
+void backward_layer(std::span<const Number> layer, std::span<const Number> in,
+                    std::span<const Number> out_gradient, std::span<Number> layer_gradient,
+                    std::span<Number> in_gradient, int first = 0);
 
 // The head: prediction = sum of features; error = prediction − answer; loss = error² / 2.
 Number head_error(std::span<const Number> top, Number right_answer);
 constexpr Number head_loss(Number error) { return times(error, error) / 2; }
 
-// Whole model on one sample: adds its gradient, returns its loss. What the parallel workloads are checked against.
-Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id, std::span<Number> gradient);
+// Whole model on one sample: adds its gradient, returns its loss. What the parallel workloads are checked
+// against.
+Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
+                    std::span<Number> gradient);
 
 // parameter −= gradient / divisor × rate, where rate is in parts per billion.
-void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor, std::int64_t rate_ppb);
+void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
+             std::int64_t rate_ppb);
 
 // Square root of the sum of squares, for logs: integer square root of the fixed-point sum.
 Number norm(std::span<const Number> gradient);

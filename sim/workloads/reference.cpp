@@ -3,8 +3,13 @@
 
 namespace deadrank::sim {
 
-Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed, std::int64_t rate_ppb)
-    : shape_(shape), sampling_(sampling), sampler_(sampling), rate_ppb_(rate_ppb), parameters_(initial_parameters(shape, seed)) {}
+Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
+                     std::int64_t rate_ppb)
+    : shape_(shape),
+      sampling_(sampling),
+      sampler_(sampling),
+      rate_ppb_(rate_ppb),
+      parameters_(initial_parameters(shape, seed)) {}
 
 void Reference::advance_to(std::int64_t step) {
     for (; next_ <= step; ++next_) {

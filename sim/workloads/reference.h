@@ -1,5 +1,6 @@
-// sim/workloads/reference.h — The same training on one rank, in plain serial code on the same samples: what any layout must equal.
-// No fault touches it: it asks no seam and no block. Operators do this too, with a small run of trusted code.
+// sim/workloads/reference.h — The same training on one rank, in plain serial code on the same samples: what
+// any layout must equal. No fault touches it: it asks no seam and no block. Operators do this too, with a
+// small run of trusted code.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace deadrank::sim {
 
 class Reference {
 public:
-    Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed, std::int64_t rate_ppb);
+    Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
+              std::int64_t rate_ppb);
 
     // Trains up to and including `step`; steps must not go back.
     void advance_to(std::int64_t step);

@@ -1,4 +1,5 @@
-// sim/workloads/sampler.cpp — The affine shuffle: position → (position × step + start) mod samples, with a step coprime to samples.
+// sim/workloads/sampler.cpp — The affine shuffle: position → (position × step + start) mod samples, with a
+// step coprime to samples.
 #include "sim/workloads/sampler.h"
 
 #include <algorithm>
@@ -33,14 +34,16 @@ std::int64_t Sampler::at(std::int64_t epoch, std::int64_t position) const {
     while (std::gcd(stride, samples) != 1) ++stride;
     const std::uint64_t start = drawn(settings_.seed, epoch, 1) % samples;
     __extension__ typedef unsigned __int128 Wide128;
-    return static_cast<std::int64_t>((Wide128{static_cast<std::uint64_t>(position)} * stride + start) % samples);
+    return static_cast<std::int64_t>((Wide128{static_cast<std::uint64_t>(position)} * stride + start) %
+                                     samples);
 }
 
 std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica) const {
     const std::int64_t within = step % steps_per_epoch();
     const std::int64_t first = (within * settings_.replicas + replica) * settings_.batch;
     std::vector<std::int64_t> ids(static_cast<std::size_t>(settings_.batch));
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = at(epoch_of(step), first + static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        ids[i] = at(epoch_of(step), first + static_cast<std::int64_t>(i));
     return ids;
 }
 

@@ -1,5 +1,6 @@
-// sim/workloads/sampler.h — Which samples a rank takes at a step: a shuffled epoch cut into equal parts, as DistributedSampler does.
-// The shuffle is an affine permutation, so that any position is found in constant time, at any data set size.
+// sim/workloads/sampler.h — Which samples a rank takes at a step: a shuffled epoch cut into equal parts, as
+// DistributedSampler does. The shuffle is an affine permutation, so that any position is found in constant
+// time, at any data set size.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@ namespace deadrank::sim {
 
 struct SamplerSettings {
     std::int64_t samples = 4096;
-    std::int64_t batch = 4;      // per rank and step
-    std::int64_t replicas = 1;   // data-parallel size
+    std::int64_t batch = 4;     // per rank and step
+    std::int64_t replicas = 1;  // data-parallel size
     std::int64_t seed = 1234;
     bool shuffle = true;
 };

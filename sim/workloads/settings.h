@@ -1,4 +1,5 @@
-// sim/workloads/settings.h — The resolved settings of a workload, read by name. A name nobody declared is our own mistake.
+// sim/workloads/settings.h — The resolved settings of a workload, read by name. A name nobody declared is our
+// own mistake.
 #pragma once
 
 #include <string>

@@ -1,8 +1,7 @@
-// sim/workloads/startup.cpp — From a process's environment to a world communicator, with the words frameworks use when it fails.
-// Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
-#include <fmt/format.h>
-
+// sim/workloads/startup.cpp — From a process's environment to a world communicator, with the words frameworks
+// use when it fails. Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
 #include <charconv>
+#include <fmt/format.h>
 
 #include "sim/workloads/job.h"
 
@@ -12,8 +11,10 @@ namespace {
 
 std::string required(World& world, std::string_view name) {
     if (auto value = world.env().get(name)) return *value;
-    throw RankFailure(fmt::format("ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
-                                  "variable {} expected, but not set", name));
+    throw RankFailure(
+        fmt::format("ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
+                    "variable {} expected, but not set",
+                    name));
 }
 
 // Python's int(): blanks around are fine, anything else is not.
@@ -51,7 +52,8 @@ void Job::read_environment() {
     };
     config("rank", rank_);
     config("world_size", size_);
-    for (const std::string_view name : {"steps", "batch", "micro_batches", "seed"}) config(name, settings_.integer(name));
+    for (const std::string_view name : {"steps", "batch", "micro_batches", "seed"})
+        config(name, settings_.integer(name));
     config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.integer("learning_rate")));
     const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
     if (wanted != world_.device().index()) {
@@ -62,17 +64,21 @@ void Job::read_environment() {
 void Job::validate() {
     if (!settings_.flag("validate")) return;
     const std::int64_t claims = store_->add(fmt::format("claim/{}", rank_), 1);
-    if (claims > 1) throw RankFailure(fmt::format("RuntimeError: refusing to start: RANK {} is claimed by two processes", rank_));
+    if (claims > 1)
+        throw RankFailure(
+            fmt::format("RuntimeError: refusing to start: RANK {} is claimed by two processes", rank_));
     if (rank_ < 0 || rank_ >= size_) {
-        throw RankFailure(fmt::format("RuntimeError: refusing to start: RANK {} does not fit WORLD_SIZE {}", rank_, size_));
+        throw RankFailure(
+            fmt::format("RuntimeError: refusing to start: RANK {} does not fit WORLD_SIZE {}", rank_, size_));
     }
     for (const std::string_view package : {"torch", "nccl"}) {
         const std::string mine = world_.env().version(package);
         if (rank_ == 0) store_->set(fmt::format("version/{}", package), mine);
-        const auto first = store_->wait(fmt::format("version/{}", package), settings_.duration("store_timeout"));
+        const auto first =
+            store_->wait(fmt::format("version/{}", package), settings_.duration("store_timeout"));
         if (first && *first != mine) {
-            throw RankFailure(fmt::format("RuntimeError: refusing to start: rank {} has {} {}, rank 0 has {}", rank_, package, mine,
-                                          *first));
+            throw RankFailure(fmt::format("RuntimeError: refusing to start: rank {} has {} {}, rank 0 has {}",
+                                          rank_, package, mine, *first));
         }
     }
 }
@@ -88,9 +94,12 @@ void Job::meet() {
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {
             joined = store_->add("joined", 0);
-            throw LibraryError(Code::timeout,
-                               fmt::format("torch.distributed.DistStoreError: Timed out after {} seconds waiting for clients. {}/{} "
-                                           "clients joined.", timeout.count() / 1'000'000'000 + 1, joined, size_));
+            throw LibraryError(
+                Code::timeout,
+                fmt::format(
+                    "torch.distributed.DistStoreError: Timed out after {} seconds waiting for clients. {}/{} "
+                    "clients joined.",
+                    timeout.count() / 1'000'000'000 + 1, joined, size_));
         }
         joined = store_->add("joined", 0);
         validate();

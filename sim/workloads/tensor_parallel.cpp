@@ -1,8 +1,8 @@
-// sim/workloads/tensor_parallel.cpp — Each layer's columns are split over the ranks of a tensor-parallel group, replicated over data parallel.
-// Features are gathered before each layer; the prediction is a sum over ranks; gradients of features are summed back.
-#include <fmt/format.h>
-
+// sim/workloads/tensor_parallel.cpp — Each layer's columns are split over the ranks of a tensor-parallel
+// group, replicated over data parallel. Features are gathered before each layer; the prediction is a sum over
+// ranks; gradients of features are summed back.
 #include <algorithm>
+#include <fmt/format.h>
 #include <vector>
 
 #include "sim/workloads/bodies.h"
@@ -11,12 +11,16 @@
 namespace deadrank::sim {
 
 scenarios::Kind tensor_parallel_words() {
-    scenarios::Kind kind = job_words("tensor_parallel", "columns of each layer split over a group, data parallel over the groups");
-    kind.parameters.push_back({"tp_size", scenarios::ValueType::integer, "4", "ranks of a tensor-parallel group"});
-    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution", "loss.divisor", "tp.size"}) {
+    scenarios::Kind kind = job_words(
+        "tensor_parallel", "columns of each layer split over a group, data parallel over the groups");
+    kind.parameters.push_back(
+        {"tp_size", scenarios::ValueType::integer, "4", "ranks of a tensor-parallel group"});
+    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution",
+                             "loss.divisor", "tp.size"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"row_parallel.all_reduce", "column.gather", "backward.all_reduce", "gradient.all_reduce"}) {
+    for (const char* block :
+         {"row_parallel.all_reduce", "column.gather", "backward.all_reduce", "gradient.all_reduce"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -36,11 +40,13 @@ Split split(Job& job, const ModelShape& shape) {
     World& world = job.world();
     const auto tp_size = static_cast<Rank>(world.seam("tp.size", job.settings().integer("tp_size")));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
-        throw RankFailure(fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
+        throw RankFailure(
+            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
     }
     if (shape.width % tp_size != 0) {
-        throw RankFailure(fmt::format("ValueError: num_attention_heads ({}) must be a multiple of tensor_model_parallel_size ({}).",
-                                      shape.width, tp_size));
+        throw RankFailure(fmt::format(
+            "ValueError: num_attention_heads ({}) must be a multiple of tensor_model_parallel_size ({}).",
+            shape.width, tp_size));
     }
     world.record(results::RankConfig{world.text("tp_size"), world.text(std::to_string(tp_size))});
     Split cut;
@@ -50,22 +56,24 @@ Split split(Job& job, const ModelShape& shape) {
     cut.columns = static_cast<int>(world.seam("shard.length", shape.width / tp_size));
     cut.offset = static_cast<int>(world.seam("shard.offset", place * (shape.width / tp_size)));
     if (cut.columns <= 0 || cut.offset < 0 || cut.offset + cut.columns > shape.width) {
-        throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).", cut.offset, cut.columns,
-                                      shape.width));
+        throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).",
+                                      cut.offset, cut.columns, shape.width));
     }
     job.layout("layer.columns", cut.offset, cut.columns, shape.width);
     return cut;
 }
 
-// Forward and backward of one sample over the tensor-parallel group. Adds to `gradient` (own columns of all layers).
-Number train_split(World& world, const Split& cut, const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
-                   std::span<Number> gradient) {
+// Forward and backward of one sample over the tensor-parallel group. Adds to `gradient` (own columns of all
+// layers).
+Number train_split(World& world, const Split& cut, const ModelShape& shape,
+                   std::span<const Number> parameters, std::int64_t id, std::span<Number> gradient) {
     const auto columns = static_cast<std::size_t>(cut.columns);
     const auto width = static_cast<std::size_t>(shape.width);
     std::vector<std::vector<Number>> inputs{features(id, shape.width)};
     for (int l = 0; l < shape.layers; ++l) {
         std::vector<Number> part(columns);
-        forward_layer(parameters.subspan(static_cast<std::size_t>(l) * columns, columns), inputs.back(), part, cut.offset);
+        forward_layer(parameters.subspan(static_cast<std::size_t>(l) * columns, columns), inputs.back(), part,
+                      cut.offset);
         std::vector<Number> whole(width, 0);
         if (world.block("column.gather")) {
             cut.tp->all_gather(part, whole);
@@ -75,15 +83,16 @@ Number train_split(World& world, const Split& cut, const ModelShape& shape, std:
         inputs.push_back(std::move(whole));
     }
     Number partial[] = {0};
-    for (std::size_t j = 0; j < columns; ++j) partial[0] = plus(partial[0], inputs.back()[j + static_cast<std::size_t>(cut.offset)]);
+    for (std::size_t j = 0; j < columns; ++j)
+        partial[0] = plus(partial[0], inputs.back()[j + static_cast<std::size_t>(cut.offset)]);
     if (world.block("row_parallel.all_reduce")) cut.tp->all_reduce(partial);
     const Number error = plus(partial[0], -answer(id, shape));
     std::vector<Number> above(width, error);
     for (std::size_t l = static_cast<std::size_t>(shape.layers); l-- > 0;) {
         std::vector<Number> below(width, 0);
         const auto own = std::span(above).subspan(static_cast<std::size_t>(cut.offset), columns);
-        backward_layer(parameters.subspan(l * columns, columns), inputs[l], own, gradient.subspan(l * columns, columns), below,
-                       cut.offset);
+        backward_layer(parameters.subspan(l * columns, columns), inputs[l], own,
+                       gradient.subspan(l * columns, columns), below, cut.offset);
         if (world.block("backward.all_reduce")) cut.tp->all_reduce(below);
         above = std::move(below);
     }
@@ -106,7 +115,8 @@ void tensor_parallel(World& world, const Settings& settings) {
             parameters.push_back(initial_parameter(seed, where.back()));
         }
     }
-    job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()), cut.dp->rank() == 0});
+    job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
+                   cut.dp->rank() == 0});
     const Time compute = settings.duration("step_time");
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -123,7 +133,8 @@ void tensor_parallel(World& world, const Settings& settings) {
         Number logged[] = {loss};
         cut.dp->all_reduce(logged);
         world.phase(results::Phase::optimizer);
-        const std::int64_t everything = std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
+        const std::int64_t everything =
+            std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));

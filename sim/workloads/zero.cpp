@@ -1,8 +1,8 @@
-// sim/workloads/zero.cpp — ZeRO: optimizer state (1), gradients (2) and parameters (3) live in shards; ranks gather what they need.
-// The shard of a rank is a plain interval of the flat parameters, the last one padded; offsets pass through a seam.
-#include <fmt/format.h>
-
+// sim/workloads/zero.cpp — ZeRO: optimizer state (1), gradients (2) and parameters (3) live in shards; ranks
+// gather what they need. The shard of a rank is a plain interval of the flat parameters, the last one padded;
+// offsets pass through a seam.
 #include <algorithm>
+#include <fmt/format.h>
 #include <vector>
 
 #include "sim/workloads/bodies.h"
@@ -27,20 +27,24 @@ Shard cut(World& world, std::int64_t total, Rank ranks, Rank rank) {
 // What a shard that reaches past the end does in a real framework: an error of the slice.
 void check_slice(const Shard& shard, std::int64_t total) {
     if (shard.offset < 0 || shard.offset > total || shard.length < 0) {
-        throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).", shard.offset,
-                                      shard.length, total));
+        throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).",
+                                      shard.offset, shard.length, total));
     }
 }
 
 }  // namespace
 
 scenarios::Kind zero_words() {
-    scenarios::Kind kind = job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
-    kind.parameters.push_back({"stage", scenarios::ValueType::integer, "1", "1 optimizer state, 2 and gradients, 3 and parameters"});
-    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor"}) {
+    scenarios::Kind kind =
+        job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
+    kind.parameters.push_back({"stage", scenarios::ValueType::integer, "1",
+                               "1 optimizer state, 2 and gradients, 3 and parameters"});
+    for (const char* seam :
+         {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate", "fetch.agree"}) {
+    for (const char* block : {"parameter.gather", "gradient.reduce", "parameters.broadcast",
+                              "secondary.invalidate", "fetch.agree"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -78,11 +82,13 @@ void zero(World& world, const Settings& settings) {
         // A cached secondary copy is gathered anew unless somebody forgot that it went stale.
         if (!fresh || stage == 3 || world.block("secondary.invalidate")) gather();
         fresh = true;
-        const std::int64_t handle = world.device().allocate(total * static_cast<std::int64_t>(sizeof(Number)));
+        const std::int64_t handle =
+            world.device().allocate(total * static_cast<std::int64_t>(sizeof(Number)));
         world.device().compute(compute / 3);
         std::vector<Number> gradient(static_cast<std::size_t>(total), 0);
         Number loss = 0;
-        for (const std::int64_t sample : samples) loss = plus(loss, train_sample(shape, full, sample, gradient));
+        for (const std::int64_t sample : samples)
+            loss = plus(loss, train_sample(shape, full, sample, gradient));
         world.phase(results::Phase::backward);
         if (stage == 3 && world.block("parameter.gather")) gather();
         world.device().compute(compute - compute / 3);
@@ -96,7 +102,8 @@ void zero(World& world, const Settings& settings) {
             job.comm().reduce_scatter(gradient, reduced);
         } else {
             job.comm().all_reduce(gradient);
-            std::copy_n(gradient.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), reduced.begin());
+            std::copy_n(gradient.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own),
+                        reduced.begin());
         }
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
         Number logged[] = {loss};

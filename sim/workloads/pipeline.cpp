@@ -1,0 +1,128 @@
+// sim/workloads/pipeline.cpp — Layers over stages, micro-batches through them by 1F1B (plain or interleaved),
+// data parallel beside.
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "sim/workloads/bodies.h"
+#include "sim/workloads/job.h"
+#include "sim/workloads/pipeline_stage.h"
+
+namespace deadrank::sim {
+
+scenarios::Kind pipeline_words() {
+    using scenarios::ValueType;
+    scenarios::Kind kind =
+        job_words("pipeline", "layers over stages, 1F1B or interleaved, with point-to-point messages");
+    kind.parameters.push_back({"pp_size", ValueType::integer, "4", "stages of the pipeline"});
+    kind.parameters.push_back(
+        {"chunks", ValueType::integer, "1", "chunks of layers a stage holds; more than 1 interleaves"});
+    for (const char* seam : {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers",
+                             "gradient.divisor", "loss.divisor", "schedule.warm_up", "pp.size"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block :
+         {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast", "gradient.clear"}) {
+        kind.blocks.emplace_back(block);
+    }
+    for (auto& parameter : kind.parameters) {
+        if (parameter.name == "batch" || parameter.name == "micro_batches") parameter.fallback = "8";
+        if (parameter.name == "layers") parameter.fallback = "8";
+    }
+    return kind;
+}
+
+namespace {
+
+std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Rank stages,
+                              std::int64_t chunk_count) {
+    World& world = job.world();
+    const auto parts = static_cast<int>(stages * chunk_count);
+    if (shape.layers % parts != 0) {
+        throw RankFailure(fmt::format(
+            "AssertionError: number of layers ({}) must be divisible by pipeline stages × chunks ({})",
+            shape.layers, parts));
+    }
+    const std::int64_t seed = world.seam("model.seed", job.settings().integer("seed"));
+    std::vector<Chunk> chunks;
+    for (int c = 0; c < chunk_count; ++c) {
+        const int length = shape.layers / parts;
+        Chunk chunk;
+        chunk.first_layer = static_cast<int>(world.seam("stage.first_layer", (c * stages + stage) * length));
+        chunk.layers = static_cast<int>(world.seam("stage.layers", length));
+        if (chunk.layers < 0 || chunk.first_layer < 0)
+            throw RankFailure("IndexError: list index out of range");
+        for (int i = 0; i < chunk.layers * shape.width; ++i) {
+            chunk.parameters.push_back(
+                initial_parameter(seed, std::int64_t{chunk.first_layer} * shape.width + i));
+        }
+        chunk.gradient.assign(chunk.parameters.size(), 0);
+        job.layout("layers", chunk.first_layer, chunk.layers, shape.layers);
+        chunks.push_back(std::move(chunk));
+    }
+    return chunks;
+}
+
+}  // namespace
+
+void pipeline(World& world, const Settings& settings) {
+    Job job(world, settings);
+    job.start();
+    const ModelShape shape = job.shape();
+    const auto stages = static_cast<Rank>(world.seam("pp.size", settings.integer("pp_size")));
+    if (stages <= 0 || job.size() % stages != 0) {
+        throw RankFailure(
+            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), stages));
+    }
+    const Rank replicas = job.size() / stages;
+    const Rank stage = job.rank() / replicas;
+    const Rank replica = job.rank() % replicas;
+    auto pp = job.strided_group("pp", replica, replicas, stages);
+    auto dp = job.strided_group("dp", stage * replicas, 1, replicas);
+    std::vector<Chunk> chunks = own_chunks(job, shape, stage, stages, settings.integer("chunks"));
+    PipelineStage part(world, *pp, shape, chunks);
+    const int micro_batches = static_cast<int>(settings.integer("micro_batches"));
+    const auto chunk_count = static_cast<int>(chunks.size());
+    const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
+    const auto schedule = pipeline_schedule(stage, stages, micro_batches, chunk_count, warm_up);
+    const Time per_pass = settings.duration("step_time") / (2 * micro_batches * chunk_count);
+
+    job.train([&](std::int64_t step) {
+        world.phase(results::Phase::data);
+        const auto samples = job.batch(step, replica, replicas);
+        if (world.block("gradient.clear")) {
+            for (Chunk& chunk : chunks) std::fill(chunk.gradient.begin(), chunk.gradient.end(), 0);
+        }
+        world.phase(results::Phase::forward);  // forward and backward passes alternate: one phase
+        Number loss[] = {part.run(schedule, samples, micro_batches, per_pass)};
+        world.phase(results::Phase::reduce);
+        const std::int64_t everything = std::int64_t{replicas} * static_cast<std::int64_t>(samples.size());
+        const std::int64_t divisor = world.seam("gradient.divisor", everything);
+        if (world.block("loss.broadcast")) pp->broadcast(loss, stages - 1);
+        dp->all_reduce(loss);
+        Number size = 0;
+        for (Chunk& chunk : chunks) {
+            if (world.block("gradient.all_reduce")) dp->all_reduce(chunk.gradient);
+            size = plus(size, norm(chunk.gradient));
+        }
+        world.phase(results::Phase::optimizer);
+        const std::int64_t rate = job.learning_rate(step);
+        const Number mean_loss = scaled(loss[0], 1, world.seam("loss.divisor", everything));
+        std::vector<Number> own;
+        std::vector<std::int64_t> where;
+        for (Chunk& chunk : chunks) {
+            descend(chunk.parameters, chunk.gradient, divisor, rate);
+            for (std::size_t i = 0; i < chunk.parameters.size(); ++i) {
+                own.push_back(chunk.parameters[i]);
+                where.push_back(
+                    (std::int64_t{chunk.first_layer} * shape.width + static_cast<std::int64_t>(i)) %
+                    shape.parameters());
+            }
+        }
+        job.digest(step, fmt::format("dp:pp{}", stage), "parameters", own);
+        job.compare(step, own, where, mean_loss, replicas);
+        return StepResult{mean_loss, scaled(size, 1, everything)};
+    });
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,126 @@
+// sim/workloads/pipeline_stage.cpp — Activations travel down, gradients travel up, each message tagged by
+// micro-batch and chunk.
+#include "sim/workloads/pipeline_stage.h"
+
+#include <algorithm>
+
+namespace deadrank::sim {
+
+namespace {
+
+// Tags: even = activations, odd = gradients.
+int tag_of(int micro_batch, int chunk, bool forward) {
+    return (micro_batch * 64 + chunk) * 2 + (forward ? 0 : 1);
+}
+
+}  // namespace
+
+PipelineStage::PipelineStage(World& world, Comm& pipeline, const ModelShape& shape,
+                             std::vector<Chunk>& chunks)
+    : world_(world), pipeline_(pipeline), shape_(shape), chunks_(chunks) {}
+
+std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
+    std::vector<Number> numbers(samples * static_cast<std::size_t>(shape_.width));
+    pipeline_.recv(numbers, static_cast<Rank>(world_.seam("p2p.source", from)), tag);
+    return numbers;
+}
+
+void PipelineStage::send(std::vector<Number> numbers, Rank to, int tag) {
+    const auto peer = static_cast<Rank>(world_.seam("p2p.peer", to));
+    if (world_.seam("p2p.blocking", 0) != 0) {  // a send that returns only when the peer has taken it
+        pipeline_.send(numbers, peer, tag);
+        return;
+    }
+    auto buffer = std::make_unique<std::vector<Number>>(std::move(numbers));
+    auto work = pipeline_.send_async(*buffer, peer, tag);
+    if (!world_.block("p2p.keep_buffer"))
+        std::fill(buffer->begin(), buffer->end(), 0);  // reused before it was sent
+    sent_.emplace_back(std::move(buffer), std::move(work));
+}
+
+void PipelineStage::forward(const Pass& pass, std::span<const std::int64_t> samples) {
+    const Chunk& chunk = chunks_[static_cast<std::size_t>(pass.chunk)];
+    const int stage = virtual_stage(pass.chunk);
+    const auto width = static_cast<std::size_t>(shape_.width);
+    std::vector<Number> arrived;
+    if (stage > 0) {
+        arrived = receive(owner(stage - 1), tag_of(pass.micro_batch, stage, true), samples.size());
+    } else {
+        for (const std::int64_t sample : samples) {
+            const auto values = features(sample, shape_.width);
+            arrived.insert(arrived.end(), values.begin(), values.end());
+        }
+    }
+    Batch& batch = kept_[{pass.micro_batch, pass.chunk}];
+    batch.assign(samples.size(), {});
+    std::vector<Number> leaving;
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+        std::vector<Number>& levels = batch[s];
+        levels.assign((static_cast<std::size_t>(chunk.layers) + 1) * width, 0);
+        std::copy_n(arrived.begin() + static_cast<std::ptrdiff_t>(s * width), width, levels.begin());
+        for (std::size_t l = 0; l < static_cast<std::size_t>(chunk.layers); ++l) {
+            const std::span all(levels);
+            forward_layer(std::span(chunk.parameters).subspan(l * width, width),
+                          all.subspan(l * width, width), all.subspan((l + 1) * width, width));
+        }
+        leaving.insert(leaving.end(), levels.end() - static_cast<std::ptrdiff_t>(width), levels.end());
+    }
+    if (stage + 1 < stages())
+        send(std::move(leaving), owner(stage + 1), tag_of(pass.micro_batch, stage + 1, true));
+}
+
+void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> samples) {
+    Chunk& chunk = chunks_[static_cast<std::size_t>(pass.chunk)];
+    const int stage = virtual_stage(pass.chunk);
+    const auto width = static_cast<std::size_t>(shape_.width);
+    const auto layers = static_cast<std::size_t>(chunk.layers);
+    Batch& batch = kept_[{pass.micro_batch, pass.chunk}];
+    std::vector<Number> arrived;
+    if (stage + 1 < stages())
+        arrived = receive(owner(stage + 1), tag_of(pass.micro_batch, stage, false), samples.size());
+    std::vector<Number> leaving;
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+        const std::span levels(batch[s]);
+        std::vector<Number> above(width);
+        if (stage + 1 < stages()) {
+            std::copy_n(arrived.begin() + static_cast<std::ptrdiff_t>(s * width), width, above.begin());
+        } else {
+            const Number error =
+                head_error(levels.subspan(layers * width, width), answer(samples[s], shape_));
+            loss_ = plus(loss_, head_loss(error));
+            std::fill(above.begin(), above.end(), error);
+        }
+        for (std::size_t l = layers; l-- > 0;) {
+            std::vector<Number> below(width, 0);
+            backward_layer(std::span(chunk.parameters).subspan(l * width, width),
+                           levels.subspan(l * width, width), above,
+                           std::span(chunk.gradient).subspan(l * width, width), below);
+            above = std::move(below);
+        }
+        leaving.insert(leaving.end(), above.begin(), above.end());
+    }
+    kept_.erase({pass.micro_batch, pass.chunk});
+    if (stage > 0) send(std::move(leaving), owner(stage - 1), tag_of(pass.micro_batch, stage - 1, false));
+}
+
+Number PipelineStage::run(const std::vector<Pass>& schedule, const std::vector<std::int64_t>& samples,
+                          int micro_batches, Time per_pass) {
+    loss_ = 0;
+    const std::size_t size = samples.size() / static_cast<std::size_t>(micro_batches);
+    for (const Pass& pass : schedule) {
+        const auto part = std::span(samples).subspan(static_cast<std::size_t>(pass.micro_batch) * size, size);
+        world_.device().compute(per_pass);
+        if (pass.forward) {
+            forward(pass, part);
+        } else {
+            backward(pass, part);
+        }
+    }
+    if (world_.block("p2p.wait_send")) {
+        for (auto& [buffer, work] : sent_) work->wait();
+    }
+    sent_.clear();
+    return loss_;
+}
+
+}  // namespace deadrank::sim

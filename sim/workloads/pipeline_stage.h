@@ -1,0 +1,55 @@
+// sim/workloads/pipeline_stage.h — One rank's part of a pipeline: its chunks of layers, its gradients, and
+// what it keeps between passes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/comm.h"
+#include "sim/workloads/model.h"
+#include "sim/workloads/pipeline_schedule.h"
+#include "sim/world.h"
+
+namespace deadrank::sim {
+
+struct Chunk {
+    int first_layer = 0;
+    int layers = 0;
+    std::vector<Number> parameters;
+    std::vector<Number> gradient;
+};
+
+class PipelineStage {
+public:
+    PipelineStage(World& world, Comm& pipeline, const ModelShape& shape, std::vector<Chunk>& chunks);
+
+    // Runs all passes of a step over `samples`, cut into equal micro-batches; returns the loss sum (last
+    // stage; 0 elsewhere).
+    Number run(const std::vector<Pass>& schedule, const std::vector<std::int64_t>& samples, int micro_batches,
+               Time per_pass);
+
+private:
+    using Batch = std::vector<std::vector<Number>>;  // per sample: activations of every level of the chunk,
+                                                     // or a gradient
+
+    void forward(const Pass& pass, std::span<const std::int64_t> samples);
+    void backward(const Pass& pass, std::span<const std::int64_t> samples);
+    std::vector<Number> receive(Rank from, int tag, std::size_t samples);
+    void send(std::vector<Number> numbers, Rank to, int tag);
+    int virtual_stage(int chunk) const { return chunk * pipeline_.size() + pipeline_.rank(); }
+    Rank owner(int stage) const { return stage % pipeline_.size(); }
+    int stages() const { return pipeline_.size() * static_cast<int>(chunks_.size()); }
+
+    World& world_;
+    Comm& pipeline_;
+    ModelShape shape_;
+    std::vector<Chunk>& chunks_;
+    std::map<std::pair<int, int>, Batch> kept_;  // (micro-batch, chunk) → activations
+    std::vector<std::pair<std::unique_ptr<std::vector<Number>>, std::unique_ptr<Work>>> sent_;
+    Number loss_ = 0;
+};
+
+}  // namespace deadrank::sim
