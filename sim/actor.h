@@ -5,8 +5,13 @@
 
 #include "sim/trace_hash.h"
 
+namespace boost::fibers {
+class context;
+}
+
 namespace deadrank::sim {
 
+using FiberContext = boost::fibers::context;
 using ActorId = std::uint32_t;  // ranks are 0 to world size - 1; agents and helpers follow
 inline constexpr ActorId nobody = UINT32_MAX;
 
@@ -30,11 +35,9 @@ public:
 
 enum class ActorState : std::uint8_t { absent, ready, running, waiting, ended };
 
-struct Fiber;
-
 // One cache line an actor.
 struct alignas(64) Actor {
-    Fiber* fiber = nullptr;
+    FiberContext* fiber = nullptr;
     StacklessActor* stackless = nullptr;
     Wait wait;
     std::uint64_t hash = trace_hash_start;

@@ -13,7 +13,6 @@ namespace {
 
 // An event's payload is the slot of a handler, or with this bit the number of the wait whose deadline it is.
 constexpr std::uint32_t deadline_bit = 1u << 31;
-constexpr std::uint32_t wait_number_mask = deadline_bit - 1;
 constexpr std::size_t few_stale = 1024;
 constexpr std::size_t few_turns = 4096;
 constexpr std::size_t few_actors = 1024;
@@ -48,12 +47,12 @@ void Engine::reset(const EngineOptions& options) {
 }
 
 Outcome Engine::run(const Limits& limits) {
-    CHECK(current_ == nobody && &fibers_->active() == &fibers_->main());
+    CHECK(current_ == nobody && fibers_->active() == fibers_->main());
     stopped_ = false;
     time_limit_ = limits.until.count();
     step_limit_ = limits.steps > UINT64_MAX - steps_ ? UINT64_MAX : steps_ + limits.steps;
     // Back here when the loop, on whichever stack it ran, found nothing more to do.
-    if (Fiber* first = pump()) fibers_->switch_to(*first);
+    if (FiberContext* first = pump()) fibers_->switch_to(first);
 
     Outcome outcome;
     outcome.ending = ending_;
@@ -67,7 +66,7 @@ Outcome Engine::run(const Limits& limits) {
     return outcome;
 }
 
-Fiber* Engine::pump() noexcept {
+FiberContext* Engine::pump() noexcept {
     const auto over = [this](Ending ending) {
         ending_ = ending;
         return nullptr;
@@ -77,15 +76,15 @@ Fiber* Engine::pump() noexcept {
         if (steps_ >= step_limit_) return over(Ending::step_limit);
         if (ready_head_ < ready_.size() && !(explore_ && event_goes_first())) {
             ++steps_;
-            if (Fiber* fiber = pick_ready()) return fiber;
+            if (FiberContext* fiber = pick_ready()) return fiber;
             continue;
         }
         if (living_ == 0) return over(Ending::completed);
         if (queue_.empty()) return over(Ending::deadlock);
         const QueuedEvent event = queue_.pop();
-        if (is_stale(event)) {
+        if (is_stale(event.target, event.payload)) {
             --stale_;
-            drop(event);
+            drop(event.payload);
             continue;
         }
         if (event.time > time_limit_) {
@@ -95,24 +94,23 @@ Fiber* Engine::pump() noexcept {
         }
         ++steps_;
         now_ = event.time;
-        play(event);
+        play(event.order, event.target, event.payload);
     }
 }
 
-void Engine::play(const QueuedEvent& event) {
-    if (event.payload & deadline_bit) {
-        hash(event.order, {event.target, event.payload, "deadline"});
-        Actor& actor = actors_[event.target];
-        actor.deadline_armed = false;
-        make_ready(event.target, true);
+void Engine::play(std::uint64_t order, ActorId target, std::uint32_t payload) {
+    if (payload & deadline_bit) {
+        hash(order, target, payload, "deadline");
+        actors_[target].deadline_armed = false;
+        make_ready(target, true);
         return;
     }
-    const ActionPool::Slot& slot = actions_.at(event.payload);
-    hash(event.order, {event.target, slot.digest, slot.label});
-    actions_.perform(event.payload);
+    const ActionPool::Slot& slot = actions_.at(payload);
+    hash(order, target, slot.digest, slot.label);
+    actions_.perform(payload);
 }
 
-Fiber* Engine::pick_ready() {
+FiberContext* Engine::pick_ready() {
     if (explore_) {
         const std::uint64_t chosen = explore_->below(~picks_++, ready_.size() - ready_head_);
         std::swap(ready_[ready_head_], ready_[ready_head_ + chosen]);
@@ -155,22 +153,22 @@ void Engine::schedule(std::int64_t when, ActorId target, std::uint32_t payload) 
     queue_.push({when, order, target, payload});
 }
 
-bool Engine::is_stale(const QueuedEvent& event) {
-    if ((event.payload & deadline_bit) == 0) return actions_.at(event.payload).act == nullptr;
-    const Actor& actor = actors_[event.target];
-    return !actor.deadline_armed || (actor.wait_number & wait_number_mask) != (event.payload & wait_number_mask);
+bool Engine::is_stale(ActorId target, std::uint32_t payload) {
+    if ((payload & deadline_bit) == 0) return actions_.at(payload).act == nullptr;
+    const Actor& actor = actors_[target];
+    return !actor.deadline_armed || (actor.wait_number | deadline_bit) != payload;
 }
 
-void Engine::drop(const QueuedEvent& event) {
-    if ((event.payload & deadline_bit) == 0) actions_.release(event.payload);
+void Engine::drop(std::uint32_t payload) {
+    if ((payload & deadline_bit) == 0) actions_.release(payload);
 }
 
 // Time-outs that never ring, minutes ahead, would otherwise outnumber what is to happen.
 void Engine::sweep_stale() {
     if (stale_ < few_stale || stale_ < queue_.size() / 2) return;
     queue_.remove_if([this](const QueuedEvent& event) {
-        if (!is_stale(event)) return false;
-        drop(event);
+        if (!is_stale(event.target, event.payload)) return false;
+        drop(event.payload);
         return true;
     });
     stale_ = 0;
@@ -186,19 +184,21 @@ bool Engine::cancel(TimerId timer) {
     return true;
 }
 
-void Engine::hash(std::uint64_t order, const Cause& cause) {
+void Engine::hash(std::uint64_t order, ActorId target, std::uint64_t digest, const char* label) {
     const std::uint64_t index = trace_.events();
     const auto time = static_cast<std::uint64_t>(now_);
-    trace_.add(time, order, cause.target, cause.digest);
-    if (cause.target < actors_.size()) {
+    trace_.add(time, order, target, digest);
+    if (target < actors_.size()) {
         // Without the global order: an actor's own hash changes only when what happened to it did.
-        std::uint64_t& own = actors_[cause.target].hash;
-        own = trace_step(own, time, 0, cause.target, cause.digest);
+        std::uint64_t& own = actors_[target].hash;
+        own = trace_step(own, time, 0, target, digest);
     }
-    if (index - watch_.first < watch_.last - watch_.first) watched_.push_back({index, now(), cause});
+    if (index - watch_.first < watch_.last - watch_.first) watched_.push_back({index, now(), {target, digest, label}});
 }
 
-void Engine::note(const Cause& observed) { hash(~std::uint64_t{0}, observed); }
+void Engine::note(const Cause& observed) {
+    hash(~std::uint64_t{0}, observed.target, observed.digest, observed.label);
+}
 
 std::uint64_t Engine::trace_of(ActorId id) const { return id < actors_.size() ? actors_[id].hash : trace_hash_start; }
 

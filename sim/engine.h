@@ -19,6 +19,7 @@
 namespace deadrank::sim {
 
 class FiberPool;
+struct Fiber;
 using results::never;
 using results::Time;
 
@@ -116,8 +117,10 @@ public:
     void kill(ActorId id);    // SIGKILL: its wait throws ActorKilled; on itself it throws here
 
     // ── Waiting, for the current fiber. Wakes may be spurious: wait in a loop over the condition. They throw ActorKilled.
-    void block(const Wait& wait) { suspend(wait, never.count()); }
-    bool block_until(Time deadline, const Wait& wait) { return suspend(wait, deadline.count()); }  // false: deadline came
+    void block(const Wait& wait) { suspend(wait.what, wait.on, wait.detail, never.count()); }
+    bool block_until(Time deadline, const Wait& wait) {  // false: the deadline came first
+        return suspend(wait.what, wait.on, wait.detail, deadline.count());
+    }
     void sleep_until(Time when);  // hears no wake; returns at once when `when` is not in the future
     void sleep(Time duration) { sleep_until(now() + duration); }
 
@@ -138,21 +141,22 @@ private:
     friend class FiberPool;
 
     void schedule(std::int64_t when, ActorId target, std::uint32_t payload);
-    Fiber* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
-    Fiber* pick_ready();
+    FiberContext* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
+    FiberContext* pick_ready();
     bool event_goes_first();
-    void play(const QueuedEvent& event);
-    bool is_stale(const QueuedEvent& event);
-    void drop(const QueuedEvent& event);
+    void play(std::uint64_t order, ActorId target, std::uint32_t payload);
+    bool is_stale(ActorId target, std::uint32_t payload);
+    void drop(std::uint32_t payload);
     void sweep_stale();
-    void hash(std::uint64_t order, const Cause& cause);
+    void hash(std::uint64_t order, ActorId target, std::uint64_t digest, const char* label);
 
-    bool suspend(const Wait& wait, std::int64_t deadline);
-    void start_waiting(ActorId id, const Wait& wait, std::int64_t deadline);
+    // The fields of a Wait travel in registers: copying it through memory stalled each wait by a dozen cycles.
+    bool suspend(const char* what, ActorId on, std::uint64_t detail, std::int64_t deadline);
+    void start_waiting(ActorId id, const char* what, ActorId on, std::uint64_t detail, std::int64_t deadline);
     void make_ready(ActorId id, bool timed_out);
     void step_stackless(ActorId id);
     void perform_body(Fiber& fiber) noexcept;
-    void go_on_from(const Fiber& own);
+    void go_on_from(const FiberContext* own);
     Actor& admit(ActorId id);
     void end(ActorId id);
 

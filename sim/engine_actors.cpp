@@ -33,37 +33,40 @@ void Engine::spawn(ActorId id, std::function<void()> body) {
     Fiber& fiber = fibers_->take();
     fiber.actor = id;
     fiber.body = std::move(body);
-    admit(id).fiber = &fiber;
+    admit(id).fiber = fiber.context;
 }
 
 void Engine::spawn(ActorId id, StacklessActor& body) { admit(id).stackless = &body; }
 
-bool Engine::suspend(const Wait& wait, std::int64_t deadline) {
+bool Engine::suspend(const char* what, ActorId on, std::uint64_t detail, std::int64_t deadline) {
     const ActorId id = current_;
     CHECK(id != nobody && actors_[id].fiber);
     if (actors_[id].killed) {
         CHECK(++kills_thrown_ < swallowed_kills);
         throw ActorKilled{};
     }
-    start_waiting(id, wait, deadline);
+    start_waiting(id, what, on, detail, deadline);
     current_ = nobody;
-    go_on_from(*actors_[id].fiber);
+    go_on_from(actors_[id].fiber);
     const Actor& self = actors_[id];
     if (self.killed) throw ActorKilled{};
     return !self.timed_out;
 }
 
 // Goes on with whoever is next; returns when that is `own`, perhaps without any switch.
-void Engine::go_on_from(const Fiber& own) {
-    Fiber* next = pump();
-    if (next == &own) return;
-    fibers_->switch_to(next ? *next : fibers_->main());
+void Engine::go_on_from(const FiberContext* own) {
+    FiberContext* next = pump();
+    if (next == own) return;
+    fibers_->switch_to(next ? next : fibers_->main());
 }
 
-void Engine::start_waiting(ActorId id, const Wait& wait, std::int64_t deadline) {
+void Engine::start_waiting(ActorId id, const char* what, ActorId on, std::uint64_t detail,
+                           std::int64_t deadline) {
     Actor& actor = actors_[id];
     actor.state = ActorState::waiting;
-    actor.wait = wait;
+    actor.wait.what = what;
+    actor.wait.on = on;
+    actor.wait.detail = detail;
     actor.timed_out = false;
     if (deadline == never.count()) return;
     actor.deadline_armed = true;
@@ -75,7 +78,7 @@ void Engine::sleep_until(Time when) {
     CHECK(current_ != nobody);
     const ActorId id = current_;
     actors_[id].asleep = true;
-    suspend({.what = "sleep"}, when.count());
+    suspend("sleep", nobody, 0, when.count());
 }
 
 void Engine::wake(ActorId id) {
@@ -116,13 +119,13 @@ void Engine::step_stackless(ActorId id) {
     if (actor.killed) {
         end(id);
     } else if (actor.state == ActorState::running) {
-        start_waiting(id, {}, never.count());
+        start_waiting(id, "", nobody, 0, never.count());
     }
 }
 
 void Engine::await(ActorId id, const Wait& wait, Time deadline) {
     CHECK(current_ == id && actors_[id].stackless && actors_[id].state == ActorState::running);
-    start_waiting(id, wait, deadline.count());
+    start_waiting(id, wait.what, wait.on, wait.detail, deadline.count());
 }
 
 bool Engine::timed_out(ActorId id) const { return id < actors_.size() && actors_[id].timed_out; }
@@ -138,7 +141,7 @@ void Engine::freeze(ActorId id) {
     if (id != current_ || !actors_[id].fiber) return;
     // It stops where it stands, as if woken already: thaw() lets it go on.
     actors_[id].held = true;
-    suspend({.what = "stopped"}, never.count());
+    suspend("stopped", nobody, 0, never.count());
 }
 
 void Engine::thaw(ActorId id) {
@@ -196,7 +199,7 @@ void Engine::end(ActorId id) {
 }
 
 void Engine::close() {
-    CHECK(current_ == nobody && &fibers_->active() == &fibers_->main());
+    CHECK(current_ == nobody && fibers_->active() == fibers_->main());
     closing_ = true;
     for (ActorId id = 0; living_ > 0 && id < actors_.size(); ++id) {
         Actor& actor = actors_[id];
@@ -208,7 +211,7 @@ void Engine::close() {
         actor.killed = true;
         actor.state = ActorState::running;
         current_ = id;
-        fibers_->switch_to(*actor.fiber);
+        fibers_->switch_to(actor.fiber);
         CHECK(actors_[id].state == ActorState::ended);
     }
     ready_.clear();

@@ -21,13 +21,7 @@ HandledExceptions& handled_exceptions() { return *reinterpret_cast<HandledExcept
 // Boost takes stack allocators by value; the slab stays where it is.
 struct StacksOf {
     SlabStacks* stacks;
-    const std::uint64_t** canary;  // told to the fiber that is being born
-
-    boost::context::stack_context allocate() {
-        const boost::context::stack_context stack = stacks->allocate();
-        *canary = stacks->canary_of(stack);
-        return stack;
-    }
+    boost::context::stack_context allocate() { return stacks->allocate(); }
     void deallocate(const boost::context::stack_context& stack) noexcept { stacks->deallocate(stack); }
 };
 
@@ -41,15 +35,15 @@ FiberPool::FiberPool(Engine& engine)
     boost::fibers::mutex once;
     once.lock();
     once.unlock();
-    main_.context = Scheduler::Context::active();
-    CHECK(main_.context->is_context(boost::fibers::type::main_context));
-    main_.context->get_scheduler()->set_algo(scheduler_);
+    main_ = active_ = FiberContext::active();
+    CHECK(main_->is_context(boost::fibers::type::main_context));
+    main_->get_scheduler()->set_algo(scheduler_);
 }
 
 FiberPool::~FiberPool() { retire_all(); }
 
 void FiberPool::prepare(std::size_t expected, std::size_t stack_bytes) {
-    CHECK(active_ == &main_);
+    CHECK(active_ == main_);
     const bool other_size = !stacks_ || stacks_->stack_bytes() < stack_bytes || stacks_->stack_bytes() > 4 * stack_bytes;
     const bool too_many = parked_.size() > kept_fibers && parked_.size() / 4 > expected;
     if (other_size || too_many) {
@@ -68,48 +62,44 @@ Fiber& FiberPool::take() {
         parked_.pop_back();
         return fiber;
     }
-    const std::uint64_t* canary = nullptr;
-    boost::fibers::fiber(boost::fibers::launch::post, std::allocator_arg, StacksOf{stacks_.get(), &canary}, [this] {
+    boost::fibers::fiber(boost::fibers::launch::post, std::allocator_arg, StacksOf{stacks_.get()}, [this] {
         live();
     }).detach();
+    canaries_ = stacks_->guard() == GuardKind::canary;
     // Its first resume lays its Fiber on its stack and comes straight back.
-    Fiber cradle;
-    cradle.context = scheduler_->take_started();
     creator_ = active_;
-    switch_to(cradle);
-    newborn_->canary = canary;
+    switch_to(scheduler_->take_started());
     return *std::exchange(newborn_, nullptr);
 }
 
-void FiberPool::switch_to(Fiber& to) {
-    const Fiber& from = *active_;
-    if (from.canary) CHECK(*from.canary == SlabStacks::canary);
+void FiberPool::switch_to(FiberContext* to) {
+    if (canaries_) CHECK(stacks_->intact_below(__builtin_frame_address(0)));
     const HandledExceptions mine = *handled_;
-    active_ = &to;
-    to.context->resume();
+    active_ = to;
+    to->resume();
     *handled_ = mine;
 }
 
 void FiberPool::live() {
     Fiber self;
-    self.context = Scheduler::Context::active();
+    self.context = FiberContext::active();
     *handled_ = {};
-    active_ = newborn_ = &self;
-    switch_to(*creator_);
+    newborn_ = &self;
+    switch_to(creator_);
     while (!self.leaves) {
         engine_.perform_body(self);
         parked_.push_back(&self);
-        engine_.go_on_from(self);
+        engine_.go_on_from(self.context);
     }
-    active_ = &main_;
+    active_ = main_;
 }
 
 void FiberPool::retire_all() {
-    CHECK(active_ == &main_);
+    CHECK(active_ == main_);
     for (Fiber* fiber : std::exchange(parked_, {})) {
         fiber->leaves = true;
-        scheduler_->set_next(main_.context);  // where the end of a fiber leads
-        switch_to(*fiber);
+        scheduler_->set_next(main_);  // where the end of a fiber leads
+        switch_to(fiber->context);
     }
     scheduler_->run_dispatcher();
 }

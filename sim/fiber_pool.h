@@ -10,10 +10,6 @@
 
 #include "sim/actor.h"
 
-namespace boost::fibers {
-class context;
-}
-
 namespace deadrank::sim {
 
 class Engine;
@@ -22,8 +18,7 @@ class SlabStacks;
 
 // Lies on the fiber's own stack, on a page that is touched anyway.
 struct Fiber {
-    boost::fibers::context* context = nullptr;
-    const std::uint64_t* canary = nullptr;  // null where a guard page does the work
+    FiberContext* context = nullptr;
     ActorId actor = nobody;
     bool leaves = false;
     std::function<void()> body = {};
@@ -32,8 +27,7 @@ struct Fiber {
 // libstdc++ keeps the exceptions being handled per thread. A fiber that waits inside a catch block must take them along,
 // or another fiber's catch block would end the wrong exception.
 struct HandledExceptions {
-    void* caught = nullptr;
-    unsigned int uncaught = 0;
+    std::uint64_t words[2] = {};
 };
 
 class FiberPool {
@@ -50,10 +44,10 @@ public:
     Fiber& take();
 
     // Suspends whoever runs and goes on with `to`, which is somebody else.
-    void switch_to(Fiber& to);
+    void switch_to(FiberContext* to);
 
-    Fiber& main() { return main_; }
-    Fiber& active() { return *active_; }
+    FiberContext* main() { return main_; }
+    FiberContext* active() { return active_; }
     std::size_t high_water() const;
     std::size_t parked() const { return parked_.size(); }
 
@@ -65,10 +59,11 @@ private:
     Scheduler* scheduler_;  // Boost owns it, until the thread ends
     std::unique_ptr<SlabStacks> stacks_;
     std::vector<Fiber*> parked_;
-    Fiber main_;
-    Fiber* active_ = &main_;
-    Fiber* creator_ = nullptr;
+    FiberContext* main_;
+    FiberContext* active_;
+    FiberContext* creator_ = nullptr;
     Fiber* newborn_ = nullptr;
+    bool canaries_ = false;
     HandledExceptions* handled_;  // this thread's
 };
 

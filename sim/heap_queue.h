@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
+#include "sim/event_buffer.h"
 #include "sim/queued_event.h"
 
 namespace deadrank::sim {
@@ -17,11 +17,11 @@ public:
         rise(events_.size() - 1, event);
     }
 
-    const QueuedEvent& top() const { return events_.front(); }
+    const QueuedEvent& top() const { return events_[0]; }
 
     QueuedEvent pop() {
-        const QueuedEvent first = events_.front();
-        const QueuedEvent last = events_.back();
+        const QueuedEvent first = events_[0];
+        const QueuedEvent last = events_[events_.size() - 1];
         events_.pop_back();
         if (!events_.empty()) sink(0, last);
         return first;
@@ -29,7 +29,7 @@ public:
 
     template <class Predicate>
     void remove_if(Predicate gone) {
-        std::erase_if(events_, gone);
+        events_.remove_if(gone);
         for (std::size_t i = events_.size() / 4 + 1; i-- > 0;) {
             if (i < events_.size()) sink(i, QueuedEvent(events_[i]));
         }
@@ -40,7 +40,7 @@ public:
     void clear() { events_.clear(); }
 
     // Hands all events over, in no order, and is empty afterwards.
-    std::vector<QueuedEvent> release() { return std::exchange(events_, {}); }
+    EventBuffer release() { return std::exchange(events_, {}); }
 
 private:
     // Both move a hole instead of swapping: half the stores.
@@ -71,7 +71,7 @@ private:
         events_[hole] = event;
     }
 
-    std::vector<QueuedEvent> events_;
+    EventBuffer events_;
 };
 
 }  // namespace deadrank::sim

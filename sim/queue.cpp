@@ -7,7 +7,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::size_t automatic_threshold = 8192;
+constexpr std::size_t automatic_threshold = 256;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void EventQueue::reset(QueueKind kind) {
 }
 
 void EventQueue::turn_to_wheel() {
-    std::vector<QueuedEvent> events = heap_.release();
+    EventBuffer events = heap_.release();
     const unsigned shift = WheelQueue::fitting_shift(events);
     wheel_.adopt(std::move(events), shift);
     on_wheel_ = true;

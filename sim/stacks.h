@@ -30,16 +30,15 @@ public:
     boost::context::stack_context allocate();
     void deallocate(const boost::context::stack_context& stack) noexcept;
 
-    // The word to check for this stack; null where a page guards it.
-    const std::uint64_t* canary_of(const boost::context::stack_context& stack) const;
-    static constexpr std::uint64_t canary = 0xdead5acc0ff1ce00u;
+    // False when the canary below the stack that `address` lies on is gone; true for addresses on no stack of ours.
+    bool intact_below(const void* address) const;
 
     std::size_t stack_bytes() const { return stack_bytes_; }
     std::size_t in_use() const { return in_use_; }
     GuardKind guard() const { return guard_; }
 
-    // Bytes of the deepest use of any stack so far. Costs nothing until asked: fresh pages are zero, so the lowest word that
-    // is not zero tells. Touches no page that was not touched before.
+    // Bytes of the deepest use of any stack so far, to within a cache colour (768). Costs nothing until asked: fresh
+    // pages are zero, so the lowest word that is not zero tells; no page is touched that was not touched before.
     std::size_t high_water() const;
 
 private:
@@ -55,6 +54,7 @@ private:
     std::vector<Slab> slabs_;
     std::size_t fresh_ = 0;  // stacks of the last slab that were never handed out
     std::size_t in_use_ = 0;
+    std::size_t colour_ = 0;
     std::vector<std::byte*> free_;
 };
 

@@ -50,7 +50,7 @@ std::int64_t WheelQueue::next_occupied() const {
     return -1;
 }
 
-void WheelQueue::adopt(std::vector<QueuedEvent> events, unsigned shift) {
+void WheelQueue::adopt(EventBuffer events, unsigned shift) {
     clear();
     shift_ = shift;
     if (events.empty()) return;
@@ -60,7 +60,7 @@ void WheelQueue::adopt(std::vector<QueuedEvent> events, unsigned shift) {
     for (const QueuedEvent& event : events) place(event);
 }
 
-unsigned WheelQueue::fitting_shift(std::vector<QueuedEvent>& events) {
+unsigned WheelQueue::fitting_shift(EventBuffer& events) {
     if (events.empty()) return default_shift;
     // Three quarters of the events shall lie in half the horizon; a few time-outs in an hour must not widen the buckets.
     const auto first = std::min_element(events.begin(), events.end(), earlier);

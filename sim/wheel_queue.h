@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/event_buffer.h"
 #include "sim/heap_queue.h"
 #include "sim/queued_event.h"
 
@@ -20,8 +21,8 @@ public:
     WheelQueue() : buckets_(bucket_count) {}
 
     // Takes over events of another queue, and fits the width of a bucket to how far apart they lie.
-    void adopt(std::vector<QueuedEvent> events, unsigned shift);
-    static unsigned fitting_shift(std::vector<QueuedEvent>& events);
+    void adopt(EventBuffer events, unsigned shift);
+    static unsigned fitting_shift(EventBuffer& events);
 
     void push(const QueuedEvent& event) {
         ++size_;
@@ -37,14 +38,14 @@ public:
 
     template <class Predicate>
     void remove_if(Predicate gone) {
-        due_.erase(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(cursor_));
+        const QueuedEvent* first = due_.begin() + cursor_;  // those before it were taken off
+        due_.remove_if([&](const QueuedEvent& event) { return &event < first || gone(event); });
         cursor_ = 0;
-        std::erase_if(due_, gone);
         late_.remove_if(gone);
         far_.remove_if(gone);
         size_ = due_.size() + late_.size() + far_.size();
         for (std::size_t slot = 0; slot < buckets_.size(); ++slot) {
-            std::erase_if(buckets_[slot], gone);
+            buckets_[slot].remove_if(gone);
             size_ += buckets_[slot].size();
             if (buckets_[slot].empty()) occupied_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
         }
@@ -73,11 +74,11 @@ private:
 
     unsigned shift_ = default_shift;
     std::int64_t current_ = 0;        // number of the bucket whose events are due
-    std::vector<QueuedEvent> due_;    // its events, sorted; those before cursor_ are gone
+    EventBuffer due_;    // its events, sorted; those before cursor_ are gone
     std::size_t cursor_ = 0;
     HeapQueue late_;                  // came for the current bucket after it was sorted
     HeapQueue far_;                   // beyond the horizon
-    std::vector<std::vector<QueuedEvent>> buckets_;
+    std::vector<EventBuffer> buckets_;
     std::array<std::uint64_t, bucket_count / 64> occupied_{};
     std::size_t size_ = 0;
 };
