@@ -28,6 +28,8 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product" F
 
 # The same numbers from every compiler: no fused multiply-add that one of them finds and the other does not.
 add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
+# Designated initializers name what matters and leave the rest to its default; that is no oversight.
+add_compile_options(-Wno-missing-field-initializers)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wshadow> $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
