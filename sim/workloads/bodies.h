@@ -20,4 +20,7 @@ void tensor_parallel(World& world, const Settings& settings);
 scenarios::Kind pipeline_words();
 void pipeline(World& world, const Settings& settings);
 
+scenarios::Kind expert_parallel_words();
+void expert_parallel(World& world, const Settings& settings);
+
 }  // namespace deadrank::sim

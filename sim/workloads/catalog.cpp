@@ -7,10 +7,9 @@ namespace deadrank::sim {
 
 const std::vector<WorkloadKind>& workload_catalog() {
     static const std::vector<WorkloadKind> kinds = {
-        {data_parallel_words(), data_parallel},
-        {zero_words(), zero},
-        {tensor_parallel_words(), tensor_parallel},
-        {pipeline_words(), pipeline},
+        {data_parallel_words(), data_parallel},     {zero_words(), zero},
+        {tensor_parallel_words(), tensor_parallel}, {pipeline_words(), pipeline},
+        {expert_parallel_words(), expert_parallel},
     };
     return kinds;
 }

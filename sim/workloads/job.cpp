@@ -61,13 +61,13 @@ void Job::layout(std::string_view tensor, std::int64_t offset, std::int64_t leng
     world_.record(results::ShardLayout{world_.text(tensor), offset, length, total});
 }
 
-void Job::compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where,
-                  Number loss, Rank replicas) {
+void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Number> own,
+                  std::span<const std::int64_t> where, Number loss, Rank replicas) {
     if (!settings_.flag("reference")) return;
     if (!reference_) {
         const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas,
                                        settings_.integer("seed"), settings_.flag("shuffle")};
-        reference_ = std::make_unique<Reference>(shape(), sampling, settings_.integer("seed"),
+        reference_ = std::make_unique<Reference>(shape, sampling, settings_.integer("seed"),
                                                  settings_.integer("learning_rate"));
     }
     reference_->advance_to(step);

@@ -60,8 +60,12 @@ public:
     void layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total);
     // With setting `reference`: shows own parameters (`where` in the flat model) and loss beside what one
     // rank alone would have.
+    void compare(std::int64_t step, const ModelShape& shape, std::span<const Number> own,
+                 std::span<const std::int64_t> where, Number loss, Rank replicas);
     void compare(std::int64_t step, std::span<const Number> own, std::span<const std::int64_t> where,
-                 Number loss, Rank replicas);
+                 Number loss, Rank replicas) {
+        compare(step, shape(), own, where, loss, replicas);
+    }
     void compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
                  Rank replicas);
     std::int64_t learning_rate(

@@ -47,6 +47,11 @@ std::vector<Number> features(std::int64_t id, int width) {
     return found;
 }
 
+int expert_of(std::int64_t id, int experts) {
+    return static_cast<int>(mix(static_cast<std::uint64_t>(id) + 0x0e5) %
+                            static_cast<std::uint64_t>(experts));
+}
+
 Number answer(std::int64_t id, const ModelShape& shape) {
     Number sum = 0;
     for (int column = 0; column < shape.width; ++column) {
@@ -58,23 +63,24 @@ Number answer(std::int64_t id, const ModelShape& shape) {
 
 void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out,
                    int first) {
-    CHECK(layer.size() == out.size());
-    for (std::size_t j = 0; j < layer.size(); ++j) {
+    CHECK(!layer.empty());
+    for (std::size_t j = 0; j < out.size(); ++j) {
         const std::size_t at = j + static_cast<std::size_t>(first);
-        out[j] = plus(in[at % in.size()], times(layer[j], in[(at + 1) % in.size()]));
+        out[j] = plus(in[at % in.size()], times(layer[j % layer.size()], in[(at + 1) % in.size()]));
     }
 }
 
 void backward_layer(std::span<const Number> layer, std::span<const Number> in,
                     std::span<const Number> out_gradient, std::span<Number> layer_gradient,
                     std::span<Number> in_gradient, int first) {
-    CHECK(layer.size() == out_gradient.size() && layer.size() == layer_gradient.size());
-    for (std::size_t j = 0; j < layer.size(); ++j) {
+    CHECK(!layer.empty() && layer.size() == layer_gradient.size());
+    for (std::size_t j = 0; j < out_gradient.size(); ++j) {
+        const std::size_t own = j % layer.size();
         const std::size_t at = (j + static_cast<std::size_t>(first)) % in.size();
         const std::size_t next = (at + 1) % in.size();
-        layer_gradient[j] = plus(layer_gradient[j], times(out_gradient[j], in[next]));
+        layer_gradient[own] = plus(layer_gradient[own], times(out_gradient[j], in[next]));
         in_gradient[at] = plus(in_gradient[at], out_gradient[j]);
-        in_gradient[next] = plus(in_gradient[next], times(layer[j], out_gradient[j]));
+        in_gradient[next] = plus(in_gradient[next], times(layer[own], out_gradient[j]));
     }
 }
 
@@ -87,18 +93,23 @@ Number head_error(std::span<const Number> top, Number right_answer) {
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
                     std::span<Number> gradient) {
     const auto width = static_cast<std::size_t>(shape.width);
-    const auto layers = static_cast<std::size_t>(shape.layers);
-    std::vector<Number> activations((layers + 1) * width);
+    const auto own = static_cast<std::size_t>(shape.layer_width());
+    std::vector<std::size_t> path;  // the layers this sample passes
+    for (int l = 0; l < shape.layers; ++l) path.push_back(static_cast<std::size_t>(l));
+    if (shape.experts > 0)
+        path.push_back(static_cast<std::size_t>(shape.layers + expert_of(id, shape.experts)));
+    std::vector<Number> activations((path.size() + 1) * width);
     const auto level = [&](std::size_t l) { return std::span(activations).subspan(l * width, width); };
     for (std::size_t j = 0; j < width; ++j) activations[j] = feature(id, static_cast<int>(j));
-    for (std::size_t l = 0; l < layers; ++l)
-        forward_layer(parameters.subspan(l * width, width), level(l), level(l + 1));
-    const Number error = head_error(level(layers), answer(id, shape));
+    for (std::size_t l = 0; l < path.size(); ++l) {
+        forward_layer(parameters.subspan(path[l] * own, own), level(l), level(l + 1));
+    }
+    const Number error = head_error(level(path.size()), answer(id, shape));
     std::vector<Number> above(width, error);
-    for (std::size_t l = layers; l-- > 0;) {
+    for (std::size_t l = path.size(); l-- > 0;) {
         std::vector<Number> below(width, 0);
-        backward_layer(parameters.subspan(l * width, width), level(l), above,
-                       gradient.subspan(l * width, width), below);
+        backward_layer(parameters.subspan(path[l] * own, own), level(l), above,
+                       gradient.subspan(path[l] * own, own), below);
         above = std::move(below);
     }
     return head_loss(error);

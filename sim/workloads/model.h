@@ -13,10 +13,17 @@ namespace deadrank::sim {
 
 struct ModelShape {
     int layers = 4;
-    int width = 8;  // features of a sample = parameters of a layer
+    int width = 8;    // features of a sample
+    int experts = 0;  // a last layer of which every sample takes one; 0 = none
+    int tied =
+        0;  // parameters of a layer, shared by features a multiple of this apart; 0 = one for each feature
 
-    std::int64_t parameters() const { return std::int64_t{layers} * width; }
+    int layer_width() const { return tied > 0 ? tied : width; }
+    std::int64_t parameters() const { return std::int64_t{layers + experts} * layer_width(); }
 };
+
+// Which expert takes a sample: what a right router answers.
+int expert_of(std::int64_t id, int experts);
 
 // Small values drawn from the seed and the parameter's global index, so that a shard can make its own part
 // alone.
