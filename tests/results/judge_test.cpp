@@ -1,0 +1,238 @@
+// Goal: every outcome of the judge's vocabulary is reached by hand-made truth and findings, with a sentence
+// that tells why, and nothing but the right finding about the right rank in time is a pass.
+#include "results/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "results/alarm.h"
+#include "tests/results/hand_made.h"
+
+namespace deadrank::tests {
+namespace {
+
+using results::Finding;
+using results::Judgement;
+using results::Outcome;
+using results::Verdict;
+using testing::HasSubstr;
+
+Judgement judged(const std::vector<Finding>& findings,
+                 const scenarios::Expectation& expect = expect_hang_of_a_rank()) {
+    return judge(expect, truth_of_rank_3(), started(8), findings);
+}
+
+void expect_judgement(const Judgement& judgement, Verdict verdict, Outcome outcome,
+                      const std::string& words) {
+    EXPECT_EQ(name_of(judgement.verdict), name_of(verdict)) << judgement.reason;
+    EXPECT_EQ(name_of(judgement.outcome), name_of(outcome)) << judgement.reason;
+    EXPECT_THAT(judgement.reason, HasSubstr(words));
+}
+
+TEST(Judge, PassesTheRightFindingInTime) {
+    const Judgement judgement = judged({hang_of({3}, 70s)});
+    expect_judgement(judgement, Verdict::pass, Outcome::caught, "noticed 60.0 s after the fault");
+    EXPECT_EQ(judgement.fault_at, 10s);
+    EXPECT_EQ(judgement.noticed_at, 70s);
+    EXPECT_EQ(judgement.answer, 0);
+}
+
+TEST(Judge, SaysHowLateALateFindingWas) {
+    expect_judgement(judged({hang_of({3}, 70s + 1ns)}), Verdict::fail, Outcome::late, "1 ns too late");
+    expect_judgement(judged({hang_of({3}, 85s)}), Verdict::fail, Outcome::late,
+                     "15.0 s too late (60.0 s were allowed)");
+}
+
+TEST(Judge, SaysWhoWasBlamedInstead) {
+    expect_judgement(judged({hang_of({5}, 40s)}), Verdict::fail, Outcome::wrong_rank,
+                     "collective_hang blamed rank 5; it was rank 3");
+    expect_judgement(judged({hang_of({3, 4}, 40s)}), Verdict::fail, Outcome::wrong_rank,
+                     "ranks 3,4; it was rank 3");
+    expect_judgement(judged({hang_of({}, 40s)}), Verdict::fail, Outcome::wrong_rank,
+                     "blamed nobody; it was rank 3");
+    expect_judgement(judged({hang_of({3}, 40s, 6)}), Verdict::fail, Outcome::wrong_rank,
+                     "step 6; it was step 7");
+}
+
+TEST(Judge, LetsTheScenarioStateTheRankItself) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.ranks = {5};
+    expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::fail, Outcome::wrong_rank,
+                     "it was rank 5");
+    expect.ranks = {3};
+    expect.step = 9;
+    expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::fail, Outcome::wrong_rank,
+                     "it was step 9");
+}
+
+TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
+    results::Truth truth = truth_of_rank_3();
+    truth.marks[0].blame = {.ranks = {3},
+                            .nodes = {0},
+                            .step = 7,
+                            .variable = "NCCL_SOCKET_IFNAME",
+                            .component = "nccl",
+                            .collective = "all_reduce",
+                            .shard = "model-00003"};
+    Finding right = hang_of({3}, 20s);
+    right.blame = truth.marks[0].blame;
+    for (const std::string field : {"rank", "node", "step", "variable", "component", "collective", "shard"}) {
+        scenarios::Expectation expect = expect_hang_of_a_rank();
+        expect.blames = {field};
+        EXPECT_EQ(judge(expect, truth, started(8), {right}).outcome, Outcome::caught) << field;
+        Finding wrong = right;
+        wrong.blame = {.ranks = {1},
+                       .nodes = {1},
+                       .step = 1,
+                       .variable = "RANK",
+                       .component = "gpu",
+                       .collective = "broadcast",
+                       .shard = "model-00001"};
+        EXPECT_EQ(judge(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+        wrong.blame = {};
+        EXPECT_EQ(judge(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+    }
+}
+
+TEST(Judge, DoesNotCompareWhatTheTruthCannotName) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.blames = {"shard"};
+    expect_judgement(judged({hang_of({3}, 20s)}, expect), Verdict::unknown, Outcome::unjudged,
+                     "the truth names none");
+}
+
+TEST(Judge, TellsAnotherClassFromSilence) {
+    expect_judgement(judged({finding("straggler_step_time_skew", {3}, 20s)}), Verdict::fail,
+                     Outcome::wrong_class, "said instead: straggler_step_time_skew about rank 3");
+    expect_judgement(judged({}), Verdict::fail, Outcome::silent, "nobody noticed");
+}
+
+TEST(Judge, CallsFurtherFindingsNoiseUnlessTheScenarioExpectsThem) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    const std::vector<Finding> both = {hang_of({3}, 40s), finding("straggler_step_time_skew", {3}, 20s)};
+    expect_judgement(judged(both, expect), Verdict::fail, Outcome::noisy,
+                     "straggler_step_time_skew about rank 3");
+    expect.also = {"straggler_step_time_skew"};
+    expect_judgement(judged(both, expect), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judged({both[1]}, expect), Verdict::fail, Outcome::silent, "only said");
+}
+
+TEST(Judge, CallsASecondFindingAboutSomebodyElseNoise) {
+    expect_judgement(judged({hang_of({5}, 30s), hang_of({3}, 40s)}), Verdict::fail, Outcome::noisy,
+                     "about rank 5");
+}
+
+TEST(Judge, DoesNotTakeAnAlarmFromBeforeTheFault) {
+    expect_judgement(judged({hang_of({3}, 9s)}), Verdict::fail, Outcome::false_alarm,
+                     "before anything had happened");
+}
+
+TEST(Judge, DoesNotKnowWhenTheFaultNeverHappened) {
+    results::Truth truth = truth_of_nothing(8);
+    expect_judgement(judge(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
+                     Outcome::not_applied, "the fault never happened");
+    truth.marks.push_back({0s, "fault.refused", 0, {}, "this backend has no lever drop_link"});
+    expect_judgement(judge(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
+                     Outcome::not_applied, "no lever drop_link");
+}
+
+TEST(Judge, NeverPassesOverACrashedDetector) {
+    Finding crash = finding(std::string(results::detector_crashed), {}, 20s);
+    crash.says = "index out of range";
+    expect_judgement(judged({hang_of({3}, 40s), crash}), Verdict::unknown, Outcome::crashed,
+                     "index out of range");
+    const Judgement control = judge_quiet(truth_of_nothing(8), healthy(8), {crash});
+    expect_judgement(control, Verdict::unknown, Outcome::crashed, "straggler crashed");
+}
+
+TEST(Judge, TakesSilenceWhereNothingCanShowTheBug) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.unseen = "the value is never logged";
+    expect_judgement(judged({}, expect), Verdict::pass, Outcome::as_unseen, "never logged");
+    expect_judgement(judged({finding("straggler_step_time_skew", {3}, 20s)}, expect), Verdict::fail,
+                     Outcome::wrong_class, "straggler");
+}
+
+TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.reaction = "clear_error";
+    expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::fail, Outcome::caught,
+                     "it hung where it should end with an error that names the culprit");
+
+    results::Evidence evidence = started(8);
+    log_line(evidence, 12s, 0, 2, "[Rank 0] Watchdog caught collective operation timeout");
+    exits(evidence, 13s, 8, 1);
+    const Judgement vague = judge(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
+    expect_judgement(vague, Verdict::fail, Outcome::caught, "no error text names rank 3");
+
+    log_line(evidence, 14s, results::no_rank, 2, "rank 3 exited with signal 9");
+    const Judgement clear = judge(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
+    expect_judgement(clear, Verdict::pass, Outcome::caught, "noticed");
+}
+
+TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.reaction = "complete";
+    const auto run = [](std::uint64_t digest) {
+        results::Evidence evidence = started(8);
+        evidence.record(event(3s, 0, results::ParametersDigest{.step = 0, .digest = digest}));
+        exits(evidence, 10s, 8);
+        return evidence;
+    };
+    const results::Evidence wrong = run(1), right = run(2);
+    const auto truth = truth_of_rank_3();
+    EXPECT_EQ(judge(expect, truth, wrong, {hang_of({3}, 40s)}).verdict, Verdict::pass);
+    EXPECT_EQ(judge(expect, truth, wrong, {hang_of({3}, 40s)}, &wrong).verdict, Verdict::pass);
+    expect_judgement(judge(expect, truth, wrong, {hang_of({3}, 40s)}, &right), Verdict::fail, Outcome::caught,
+                     "with a wrong result");
+}
+
+TEST(JudgeQuiet, PassesOnlyAQuietRunThatFinished) {
+    expect_judgement(judge_quiet(truth_of_nothing(8), healthy(8), {}), Verdict::pass, Outcome::quiet,
+                     "quiet");
+    expect_judgement(judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)}), Verdict::fail,
+                     Outcome::false_alarm, "collective_deadlock_hang about rank 3");
+    results::Truth stuck = truth_of_nothing(8);
+    stuck.ends[2] = stuck.ends[3] = results::RankEnd::stuck;
+    expect_judgement(judge_quiet(stuck, started(8), {}), Verdict::fail, Outcome::unfinished,
+                     "rank 2,3 did not finish");
+    expect_judgement(judge_quiet({}, started(8), {}), Verdict::fail, Outcome::unfinished, "");
+}
+
+TEST(JudgeHealed, TakesACleanEndOnlyWhereTheFaultStays) {
+    const auto expect = expect_hang_of_a_rank();
+    results::Evidence evidence = started(8);
+    log_line(evidence, 12s, 0, 2, "RuntimeError: rank 3 did not agree");
+    exits(evidence, 13s, 8, 1);
+    results::Truth stays = truth_of_rank_3();
+    expect_judgement(judge_healed(expect, stays, evidence, {}), Verdict::pass, Outcome::quiet, "clear error");
+    expect_judgement(
+        judge_healed(expect, stays, evidence, {finding("framework_runtime_exception", {3}, 13s)}),
+        Verdict::pass, Outcome::quiet, "clear error");
+    expect_judgement(
+        judge_healed(expect, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
+        Verdict::fail, Outcome::false_alarm, "rank 4");
+    stays.marks.clear();
+    expect_judgement(judge_healed(expect, stays, evidence, {}), Verdict::fail, Outcome::unfinished,
+                     "did not finish");
+}
+
+TEST(Judge, LetsTheWorstOfThreeRunsWin) {
+    results::Case one;
+    one.fault = judged({hang_of({3}, 40s)});
+    one.control = judge_quiet(truth_of_nothing(8), healthy(8), {});
+    one.healed = one.control;
+    one.conclude();
+    EXPECT_EQ(one.verdict, Verdict::pass);
+    one.healed = judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)});
+    one.conclude();
+    EXPECT_EQ(one.verdict, Verdict::fail);
+    EXPECT_THAT(one.reason, testing::StartsWith("healed: "));
+    one.fault.reset();
+    one.healed.reset();
+    one.conclude();
+    EXPECT_EQ(one.verdict, Verdict::unknown);
+}
+
+}  // namespace
+}  // namespace deadrank::tests
