@@ -11,9 +11,9 @@ namespace deadrank::inject {
 
 struct PlannedFault {
     scenarios::FaultSpec spec;  // every default written out
-    std::unique_ptr<Fault> fault;
-    std::vector<Rank> ranks;  // no_rank alone: aims at no rank
-    Rhythm rhythm;
+    std::unique_ptr<Fault> fault = {};
+    std::vector<Rank> ranks = {};  // no_rank alone: aims at no rank
+    Rhythm rhythm = {};
 };
 
 struct Occasion {

@@ -1,0 +1,233 @@
+// tests/inject/injector_test.cpp — Goal: a fault happens at its moment, on its rank, as often as it says and
+// no more, ends when it should, and the truth says so; a refused lever is reported and never passed over.
+#include "inject/injector.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/inject/recording_levers.h"
+
+namespace deadrank::inject {
+namespace {
+
+using scenarios::FaultSpec;
+using scenarios::Trigger;
+using scenarios::Value;
+using scenarios::ValueType;
+using testing::RecordingLevers;
+using Pulls = std::vector<std::string>;
+
+FaultSpec on(std::vector<std::int64_t> ranks, std::string kind, Trigger when) {
+    FaultSpec spec{.kind = std::move(kind), .parameters = {}, .when = std::move(when)};
+    spec.parameters["rank"] = Value{.type = ValueType::ranks, .list = std::move(ranks)};
+    return spec;
+}
+
+class InjectorTest : public ::testing::Test {
+protected:
+    void plan(std::vector<FaultSpec> faults) { injector.emplace(Injector::make(faults, truth).value()); }
+    void moment(Rank rank, std::int64_t step, std::string_view call, std::int64_t now = 0,
+                std::string_view comm = "world", results::Phase phase = results::Phase::none) {
+        injector->at(
+            {.rank = rank, .now = Time(now), .step = step, .phase = phase, .call = call, .comm = comm},
+            levers);
+    }
+    std::vector<std::string> marks() const {
+        std::vector<std::string> kinds;
+        for (const auto& mark : truth.marks) kinds.push_back(mark.kind);
+        return kinds;
+    }
+
+    results::Truth truth;
+    std::optional<Injector> injector;
+    RecordingLevers levers;
+};
+
+TEST_F(InjectorTest, ActsBeforeTheNamedCallOfTheNamedStepOnly) {
+    plan({on({3}, "kill_rank", {.step = 7, .before = "all_reduce"})});
+    moment(3, 6, "all_reduce");
+    moment(3, 7, "broadcast");
+    moment(2, 7, "all_reduce");
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(3, 7, "all_reduce", 42);
+    moment(3, 7, "all_reduce", 43);
+    EXPECT_EQ(levers.pulls, Pulls{"kill 3 9"});
+    ASSERT_EQ(truth.marks.size(), 1u);
+    const results::Mark& mark = truth.marks[0];
+    EXPECT_EQ(mark.at, Time(42));
+    EXPECT_EQ(mark.blame,
+              (results::Blame{.ranks = {3}, .nodes = {1}, .step = 7, .collective = "all_reduce"}));
+    EXPECT_EQ(mark.says, "kill_rank on rank 3 in step 7 before all_reduce");
+}
+
+TEST_F(InjectorTest, CountsTheNthCallOfEachRankApart) {
+    plan({on({1, 2}, "skip_collective", {.before = "all_reduce", .nth = 2})});
+    moment(1, 0, "all_reduce");
+    moment(2, 0, "all_reduce");
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(1, 1, "all_reduce");
+    EXPECT_EQ(levers.pulls, Pulls{"alter_call 1 skip"});
+    EXPECT_FALSE(injector->armed(1));
+    EXPECT_TRUE(injector->armed(2));
+    moment(2, 1, "all_reduce");
+    EXPECT_EQ(levers.pulls, (Pulls{"alter_call 1 skip", "alter_call 2 skip"}));
+    EXPECT_FALSE(injector->armed(2));
+    EXPECT_EQ(truth.marks[0].blame.ranks, std::vector<Rank>{1}) << "each rank is to blame for its own call";
+}
+
+TEST_F(InjectorTest, AStepAloneMeansItsBeginningAndAPhaseAloneItsBeginning) {
+    plan({on({0}, "kill_rank", {.step = 2}), on({1}, "kill_rank", {.step = 2, .phase = "backward"})});
+    moment(0, 2, "all_reduce");
+    moment(1, 2, "phase", 0, "", results::Phase::forward);
+    moment(1, 2, "all_reduce", 0, "", results::Phase::backward);
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(0, 2, "step");
+    moment(1, 2, "phase", 0, "", results::Phase::backward);
+    EXPECT_EQ(levers.pulls, (Pulls{"kill 0 9", "kill 1 9"}));
+}
+
+TEST_F(InjectorTest, AFaultOfACallWaitsForOneWhenNoneIsNamed) {
+    plan({on({0}, "skip_collective", {.step = 2})});
+    moment(0, 2, "step");
+    moment(0, 2, "send");
+    moment(0, 2, "checkpoint_save");
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(0, 2, "reduce_scatter");
+    EXPECT_EQ(levers.pulls, Pulls{"alter_call 0 skip"});
+}
+
+TEST_F(InjectorTest, OnlyOnTheNamedCommunicator) {
+    plan({on({0}, "skip_collective", {.comm = "tp"})});
+    moment(0, 0, "all_reduce", 0, "dp");
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(0, 0, "all_reduce", 0, "tp");
+    EXPECT_EQ(levers.pulls.size(), 1u);
+}
+
+TEST_F(InjectorTest, AlwaysMeansEveryMatchUntilTheLastStepAndOneMark) {
+    plan({on({0}, "delay_collective", {.step = 1, .before = "all_reduce", .always = true, .until_step = 2})});
+    for (std::int64_t step = 0; step < 5; ++step) {
+        moment(0, step, "all_reduce");
+        moment(0, step, "all_reduce");
+    }
+    EXPECT_EQ(levers.pulls.size(), 4u) << "two calls in each of the steps 1 and 2";
+    EXPECT_EQ(marks(), (Pulls{"fault.applied", "fault.reverted"}));
+    EXPECT_FALSE(injector->armed(0));
+}
+
+TEST_F(InjectorTest, AStateEndsAfterItsLastStep) {
+    plan({on({0}, "slow_rank", {.step = 1, .until_step = 2})});
+    for (std::int64_t step = 0; step < 5; ++step) moment(0, step, "step", step);
+    EXPECT_EQ(levers.pulls, (Pulls{"change_device 0 slow=2000", "change_device 0 slow=1000"}));
+    EXPECT_EQ(truth.marks[1].at, Time(3));
+}
+
+TEST_F(InjectorTest, WhatLastsIsRevertedWhenItsTimeIsOver) {
+    plan({on({0}, "slow_rank", {.step = 1, .lasts = 100})});
+    EXPECT_EQ(injector->next_alarm(), results::never);
+    moment(0, 1, "step", 50);
+    EXPECT_EQ(injector->next_alarm(), Time(150));
+    injector->tick(Time(149), levers);
+    EXPECT_EQ(levers.pulls.size(), 1u);
+    injector->tick(Time(150), levers);
+    EXPECT_EQ(levers.pulls.back(), "change_device 0 slow=1000");
+    EXPECT_EQ(injector->next_alarm(), results::never);
+    moment(0, 1, "step", 200);
+    EXPECT_EQ(levers.pulls.size(), 2u) << "once is once";
+}
+
+TEST_F(InjectorTest, APauseEndsByItself) {
+    plan({on({0}, "pause_rank", {.step = 0})});
+    moment(0, 0, "step", 10);
+    EXPECT_EQ(injector->next_alarm(), Time(10) + std::chrono::seconds(5));
+    injector->tick(injector->next_alarm(), levers);
+    EXPECT_EQ(levers.pulls, (Pulls{"stop 0", "resume 0"}));
+}
+
+TEST_F(InjectorTest, AFlapGoesDownAndUpAsOftenAsItSays) {
+    FaultSpec flap{.kind = "flap_link", .parameters = {}, .when = {.at = 1000}};
+    flap.parameters["node"] = Value{.type = ValueType::nodes, .list = {1}};
+    flap.parameters["times"] = Value{.number = 3};
+    plan({flap});
+    int rings = 0;
+    for (; injector->next_alarm() != results::never && rings < 20; ++rings)
+        injector->tick(injector->next_alarm(), levers);
+    EXPECT_EQ(levers.pulls.size(), 6u);
+    EXPECT_EQ(levers.pulls.back(), "change_link 1--1 down=false");
+    EXPECT_EQ(rings, 6);
+    EXPECT_EQ(truth.marks.front().at, Time(1000));
+    EXPECT_EQ(truth.marks.back().at, Time(1000) + std::chrono::seconds(3 * 3 + 2 * 30));
+}
+
+TEST_F(InjectorTest, ByTheClockNeedsNoMoment) {
+    plan({on({2}, "kill_rank", {.at = 500})});
+    EXPECT_FALSE(injector->armed(2));
+    EXPECT_EQ(injector->next_alarm(), Time(500));
+    injector->tick(Time(500), levers);
+    EXPECT_EQ(levers.pulls, Pulls{"kill 2 9"});
+}
+
+TEST_F(InjectorTest, ATimeWithACallMeansNotBefore) {
+    plan({on({2}, "kill_rank", {.at = 500, .before = "all_reduce"})});
+    moment(2, 0, "all_reduce", 499);
+    EXPECT_EQ(levers.pulls, Pulls{});
+    moment(2, 0, "all_reduce", 501);
+    EXPECT_EQ(levers.pulls, Pulls{"kill 2 9"});
+}
+
+TEST_F(InjectorTest, AtTheStartEveryRankOfTheFaultIsBrokenUnderOneMark) {
+    FaultSpec skew = on({1, 3}, "skew_version", {.at_start = true});
+    skew.parameters["package"] = Value{.type = ValueType::text, .text = "nccl"};
+    skew.parameters["version"] = Value{.type = ValueType::text, .text = "2.19.3"};
+    plan({skew});
+    ASSERT_TRUE(injector->at_start(levers).has_value());
+    EXPECT_EQ(levers.pulls, (Pulls{"set_version 1 nccl 2.19.3", "set_version 3 nccl 2.19.3"}));
+    ASSERT_EQ(truth.marks.size(), 1u);
+    EXPECT_EQ(truth.marks[0].blame, (results::Blame{.ranks = {1, 3}, .nodes = {0, 1}, .component = "nccl"}));
+    EXPECT_FALSE(injector->armed(1));
+}
+
+TEST_F(InjectorTest, AFaultOfANodeHappensOnceAndBlamesItsRanks) {
+    FaultSpec lost{.kind = "lose_node", .parameters = {}, .when = {.step = 3}};
+    lost.parameters["node"] = Value{.type = ValueType::nodes, .list = {2}};
+    plan({lost});
+    EXPECT_TRUE(injector->armed(0)) << "the first rank to get there sets it off";
+    moment(0, 3, "step");
+    moment(1, 3, "step");
+    EXPECT_EQ(levers.pulls, Pulls{"change_host node 2 down"});
+    EXPECT_EQ(truth.marks[0].blame.ranks, (std::vector<Rank>{4, 5}));
+}
+
+TEST_F(InjectorTest, ARefusedLeverIsMarkedReportedAndNotTriedAgain) {
+    levers.refused = {"kill"};
+    plan({on({3}, "kill_rank", {.step = 1, .always = true})});
+    moment(3, 1, "step");
+    moment(3, 2, "step");
+    EXPECT_EQ(marks(), Pulls{"fault.refused"});
+    ASSERT_TRUE(injector->refusal().has_value());
+    EXPECT_EQ(injector->refusal()->code, scenarios::ErrorCode::unsupported);
+    EXPECT_NE(truth.marks[0].says.find("there is no lever kill"), std::string::npos);
+    EXPECT_FALSE(truth.applied());
+}
+
+TEST_F(InjectorTest, AnUnsupportedStartIsAnError) {
+    levers.refused = {"swap_ranks"};
+    plan({on({0, 1}, "swap_ranks", {.at_start = true})});
+    const auto started = injector->at_start(levers);
+    ASSERT_FALSE(started.has_value());
+    EXPECT_EQ(started.error().code, scenarios::ErrorCode::unsupported);
+}
+
+TEST_F(InjectorTest, RevertsEverythingThatIsStillOn) {
+    plan({on({0}, "slow_rank", {.at_start = true}), on({1}, "slow_rank", {.step = 5})});
+    ASSERT_TRUE(injector->at_start(levers).has_value());
+    injector->revert_all(levers);
+    injector->revert_all(levers);
+    EXPECT_EQ(levers.pulls, (Pulls{"change_device 0 slow=2000", "change_device 0 slow=1000"}));
+}
+
+TEST_F(InjectorTest, RefusesAPlanWithAnUnknownKind) {
+    EXPECT_FALSE(Injector::make({on({0}, "explode", {})}, truth).has_value());
+}
+
+}  // namespace
+}  // namespace deadrank::inject
