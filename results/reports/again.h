@@ -1,0 +1,14 @@
+// results/reports/again.h — How to see a case again: the commands that every report begins with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/case.h"
+
+namespace deadrank::results::reports {
+
+// "deadrank replay TOKEN" where there is a token, and the run that makes the same draws from the catalog.
+std::vector<std::string> commands_to_see_again(const Case& one);
+
+}  // namespace deadrank::results::reports

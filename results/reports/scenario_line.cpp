@@ -1,0 +1,81 @@
+// results/reports/scenario_line.cpp — With several seeds the worst case speaks, and the share of seeds that
+// passed stands before it.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/reports/terminal.h"
+#include "results/words.h"
+
+namespace deadrank::results::reports {
+
+namespace {
+
+Ink ink_of(Verdict verdict) {
+    if (verdict == Verdict::pass) return Ink::green;
+    return verdict == Verdict::fail ? Ink::red : Ink::yellow;
+}
+
+const Case& worst_of(const std::vector<Case>& seeds) {
+    return *std::max_element(seeds.begin(), seeds.end(),
+                             [](const Case& a, const Case& b) { return a.verdict < b.verdict; });
+}
+
+// The sentence of the finding, led by its symptom: what was noticed, and about whom.
+std::string noticed(const Case& one) {
+    if (one.verdict != Verdict::pass || !one.fault) return one_line(one.reason);
+    if (const Finding* answer = one.fault->answering()) {
+        return fmt::format("{} · {}", answer->symptom, one_line(answer->says));
+    }
+    return one_line(one.fault->reason);
+}
+
+std::string how_soon(const Case& one) {
+    if (!one.fault || one.fault->noticed_at == never || one.fault->fault_at == never) return "";
+    if (one.fault->noticed_at < one.fault->fault_at) return "";
+    return duration_text(one.fault->noticed_at - one.fault->fault_at);
+}
+
+std::string label_of(const Case& one) {
+    if (one.verdict == Verdict::pass) return "";
+    std::string label(one.fault ? name_of(one.fault->outcome) : name_of(one.verdict));
+    // A fault that was caught can still fail: by its control, its healed run, or the job's own reaction.
+    if (one.fault && one.fault->verdict == Verdict::pass)
+        label = one.control && one.control->verdict != Verdict::pass ? "control" : "healed";
+    if (one.fault && one.fault->verdict != Verdict::pass && one.fault->outcome == Outcome::caught)
+        label = "reaction";
+    std::replace(label.begin(), label.end(), '_', ' ');
+    return label + ": ";
+}
+
+}  // namespace
+
+std::string verdict_mark(Verdict verdict, const Style& style) {
+    const std::string_view mark = verdict == Verdict::pass ? "✔" : verdict == Verdict::fail ? "✘" : "?";
+    return style.paint(ink_of(verdict), mark);
+}
+
+std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_columns, const Style& style) {
+    if (seeds.empty()) return {};
+    const Case& one = worst_of(seeds);
+    const std::string name = one.scenario.substr(one.scenario.find('/') + 1);
+    std::string share;
+    if (seeds.size() > 1) {
+        const auto passed = std::count_if(seeds.begin(), seeds.end(),
+                                          [](const Case& seed) { return seed.verdict == Verdict::pass; });
+        share = fmt::format("{:>7}", fmt::format("{}/{}", passed, seeds.size())) + "  ";
+    }
+    const std::string head = pad_right(style.cut(name, name_columns), name_columns);
+    const std::string soon = pad_left(how_soon(one), 11);
+    const std::size_t used = 4 + name_columns + share.size() + 11 + 2;
+    const std::string label = label_of(one);
+    const std::size_t left =
+        style.width > used + columns_of(label) + 20 ? style.width - used - columns_of(label) : 0;
+    const std::string words =
+        style.width > 0 && left == 0 ? style.cut(noticed(one), 20) : style.cut(noticed(one), left);
+    return fmt::format("  {} {}{}{}  {}{}\n", verdict_mark(one.verdict, style), head,
+                       style.paint(Ink::dim, share), style.paint(Ink::cyan, soon),
+                       style.paint(ink_of(one.verdict), label),
+                       one.verdict == Verdict::pass ? style.paint(Ink::dim, words) : words);
+}
+
+}  // namespace deadrank::results::reports
