@@ -23,4 +23,19 @@ void pipeline(World& world, const Settings& settings);
 scenarios::Kind expert_parallel_words();
 void expert_parallel(World& world, const Settings& settings);
 
+scenarios::Kind fsdp_words();
+void fsdp(World& world, const Settings& settings);
+
+scenarios::Kind context_parallel_words();
+void context_parallel(World& world, const Settings& settings);
+
+scenarios::Kind mixed_precision_words();
+void mixed_precision(World& world, const Settings& settings);
+
+scenarios::Kind serving_words();
+void serving(World& world, const Settings& settings);
+
+scenarios::Kind reshard_words();
+void reshard(World& world, const Settings& settings);
+
 }  // namespace deadrank::sim

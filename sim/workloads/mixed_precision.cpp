@@ -1,0 +1,91 @@
+// sim/workloads/mixed_precision.cpp — Data parallel with loss scaling: gradients travel scaled in half
+// precision, an overflow anywhere must make every rank skip the step and halve the scale. Half precision ends
+// at 65504; below that the sums here are exact.
+#include <algorithm>
+#include <vector>
+
+#include "sim/workloads/bodies.h"
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+scenarios::Kind mixed_precision_words() {
+    using scenarios::ValueType;
+    scenarios::Kind kind =
+        job_words("mixed_precision", "data parallel in half precision with dynamic loss scaling");
+    kind.parameters.push_back(
+        {"loss_scale", ValueType::integer, "64", "the scale that training begins with; a power of two"});
+    for (const char* seam : {"loss_scale.initial", "loss_scale.factor", "overflow.flag", "gradient.divisor",
+                             "loss.divisor", "gradient.local", "loss_scale.unscale"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block : {"overflow.agree", "overflow.skip_step", "gradient.unscale",
+                              "gradient.all_reduce", "loss_scale.update"}) {
+        kind.blocks.emplace_back(block);
+    }
+    return kind;
+}
+
+namespace {
+
+constexpr Number half_precision_max = 65504 * one;
+
+}  // namespace
+
+void mixed_precision(World& world, const Settings& settings) {
+    Job job(world, settings);
+    job.start();
+    const ModelShape shape = job.shape();
+    std::vector<Number> parameters =
+        initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    job.set_state({&parameters, 0, 1, job.rank() == 0});
+    std::int64_t scale = world.seam("loss_scale.initial", settings.integer("loss_scale"));
+    const Time compute = settings.duration("step_time");
+
+    job.train([&](std::int64_t step) {
+        world.phase(results::Phase::data);
+        const auto samples = job.batch(step, job.rank(), job.size());
+        world.phase(results::Phase::forward);
+        world.device().compute(compute);
+        std::vector<Number> gradient(parameters.size(), 0);
+        Number loss = 0;
+        for (const std::int64_t sample : samples)
+            loss = plus(loss, train_sample(shape, parameters, sample, gradient));
+        gradient.front() = world.seam("gradient.local", gradient.front());
+        Number overflow = 0;
+        for (Number& value : gradient) {
+            value = saturate(Wide{value} * scale);
+            if (value > half_precision_max || value < -half_precision_max) {
+                value = value > 0 ? infinite : -infinite;
+                overflow = 1;
+            }
+        }
+        world.phase(results::Phase::reduce);
+        Number flag[] = {world.seam("overflow.flag", overflow)};
+        if (world.block("overflow.agree")) job.comm().all_reduce(flag, ReduceOp::max, Dtype::i32);
+        Number logged[] = {loss};
+        job.comm().all_reduce(logged);
+        const bool skips = flag[0] != 0 && world.block("overflow.skip_step");
+        const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
+        job.value(step, "loss_scale", scale * one);
+        job.value(step, "overflow", flag[0] * one);
+        if (!skips) {  // ranks that disagree here part ways: some wait in the all-reduce, some do not come
+            if (world.block("gradient.all_reduce"))
+                job.comm().all_reduce(gradient, ReduceOp::sum, Dtype::f16);
+            world.phase(results::Phase::optimizer);
+            const std::int64_t unscale =
+                world.block("gradient.unscale") ? world.seam("loss_scale.unscale", scale) : 1;
+            const std::int64_t divisor = world.seam("gradient.divisor", everything);
+            descend(parameters, gradient, divisor * unscale, job.learning_rate(step));
+        } else if (world.block("loss_scale.update")) {
+            scale = std::max<std::int64_t>(
+                1, scale / std::max<std::int64_t>(1, world.seam("loss_scale.factor", 2)));
+        }
+        job.digest(step, "replica", "parameters", parameters);
+        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
+        job.compare(step, parameters, 0, mean_loss, job.size());
+        return StepResult{mean_loss, scaled(norm(gradient), 1, everything * scale)};
+    });
+}
+
+}  // namespace deadrank::sim

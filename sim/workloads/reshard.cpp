@@ -1,0 +1,169 @@
+// sim/workloads/reshard.cpp — Trains sharded, saves, and goes on with another number of ranks: the new owners
+// read the old shards. Old shard i of n holds [i × length, …) of the flat parameters; who reads what, and in
+// which order, is where it breaks.
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <vector>
+
+#include "sim/workloads/bodies.h"
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+scenarios::Kind reshard_words() {
+    using scenarios::ValueType;
+    scenarios::Kind kind =
+        job_words("reshard", "sharded training that resumes from its checkpoint on fewer ranks");
+    kind.parameters.push_back(
+        {"ranks_after", ValueType::integer, "4", "ranks that go on after the checkpoint"});
+    for (const char* seam : {"reshard.order", "reshard.shards_expected", "shard.offset", "gradient.divisor",
+                             "loss.divisor", "checkpoint.writer"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block :
+         {"reshard.check_complete", "optimizer.state_restore", "checkpoint.gather", "reshard.merge"}) {
+        kind.blocks.emplace_back(block);
+    }
+    return kind;
+}
+
+namespace {
+
+std::string shard_name(std::int64_t shard) { return fmt::format("checkpoint/resharded/shard{}", shard); }
+
+void save_shard(Job& job, std::int64_t step, std::int64_t shard, std::span<const Number> mine) {
+    World& world = job.world();
+    if (!world.block("checkpoint.gather") || world.seam("checkpoint.writer", 1) == 0) return;
+    const std::string path = shard_name(world.seam("checkpoint.shard", shard));
+    std::vector<Number> content{shard, static_cast<Number>(mine.size())};
+    content.insert(content.end(), mine.begin(), mine.end());
+    const Code result = world.storage().write(path, content);
+    if (world.block("checkpoint.sync")) world.storage().sync(path);
+    world.record(results::CheckpointSave{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                         digest_of(content), static_cast<std::int32_t>(shard), job.size(),
+                                         world.text(path), result});
+    if (result != Code::ok) {
+        throw RankFailure(fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
+    }
+}
+
+// All old shards in the order of their numbers (or, wrongly, of their names as text), merged into the flat
+// parameters.
+std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
+    World& world = job.world();
+    std::vector<std::string> names = world.storage().list("checkpoint/resharded/shard");
+    const auto number_of = [](const std::string& name) {
+        std::int64_t number = 0;
+        const auto digits = name.find_last_not_of("0123456789") + 1;
+        std::from_chars(name.data() + digits, name.data() + name.size(), number);
+        return number;
+    };
+    if (world.seam("reshard.order", 0) == 0) {
+        std::sort(names.begin(), names.end(),
+                  [&](const std::string& a, const std::string& b) { return number_of(a) < number_of(b); });
+    }
+    const std::int64_t expected = world.seam("reshard.shards_expected", job.size());
+    if (world.block("reshard.check_complete") && static_cast<std::int64_t>(names.size()) != expected) {
+        throw RankFailure(fmt::format(
+            "RuntimeError: the checkpoint has {} shards, {} expected: missing shards cannot be merged",
+            names.size(), expected));
+    }
+    std::vector<Number> flat;
+    for (const std::string& name : names) {
+        std::vector<Number> content;
+        Code result = world.storage().read(name, content);
+        if (result == Code::ok &&
+            (content.size() < 2 || content.size() - 2 != static_cast<std::size_t>(content[1]))) {
+            result = Code::corrupt;
+        }
+        world.record(results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                             digest_of(content), static_cast<std::int32_t>(number_of(name)),
+                                             job.size(), world.text(name), result});
+        if (result != Code::ok) {
+            throw RankFailure(fmt::format(
+                "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central "
+                "directory: '{}'",
+                name));
+        }
+        flat.insert(flat.end(), content.begin() + 2, content.end());
+    }
+    if (static_cast<std::int64_t>(flat.size()) < total) {
+        throw RankFailure(fmt::format("ValueError: expected {} parameters in the checkpoint, found {}", total,
+                                      flat.size()));
+    }
+    flat.resize(static_cast<std::size_t>(total));
+    return flat;
+}
+
+// ZeRO-1 over `comm`: each rank updates its part, then everybody gathers.
+Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>& full, std::int64_t length) {
+    World& world = job.world();
+    const ModelShape shape = job.shape();
+    world.phase(results::Phase::data);
+    const auto samples = job.batch(step, comm.rank(), comm.size());
+    world.phase(results::Phase::forward);
+    world.device().compute(job.settings().duration("step_time"));
+    std::vector<Number> gradient(full.size(), 0);
+    Number loss = 0;
+    for (const std::int64_t sample : samples) loss = plus(loss, train_sample(shape, full, sample, gradient));
+    world.phase(results::Phase::reduce);
+    comm.all_reduce(gradient);
+    Number logged[] = {loss};
+    comm.all_reduce(logged);
+    world.phase(results::Phase::optimizer);
+    const auto padded = static_cast<std::size_t>(length * comm.size());
+    full.resize(padded, 0);
+    gradient.resize(padded, 0);
+    const std::int64_t everything = std::int64_t{comm.size()} * static_cast<std::int64_t>(samples.size());
+    const auto from = static_cast<std::ptrdiff_t>(length * comm.rank());
+    std::vector<Number> mine(full.begin() + from, full.begin() + from + static_cast<std::ptrdiff_t>(length));
+    descend(mine,
+            std::span(gradient).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(length)),
+            world.seam("gradient.divisor", everything), job.learning_rate(step));
+    comm.all_gather(mine, full);
+    full.resize(static_cast<std::size_t>(shape.parameters()));
+    job.digest(step, "replica", "parameters", full);
+    return scaled(logged[0], 1, world.seam("loss.divisor", everything));
+}
+
+}  // namespace
+
+void reshard(World& world, const Settings& settings) {
+    Job job(world, settings);
+    job.start();
+    const std::int64_t total = job.shape().parameters();
+    const std::int64_t half = settings.integer("steps") / 2;
+    const auto after = static_cast<Rank>(settings.integer("ranks_after"));
+    std::vector<Number> full = initial_parameters(job.shape(), settings.integer("seed"));
+    std::vector<Rank> survivors;
+    for (Rank r = 0; r < std::min(after, job.size()); ++r) survivors.push_back(r);
+    std::unique_ptr<Comm> fewer;
+    job.train([&](std::int64_t step) {
+        if (step < half) {
+            const std::int64_t length = (total + job.size() - 1) / job.size();
+            const Number loss = sharded_step(job, job.comm(), step, full, length);
+            if (step == half - 1) {
+                world.phase(results::Phase::checkpoint);
+                std::vector<Number> padded = full;
+                padded.resize(static_cast<std::size_t>(length * job.size()), 0);
+                save_shard(job, step, job.rank(),
+                           std::span(padded).subspan(static_cast<std::size_t>(length * job.rank()),
+                                                     static_cast<std::size_t>(length)));
+                job.comm().barrier();
+            }
+            return StepResult{loss, 0};
+        }
+        if (job.rank() >= after) return StepResult{};  // given back to the scheduler
+        if (!fewer) {
+            fewer = job.group("resumed", survivors);
+            const std::vector<Number> restored = merged(job, step - 1, total);
+            if (world.block("optimizer.state_restore")) full = restored;
+            job.digest(step - 1, "resumed", "restored", full);
+        }
+        const Number loss = sharded_step(job, *fewer, step, full, (total + after - 1) / after);
+        return StepResult{loss, 0};
+    });
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,159 @@
+// sim/workloads/serving.cpp — Tensor-parallel inference: rank 0 of each group schedules requests, all ranks
+// compute their columns, the next token is a function of the summed result. What is served is compared with
+// one device answering alone.
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "sim/workloads/bodies.h"
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+scenarios::Kind serving_words() {
+    using scenarios::ValueType;
+    scenarios::Kind kind =
+        job_words("serving", "tensor-parallel inference serving: batches of requests, token by token");
+    kind.parameters.push_back({"tp_size", ValueType::integer, "4", "ranks that answer together"});
+    kind.parameters.push_back({"tokens", ValueType::integer, "4", "tokens of an answer"});
+    for (const char* seam : {"shard.offset", "sampler.token", "serving.in_flight", "graph.chosen",
+                             "draft.length", "tp.size", "kernel.result"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block : {"token.broadcast", "graph.agree", "draft.agree", "row_parallel.all_reduce",
+                              "serving.dummy_run", "signal.wait", "heads.check"}) {
+        kind.blocks.emplace_back(block);
+    }
+    return kind;
+}
+
+namespace {
+
+constexpr Number vocabulary = 32'000;
+
+// The token after `token` of a request, from the sum of all columns.
+Number next_token(Number sum) {
+    const Number one_sum[] = {sum};
+    return static_cast<Number>(digest_of(one_sum) % static_cast<std::uint64_t>(vocabulary));
+}
+
+// What columns [first, first + count) contribute for an input token.
+Number contribution(const ModelShape& shape, std::int64_t seed, std::int64_t request, Number token, int first,
+                    int count) {
+    Number sum = 0;
+    for (int l = 0; l < shape.layers; ++l) {
+        for (int j = first; j < first + count; ++j) {
+            sum = plus(sum, times(initial_parameter(seed, l * shape.width + j),
+                                  feature(request * vocabulary + token, j)));
+        }
+    }
+    return sum;
+}
+
+struct Server {
+    Job& job;
+    World& world;
+    Comm& tp;
+    ModelShape shape;
+    int first;
+    int columns;
+
+    std::vector<Number> answer_requests(std::vector<Number> tokens, std::int64_t first_request) {
+        const std::int64_t seed = job.settings().integer("seed");
+        std::vector<Number> sums(tokens.size(), 0);
+        for (std::size_t r = 0; r < tokens.size(); ++r) {
+            sums[r] = contribution(shape, seed, first_request + static_cast<std::int64_t>(r), tokens[r],
+                                   first, columns);
+        }
+        sums.front() = world.seam("kernel.result", sums.front());
+        // Two kernels for one reduction: graph replay pads the batch. Ranks that choose apart do not match.
+        Number graph[] = {world.seam("graph.chosen", 0)};
+        if (world.block("graph.agree")) tp.broadcast(graph, 0, Dtype::i32);
+        std::vector<Number> padded = sums;
+        if (graph[0] != 0) padded.resize(sums.size() * 2, 0);
+        if (world.block("row_parallel.all_reduce")) {
+            auto work = tp.all_reduce_async(padded);
+            const bool waits = world.block("signal.wait");
+            if (waits) work->wait();
+            for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = padded[r];
+            if (!waits) work->wait();
+        }
+        for (std::size_t r = 0; r < tokens.size(); ++r)
+            tokens[r] = world.seam("sampler.token", next_token(sums[r]));
+        if (world.block("token.broadcast")) tp.broadcast(tokens, 0, Dtype::i32);
+        return tokens;
+    }
+};
+
+// The same answers on one device.
+std::vector<Number> alone(const ModelShape& shape, std::int64_t seed, std::int64_t request,
+                          std::int64_t count) {
+    std::vector<Number> tokens;
+    Number token = request % vocabulary;
+    for (std::int64_t t = 0; t < count; ++t) {
+        token = next_token(contribution(shape, seed, request, token, 0, shape.width));
+        tokens.push_back(token);
+    }
+    return tokens;
+}
+
+}  // namespace
+
+void serving(World& world, const Settings& settings) {
+    Job job(world, settings);
+    job.start();
+    const ModelShape shape = job.shape();
+    const auto tp_size = static_cast<Rank>(world.seam("tp.size", settings.integer("tp_size")));
+    if (tp_size <= 0 || job.size() % tp_size != 0) {
+        throw RankFailure(
+            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
+    }
+    if (world.block("heads.check") && shape.width % tp_size != 0) {
+        throw RankFailure(
+            fmt::format("ValueError: total number of attention heads ({}) must be divisible by tensor "
+                        "parallel size ({}).",
+                        shape.width, tp_size));
+    }
+    const Rank mine = job.rank() % tp_size;
+    auto tp = job.strided_group("tp", job.rank() - mine, 1, tp_size);
+    const int columns = shape.width / tp_size;
+    const int first =
+        std::clamp(static_cast<int>(world.seam("shard.offset", mine * columns)), 0, shape.width - columns);
+    job.layout("layer.columns", first, columns, shape.width);
+    Server server{job, world, *tp, shape, first, columns};
+    const std::int64_t replica = job.rank() / tp_size;
+    const std::int64_t count = settings.integer("tokens");
+
+    job.train([&](std::int64_t step) {  // a step of serving is one batch of requests answered
+        world.phase(results::Phase::serve);
+        const std::int64_t batch =
+            std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.integer("batch")));
+        const std::int64_t first_request =
+            (replica * settings.integer("steps") + step) * settings.integer("batch");
+        std::vector<Number> tokens;
+        for (std::int64_t r = 0; r < batch; ++r) tokens.push_back((first_request + r) % vocabulary);
+        std::vector<std::vector<Number>> answers(tokens.size());
+        // Drafted tokens may end an answer early; all ranks must agree on how many there are.
+        Number rounds[] = {world.seam("draft.length", count)};
+        if (world.block("draft.agree")) tp->broadcast(rounds, 0, Dtype::i32);
+        for (Number round = 0; round < rounds[0]; ++round) {
+            world.device().compute(settings.duration("step_time") / count);
+            tokens = server.answer_requests(std::move(tokens), first_request);
+            for (std::size_t r = 0; r < tokens.size(); ++r) answers[r].push_back(tokens[r]);
+        }
+        for (std::size_t r = 0; r < answers.size(); ++r) {
+            const std::int64_t request = first_request + static_cast<std::int64_t>(r);
+            world.record(results::ServeOutput{request, digest_of(answers[r]),
+                                              static_cast<std::int32_t>(answers[r].size()), 1});
+            if (!settings.flag("reference")) continue;
+            const auto right = alone(shape, settings.integer("seed"), request, count);
+            const auto last = [](const std::vector<Number>& all) {
+                return all.empty() ? 0 : all.back() * one;
+            };
+            job.value(step, "reference.token", last(answers[r]), last(right));
+        }
+        return StepResult{};
+    });
+}
+
+}  // namespace deadrank::sim
