@@ -35,7 +35,8 @@ public:
     ActionPool(const ActionPool&) = delete;
     ActionPool& operator=(const ActionPool&) = delete;
 
-    // Keeps a callable until perform() or call_off(). Small trivial ones lie in the slot, others in a box of their own.
+    // Keeps a callable until perform() or call_off(). Small trivial ones lie in the slot, others in a box of
+    // their own.
     template <class F>
     Index add(const char* label, std::uint64_t digest, F&& callable) {
         using Callable = std::decay_t<F>;
@@ -61,7 +62,8 @@ public:
 
     Slot& at(Index index) { return chunks_[index / chunk_slots][index % chunk_slots]; }
 
-    // Calls it once. The slot is free before the call, so the event that the handler schedules next reuses the warm line.
+    // Calls it once. The slot is free before the call, so the event that the handler schedules next reuses
+    // the warm line.
     void perform(Index index) {
         Slot& slot = at(index);
         alignas(8) std::byte storage[inline_bytes];
@@ -71,7 +73,8 @@ public:
         act(storage, true);
     }
 
-    // Destroys it uncalled. The slot stays taken, and empty, until release(): an event in the queue still names it.
+    // Destroys it uncalled. The slot stays taken, and empty, until release(): an event in the queue still
+    // names it.
     void call_off(Index index) {
         Slot& slot = at(index);
         std::exchange(slot.act, nullptr)(slot.storage, false);

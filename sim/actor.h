@@ -1,4 +1,5 @@
-// sim/actor.h — Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no stack.
+// sim/actor.h — Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no
+// stack.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@ using FiberContext = boost::fibers::context;
 using ActorId = std::uint32_t;  // ranks are 0 to world size - 1; agents and helpers follow
 inline constexpr ActorId nobody = UINT32_MAX;
 
-// Thrown out of a wait when the actor is killed. Not a std::exception, so that a script's error handling lets it pass;
-// destructors run, but an actor being killed can wait no more.
+// Thrown out of a wait when the actor is killed. Not a std::exception, so that a script's error handling lets
+// it pass; destructors run, but an actor being killed can wait no more.
 struct ActorKilled {};
 
-// What an actor waits for: in words, and for whom where that is one actor. Shown when nothing can happen any more.
+// What an actor waits for: in words, and for whom where that is one actor. Shown when nothing can happen any
+// more.
 struct Wait {
     const char* what = "";  // outlives the wait
     ActorId on = nobody;

@@ -1,4 +1,5 @@
-// sim/engine.cpp — The event loop. It runs in place on the stack of whoever waits, so that an event costs one switch at most.
+// sim/engine.cpp — The event loop. It runs in place on the stack of whoever waits, so that an event costs one
+// switch at most.
 #include "sim/engine.h"
 
 #include <algorithm>
@@ -193,14 +194,17 @@ void Engine::hash(std::uint64_t order, ActorId target, std::uint64_t digest, con
         std::uint64_t& own = actors_[target].hash;
         own = trace_step(own, time, 0, target, digest);
     }
-    if (index - watch_.first < watch_.last - watch_.first) watched_.push_back({index, now(), {target, digest, label}});
+    if (index - watch_.first < watch_.last - watch_.first)
+        watched_.push_back({index, now(), {target, digest, label}});
 }
 
 void Engine::note(const Cause& observed) {
     hash(~std::uint64_t{0}, observed.target, observed.digest, observed.label);
 }
 
-std::uint64_t Engine::trace_of(ActorId id) const { return id < actors_.size() ? actors_[id].hash : trace_hash_start; }
+std::uint64_t Engine::trace_of(ActorId id) const {
+    return id < actors_.size() ? actors_[id].hash : trace_hash_start;
+}
 
 std::size_t Engine::stack_high_water() const { return fibers_->high_water(); }
 

@@ -1,5 +1,6 @@
-// sim/engine.h — The event loop in virtual time: actors that wait and are woken, and handlers called at a time.
-// One thread, one simulation at a time, and nothing that asks the machine: the same calls give the same run and trace hash.
+// sim/engine.h — The event loop in virtual time: actors that wait and are woken, and handlers called at a
+// time. One thread, one simulation at a time, and nothing that asks the machine: the same calls give the same
+// run and trace hash.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +25,41 @@ using results::never;
 using results::Time;
 
 struct EngineOptions {
-    std::size_t actors = 0;              // how many are expected; more may be spawned
-    std::size_t stack_bytes = 64 << 10;  // virtual; only touched pages cost memory. 16 KiB do for bodies that format no text
+    std::size_t actors = 0;  // how many are expected; more may be spawned
+    // Address space a fiber; only touched pages cost memory. 16 KiB do for bodies that format no text.
+    std::size_t stack_bytes = 64 << 10;
     QueueKind queue = QueueKind::automatic;
-    std::optional<Seed> explore_order = {};  // set: ties in time, and who runs first of several woken, fall by chance
-    TraceWindow watch = {0, 0};              // events [first, last) of the run are kept for watched()
+    // When set, ties in time fall by chance, and so does who runs first of several woken.
+    std::optional<Seed> explore_order = {};
+    // Events [first, last) of the run are kept for watched().
+    TraceWindow watch = {0, 0};
 };
 
 struct Limits {
     Time until = never;                // no event after this time is played
-    std::uint64_t steps = UINT64_MAX;  // events played plus actors resumed: a bound on loops that never let time pass
+    std::uint64_t steps = UINT64_MAX;  // events plus turns of actors: bounds a loop that lets no time pass
 };
 
 enum class Ending { completed, deadlock, time_limit, step_limit, stopped };
 
 struct Outcome {
-    Ending ending = Ending::completed;
-    Time now{0};
     struct Waiting {
         ActorId actor = nobody;
         Wait wait;
         bool frozen = false;
     };
-    std::vector<Waiting> waiting = {};  // who has not ended, by id
     struct Failure {
         ActorId actor = nobody;
         std::exception_ptr error;
     };
+
+    Ending ending = Ending::completed;
+    Time now{0};
+    std::vector<Waiting> waiting = {};   // who has not ended, by id
     std::vector<Failure> failures = {};  // exceptions that a body let escape; ActorKilled is none
 };
 
-// Whom an event concerns, and what identifies it in the trace. The label is for people and must outlive the run.
+// Whom an event concerns, and what identifies it in the trace. The label is for people; it outlives the run.
 struct Cause {
     ActorId target = nobody;
     std::uint64_t digest = 0;
@@ -81,17 +86,23 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // ── A simulation's life. All four are called from the stage's own function, never from an actor.
-    void reset(const EngineOptions& options = {});  // closes what ran before; time, hashes and sequence start anew
-    Outcome run(const Limits& limits = {});         // until all actors ended, or nothing is left to happen; may go on
-    void close();                                   // unwinds every actor that still waits, by ActorKilled
-    std::size_t stack_high_water() const;           // bytes of the deepest stack so far
+    // ── A simulation's life: called from the stage's own function, never from an actor or a handler.
+
+    // Closes what ran before. Time, hashes and sequence start anew.
+    void reset(const EngineOptions& options = {});
+    // Until all actors ended, or nothing is left to happen, or a limit. May be called again to go on.
+    Outcome run(const Limits& limits = {});
+    // Unwinds every actor that still waits, by ActorKilled. Call it before what their bodies refer to goes.
+    void close();
+    // Bytes of the deepest stack so far.
+    std::size_t stack_high_water() const;
 
     // ── Events.
+
     Time now() const { return Time(now_); }
 
-    // `handler()` is called at `when`, which is not in the past, on whatever stack is at hand: it must not wait, throw, or
-    // need deep stack. Trivially copyable callables up to 32 bytes cost no allocation.
+    // `handler()` is called at `when`, which is not in the past, on whatever stack is at hand: it must not
+    // wait, throw, or need deep stack. Trivially copyable callables up to 32 bytes cost no allocation.
     template <class F>
     TimerId call_at(Time when, const Cause& cause, F&& handler) {
         const std::uint32_t slot = actions_.add(cause.label, cause.digest, std::forward<F>(handler));
@@ -103,35 +114,54 @@ public:
     TimerId call_after(Time delay, const Cause& cause, F&& handler) {
         return call_at(now() + delay, cause, std::forward<F>(handler));
     }
-    bool cancel(TimerId timer);       // false: it was called already, or called off
-    void note(const Cause& observed);  // hashes something seen now, without an event: a result, a line of evidence
-    void stop() { stopped_ = true; }  // run() returns after the present event
+    // False: it was called already, or called off.
+    bool cancel(TimerId timer);
+    // Hashes something seen now that is no event of its own: a result, a line of evidence.
+    void note(const Cause& observed);
+    // run() returns after the present event.
+    void stop() { stopped_ = true; }
 
     // ── Actors.
-    void spawn(ActorId id, std::function<void()> body);   // a fiber; starts when those woken before it have run
-    void spawn(ActorId id, StacklessActor& body);         // woken(id) is its start; `body` outlives the simulation
-    void wake(ActorId id);                                // goes on at this same time; no-op unless it waits, or if it sleeps
-    ActorId current() const { return current_; }          // nobody: a handler, or the stage's function
-    void freeze(ActorId id);  // SIGSTOP: nothing resumes it, wakes are held; on itself it takes effect at once
-    void thaw(ActorId id);    // SIGCONT
-    void kill(ActorId id);    // SIGKILL: its wait throws ActorKilled; on itself it throws here
 
-    // ── Waiting, for the current fiber. Wakes may be spurious: wait in a loop over the condition. They throw ActorKilled.
+    // A script on a fiber. It starts at this time, after those woken before it.
+    void spawn(ActorId id, std::function<void()> body);
+    // A script without a stack. woken(id) is its start, too; `body` outlives the simulation.
+    void spawn(ActorId id, StacklessActor& body);
+    // It goes on at this same time. No-op unless it waits, and for sleepers.
+    void wake(ActorId id);
+    // SIGSTOP: nothing resumes it, and wakes are held. On itself it takes effect at once.
+    void freeze(ActorId id);
+    // SIGCONT.
+    void thaw(ActorId id);
+    // SIGKILL: its wait throws ActorKilled; on itself it throws here. It has ended once it unwound.
+    void kill(ActorId id);
+    // Who runs; nobody in a handler and in the stage's function.
+    ActorId current() const { return current_; }
+
+    // ── Waiting, for the current fiber. Wakes may be spurious, so wait in a loop over the condition. All
+    // throw ActorKilled.
+
     void block(const Wait& wait) { suspend(wait.what, wait.on, wait.detail, never.count()); }
-    bool block_until(Time deadline, const Wait& wait) {  // false: the deadline came first
+    // False: the deadline came first.
+    bool block_until(Time deadline, const Wait& wait) {
         return suspend(wait.what, wait.on, wait.detail, deadline.count());
     }
-    void sleep_until(Time when);  // hears no wake; returns at once when `when` is not in the future
+    // Returns at once when `when` is not in the future.
+    void sleep_until(Time when);
     void sleep(Time duration) { sleep_until(now() + duration); }
 
-    // ── Waiting, for a stackless actor: said before woken() returns, which otherwise waits without a reason.
+    // ── Waiting, for a stackless actor: said before woken() returns. Without, it waits for a wake.
+
     void await(ActorId id, const Wait& wait, Time deadline = never);
-    bool timed_out(ActorId id) const;  // whether its last wait ended by the deadline
+    // Whether its last wait ended by the deadline.
+    bool timed_out(ActorId id) const;
     void finish(ActorId id);
 
     // ── What is known.
+
     ActorState state(ActorId id) const;
-    std::uint32_t incarnation(ActorId id) const;  // 0 in the first life; each further spawn adds one
+    // 0 in the first life; each further spawn adds one.
+    std::uint32_t incarnation(ActorId id) const;
     Entity entity(ActorId id) const { return {id, incarnation(id)}; }
     const TraceHash& trace() const { return trace_; }
     std::uint64_t trace_of(ActorId id) const;
@@ -150,7 +180,8 @@ private:
     void sweep_stale();
     void hash(std::uint64_t order, ActorId target, std::uint64_t digest, const char* label);
 
-    // The fields of a Wait travel in registers: copying it through memory stalled each wait by a dozen cycles.
+    // The fields of a Wait travel in registers: copying it through memory stalled each wait by a dozen
+    // cycles.
     bool suspend(const char* what, ActorId on, std::uint64_t detail, std::int64_t deadline);
     void start_waiting(ActorId id, const char* what, ActorId on, std::uint64_t detail, std::int64_t deadline);
     void make_ready(ActorId id, bool timed_out);

@@ -219,8 +219,12 @@ void Engine::close() {
     closing_ = false;
 }
 
-ActorState Engine::state(ActorId id) const { return id < actors_.size() ? actors_[id].state : ActorState::absent; }
+ActorState Engine::state(ActorId id) const {
+    return id < actors_.size() ? actors_[id].state : ActorState::absent;
+}
 
-std::uint32_t Engine::incarnation(ActorId id) const { return id < actors_.size() ? actors_[id].incarnation : 0; }
+std::uint32_t Engine::incarnation(ActorId id) const {
+    return id < actors_.size() ? actors_[id].incarnation : 0;
+}
 
 }  // namespace deadrank::sim

@@ -1,4 +1,5 @@
-// sim/fiber_pool.cpp — Creating, switching and retiring fibers. Every switch of a simulation passes through switch_to().
+// sim/fiber_pool.cpp — Creating, switching and retiring fibers. Every switch of a simulation passes through
+// switch_to().
 #include "sim/fiber_pool.h"
 
 #include <boost/fiber/fiber.hpp>
@@ -16,7 +17,9 @@ namespace deadrank::sim {
 
 namespace {
 
-HandledExceptions& handled_exceptions() { return *reinterpret_cast<HandledExceptions*>(abi::__cxa_get_globals()); }
+HandledExceptions& handled_exceptions() {
+    return *reinterpret_cast<HandledExceptions*>(abi::__cxa_get_globals());
+}
 
 // Boost takes stack allocators by value; the slab stays where it is.
 struct StacksOf {
@@ -31,7 +34,8 @@ constexpr std::size_t kept_fibers = 4096;  // more than this are not kept for a 
 
 FiberPool::FiberPool(Engine& engine)
     : engine_(engine), scheduler_(new Scheduler), handled_(&handled_exceptions()) {
-    // Boost's spinlock seeds a generator from std::random_device at its first use in a thread, with 9 KB of stack: here.
+    // Boost's spinlock seeds a generator from std::random_device at its first use in a thread, with 9 KB of
+    // stack: here.
     boost::fibers::mutex once;
     once.lock();
     once.unlock();
@@ -44,7 +48,8 @@ FiberPool::~FiberPool() { retire_all(); }
 
 void FiberPool::prepare(std::size_t expected, std::size_t stack_bytes) {
     CHECK(active_ == main_);
-    const bool other_size = !stacks_ || stacks_->stack_bytes() < stack_bytes || stacks_->stack_bytes() > 4 * stack_bytes;
+    const bool other_size =
+        !stacks_ || stacks_->stack_bytes() < stack_bytes || stacks_->stack_bytes() > 4 * stack_bytes;
     const bool too_many = parked_.size() > kept_fibers && parked_.size() / 4 > expected;
     if (other_size || too_many) {
         retire_all();

@@ -1,5 +1,5 @@
-// sim/fiber_pool.h — Fibers that outlive their scripts: one that has ended its body is parked, and takes the next one.
-// A short scenario so pays a switch per rank instead of creating and destroying a fiber.
+// sim/fiber_pool.h — Fibers that outlive their scripts: one that has ended its body is parked, and takes the
+// next one. A short scenario so pays a switch per rank instead of creating and destroying a fiber.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct Fiber {
     std::function<void()> body = {};
 };
 
-// libstdc++ keeps the exceptions being handled per thread. A fiber that waits inside a catch block must take them along,
-// or another fiber's catch block would end the wrong exception.
+// libstdc++ keeps the exceptions being handled per thread. A fiber that waits inside a catch block must take
+// them along, or another fiber's catch block would end the wrong exception.
 struct HandledExceptions {
     std::uint64_t words[2] = {};
 };

@@ -1,4 +1,5 @@
-// sim/queue.cpp — When to leave the heap: above this many events in flight the wheel was the faster one on the ring benchmark.
+// sim/queue.cpp — When to leave the heap: above this many events in flight the wheel was the faster one on
+// the ring benchmark.
 #include "sim/queue.h"
 
 #include <limits>
@@ -7,7 +8,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::size_t automatic_threshold = 256;
+constexpr std::size_t automatic_threshold = 64;
 
 }  // namespace
 
@@ -15,7 +16,8 @@ void EventQueue::reset(QueueKind kind) {
     heap_.clear();
     wheel_.clear();
     on_wheel_ = kind == QueueKind::wheel;
-    turn_to_wheel_at_ = kind == QueueKind::automatic ? automatic_threshold : std::numeric_limits<std::size_t>::max();
+    turn_to_wheel_at_ =
+        kind == QueueKind::automatic ? automatic_threshold : std::numeric_limits<std::size_t>::max();
 }
 
 void EventQueue::turn_to_wheel() {

@@ -1,5 +1,6 @@
-// sim/rng.cpp — Bounded draws by multiplication with rejection (Lemire, "Fast Random Integer Generation in an Interval").
-// A rejected draw is mixed again, so that a value still depends on nothing but (seed, entity, purpose, n).
+// sim/rng.cpp — Bounded draws by multiplication with rejection (Lemire, "Fast Random Integer Generation in an
+// Interval"). A rejected draw is mixed again, so that a value still depends on nothing but (seed, entity,
+// purpose, n).
 #include "sim/rng.h"
 
 #include "scenarios/check.h"

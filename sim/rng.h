@@ -1,5 +1,6 @@
 // sim/rng.h — Chance without state: value = f(seed, entity, purpose, n), in integers only.
-// Taking one draw away, or adding one elsewhere, leaves every other value alone; that is what makes shrinking work.
+// Taking one draw away, or adding one elsewhere, leaves every other value alone; that is what makes shrinking
+// work.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +45,14 @@ struct Seed {
     std::uint64_t value = 0;
 
     constexpr Seed split(Purpose name) const { return {draw(value, name.value, 0)}; }
-    constexpr Seed split(Purpose name, std::uint64_t index) const { return {draw(value, name.value, index + 1)}; }
+    constexpr Seed split(Purpose name, std::uint64_t index) const {
+        return {draw(value, name.value, index + 1)};
+    }
     bool operator==(const Seed&) const = default;
 };
 
-// Every value that one entity may draw for one purpose. `n` is the caller's own counter: a step, a message number.
+// Every value that one entity may draw for one purpose. `n` is the caller's own counter: a step, a message
+// number.
 class Chance {
 public:
     constexpr Chance(Seed seed, Entity entity, Purpose purpose)
@@ -63,7 +67,9 @@ public:
     std::int64_t between(std::uint64_t n, std::int64_t low, std::int64_t high) const;
 
     // True in `part` of `whole` cases: ratio(n, 1, 4) is one in four.
-    bool ratio(std::uint64_t n, std::uint64_t part, std::uint64_t whole) const { return below(n, whole) < part; }
+    bool ratio(std::uint64_t n, std::uint64_t part, std::uint64_t whole) const {
+        return below(n, whole) < part;
+    }
 
     // One of the choices, which are not empty.
     template <class T>

@@ -1,5 +1,6 @@
-// sim/scheduler.h — The Boost.Fiber scheduling algorithm of a stage. It never chooses: the event loop has chosen already.
-// Two traps live here: the active context is never returned, and the dispatcher is kept aside until it is asked for.
+// sim/scheduler.h — The Boost.Fiber scheduling algorithm of a stage. It never chooses: the event loop has
+// chosen already. Two traps live here: the active context is never returned, and the dispatcher is kept aside
+// until it is asked for.
 #pragma once
 
 #include <boost/fiber/algo/algorithm.hpp>
@@ -37,8 +38,8 @@ public:
     // Whom pick_next() shall return, once.
     void set_next(Context* context) { next_ = context; }
 
-    // Lets the dispatcher release the stacks of fibers that ended, then comes back. From the main context only; without
-    // it memory grows with each fiber that ever was.
+    // Lets the dispatcher release the stacks of fibers that ended, then comes back. From the main context
+    // only; without it memory grows with each fiber that ever was.
     void run_dispatcher();
 
 private:

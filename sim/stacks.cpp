@@ -1,11 +1,11 @@
-// sim/stacks.cpp — mmap without reservation, guards without new mappings, and the high-water mark read from page residency.
+// sim/stacks.cpp — mmap without reservation, guards without new mappings, and the high-water mark read from
+// page residency.
 #include "sim/stacks.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "scenarios/check.h"
 
@@ -18,7 +18,8 @@ constexpr int madv_guard_install = 102;  // Linux 6.13; the headers of older sys
 constexpr std::size_t first_slab = 64;
 constexpr std::uint64_t canary = 0xdead5acc0ff1ce00u;
 
-// Tops at the same offset of every page would fight for the same cache sets: a third of the rate at 1,000 ranks.
+// Tops at the same offset of every page would fight for the same cache sets: a third of the rate at 1,000
+// ranks.
 constexpr std::size_t colours = 4;
 constexpr std::size_t colour_step = 256;  // Boost aligns its control block to this
 
@@ -56,7 +57,8 @@ boost::context::stack_context SlabStacks::allocate() {
         low = slabs_.back().base + --fresh_ * stack_bytes_;
     }
     // A kernel without guard markers answers with an error, and then all stacks have canaries.
-    if (guard_ == GuardKind::page && ::madvise(low, page, madv_guard_install) != 0) guard_ = GuardKind::canary;
+    if (guard_ == GuardKind::page && ::madvise(low, page, madv_guard_install) != 0)
+        guard_ = GuardKind::canary;
     if (guard_ == GuardKind::canary) *reinterpret_cast<std::uint64_t*>(low) = canary;
     ++in_use_;
     boost::context::stack_context stack;
@@ -95,7 +97,8 @@ std::size_t SlabStacks::depth_of(const std::byte* low) const {
     const std::size_t pages = stack_bytes_ / page;
     std::vector<unsigned char> resident(pages);
     if (::mincore(const_cast<std::byte*>(low), stack_bytes_, resident.data()) != 0) return 0;
-    // The lowest page is the guard, or holds the canary; use that reached it has been reported by other means.
+    // The lowest page is the guard, or holds the canary; use that reached it has been reported by other
+    // means.
     for (std::size_t i = 1; i < pages; ++i) {
         if ((resident[i] & 1) == 0) continue;
         const auto* word = reinterpret_cast<const std::uint64_t*>(low + i * page);

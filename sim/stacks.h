@@ -1,12 +1,12 @@
 // sim/stacks.h — Many small stacks from few mappings, each with a guard below it.
-// Conventional guard pages split the mapping and stop at about 32,700 stacks; MADV_GUARD_INSTALL (Linux 6.13) does not.
+// Conventional guard pages split the mapping and stop at about 32,700 stacks; MADV_GUARD_INSTALL (Linux 6.13)
+// does not.
 #pragma once
 
+#include <boost/context/stack_context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <boost/context/stack_context.hpp>
 
 namespace deadrank::sim {
 
@@ -30,15 +30,17 @@ public:
     boost::context::stack_context allocate();
     void deallocate(const boost::context::stack_context& stack) noexcept;
 
-    // False when the canary below the stack that `address` lies on is gone; true for addresses on no stack of ours.
+    // False when the canary below the stack that `address` lies on is gone; true for addresses on no stack of
+    // ours.
     bool intact_below(const void* address) const;
 
     std::size_t stack_bytes() const { return stack_bytes_; }
     std::size_t in_use() const { return in_use_; }
     GuardKind guard() const { return guard_; }
 
-    // Bytes of the deepest use of any stack so far, to within a cache colour (768). Costs nothing until asked: fresh
-    // pages are zero, so the lowest word that is not zero tells; no page is touched that was not touched before.
+    // Bytes of the deepest use of any stack so far, to within a cache colour (768). Costs nothing until
+    // asked: fresh pages are zero, so the lowest word that is not zero tells; no page is touched that was not
+    // touched before.
     std::size_t high_water() const;
 
 private:

@@ -1,5 +1,6 @@
-// sim/stage.h — Where simulations are played: a thread of its own, since a scheduling algorithm stays until its thread ends.
-// Many simulations run on one stage one after another; to use more cores, open more stages over other seeds.
+// sim/stage.h — Where simulations are played: a thread of its own, since a scheduling algorithm stays until
+// its thread ends. Many simulations run on one stage one after another; to use more cores, open more stages
+// over other seeds.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,8 @@ namespace deadrank::sim {
 
 class Engine;
 
-// Calls `work` on a fresh thread with an engine, and returns when it is done. What `work` throws is thrown here.
+// Calls `work` on a fresh thread with an engine, and returns when it is done. What `work` throws is thrown
+// here.
 //
 //   on_stage([&](Engine& engine) {
 //       engine.reset({.actors = 2});

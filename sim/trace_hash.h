@@ -1,5 +1,5 @@
-// sim/trace_hash.h — One 64-bit number for everything that happened, in order: two runs are the same run or they are not.
-// A change detector, one multiplication an event; not a cryptographic hash.
+// sim/trace_hash.h — One 64-bit number for everything that happened, in order: two runs are the same run or
+// they are not. A change detector, one multiplication an event; not a cryptographic hash.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ constexpr std::uint64_t trace_step(std::uint64_t hash, std::uint64_t time, std::
            (hash << 1 | hash >> 63);
 }
 
-// The hash of a whole run. Checkpoint k is its value after (k + 1) * checkpoint_every events, so that the first
-// window in which two runs differ is found by bisection, without a trace.
+// The hash of a whole run. Checkpoint k is its value after (k + 1) * checkpoint_every events, so that the
+// first window in which two runs differ is found by bisection, without a trace.
 class TraceHash {
 public:
     static constexpr std::uint64_t checkpoint_every = 4096;

@@ -1,4 +1,5 @@
-// sim/wheel_queue.cpp — Turning the wheel: find the next bucket by its bit, sort it, bring far events within the horizon.
+// sim/wheel_queue.cpp — Turning the wheel: find the next bucket by its bit, sort it, bring far events within
+// the horizon.
 #include "sim/wheel_queue.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ void WheelQueue::advance() {
     const auto slot = static_cast<std::size_t>(current_ % bucket_count);
     due_.swap(buckets_[slot]);
     occupied_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-    // Far events are all later than every bucket, so only those of this very bucket can join it: when it was empty.
+    // Far events are all later than every bucket, so only those of this very bucket can join it: when it was
+    // empty.
     while (!far_.empty() && (far_.top().time >> shift_) < current_ + bucket_count) {
         const QueuedEvent event = far_.pop();
         if (event.time >> shift_ == current_) {
@@ -62,7 +64,8 @@ void WheelQueue::adopt(EventBuffer events, unsigned shift) {
 
 unsigned WheelQueue::fitting_shift(EventBuffer& events) {
     if (events.empty()) return default_shift;
-    // Three quarters of the events shall lie in half the horizon; a few time-outs in an hour must not widen the buckets.
+    // Three quarters of the events shall lie in half the horizon; a few time-outs in an hour must not widen
+    // the buckets.
     const auto first = std::min_element(events.begin(), events.end(), earlier);
     const std::int64_t start = first->time;
     const auto quartile = events.begin() + static_cast<std::ptrdiff_t>(events.size() * 3 / 4);

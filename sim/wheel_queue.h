@@ -1,5 +1,6 @@
-// sim/wheel_queue.h — A timing wheel: 8,192 buckets of 2^shift ns, far events in a heap until they come within the horizon.
-// Insertion costs the same for ten events and for a million; a bucket is sorted only when its time has come.
+// sim/wheel_queue.h — A timing wheel: 8,192 buckets of 2^shift ns, far events in a heap until they come
+// within the horizon. Insertion costs the same for ten events and for a million; a bucket is sorted only when
+// its time has come.
 #pragma once
 
 #include <array>
@@ -32,7 +33,8 @@ public:
     QueuedEvent pop() {
         --size_;
         if (cursor_ == due_.size() && late_.empty()) advance();
-        if (late_.empty() || (cursor_ < due_.size() && due_[cursor_].before(late_.top()))) return due_[cursor_++];
+        if (late_.empty() || (cursor_ < due_.size() && due_[cursor_].before(late_.top())))
+            return due_[cursor_++];
         return late_.pop();
     }
 
@@ -73,11 +75,11 @@ private:
     std::int64_t next_occupied() const;  // number of the next bucket with events; -1 when all are empty
 
     unsigned shift_ = default_shift;
-    std::int64_t current_ = 0;        // number of the bucket whose events are due
-    EventBuffer due_;    // its events, sorted; those before cursor_ are gone
+    std::int64_t current_ = 0;  // number of the bucket whose events are due
+    EventBuffer due_;           // its events, sorted; those before cursor_ are gone
     std::size_t cursor_ = 0;
-    HeapQueue late_;                  // came for the current bucket after it was sorted
-    HeapQueue far_;                   // beyond the horizon
+    HeapQueue late_;  // came for the current bucket after it was sorted
+    HeapQueue far_;   // beyond the horizon
     std::vector<EventBuffer> buckets_;
     std::array<std::uint64_t, bucket_count / 64> occupied_{};
     std::size_t size_ = 0;

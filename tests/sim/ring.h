@@ -1,5 +1,5 @@
-// tests/sim/ring.h — The all-active ring: every rank sends to its right, then waits for its left. One event is one delivery.
-// Its trace hashes are known, so it tests the engine and measures it with the same code.
+// tests/sim/ring.h — The all-active ring: every rank sends to its right, then waits for its left. One event
+// is one delivery. Its trace hashes are known, so it tests the engine and measures it with the same code.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ public:
         std::uint64_t value = rank;
         for (std::uint64_t round = 0; round < rounds_; ++round) {
             send(rank, value + round);
-            while (mailboxes_[rank].count == 0) engine_.block({.what = "message", .on = rank == 0 ? ranks_ - 1 : rank - 1});
+            while (mailboxes_[rank].count == 0)
+                engine_.block({.what = "message", .on = rank == 0 ? ranks_ - 1 : rank - 1});
             value = take(rank);
         }
     }
