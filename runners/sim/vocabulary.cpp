@@ -1,0 +1,16 @@
+// runners/sim/vocabulary.cpp — The joined words.
+#include "runners/sim/vocabulary.h"
+
+#include "inject/fault.h"
+#include "sim/workloads/catalog.h"
+
+namespace deadrank::runners {
+
+scenarios::Vocabulary vocabulary() {
+    scenarios::Vocabulary words;
+    for (const inject::FaultKind& kind : inject::fault_catalog()) words.faults.push_back(kind.words);
+    for (const sim::WorkloadKind& kind : sim::workload_catalog()) words.workloads.push_back(kind.words);
+    return words;
+}
+
+}  // namespace deadrank::runners
