@@ -1,0 +1,81 @@
+// results/reports/json_parts.cpp — Times are integer nanoseconds; `never` is null.
+#include "results/reports/json_parts.h"
+
+#include <nlohmann/json.hpp>
+
+namespace deadrank::results::reports {
+
+namespace {
+
+Json time_json(Time time) { return time == never ? Json(nullptr) : Json(time.count()); }
+
+}  // namespace
+
+Json blame_json(const Blame& blame) {
+    Json json = Json::object();
+    if (!blame.ranks.empty()) json["ranks"] = blame.ranks;
+    if (!blame.nodes.empty()) json["nodes"] = blame.nodes;
+    if (blame.step) json["step"] = *blame.step;
+    if (!blame.variable.empty()) json["variable"] = blame.variable;
+    if (!blame.component.empty()) json["component"] = blame.component;
+    if (!blame.collective.empty()) json["collective"] = blame.collective;
+    if (!blame.shard.empty()) json["shard"] = blame.shard;
+    return json;
+}
+
+Json finding_json(const Finding& finding) {
+    Json json = {{"symptom", finding.symptom},
+                 {"detector", finding.detector},
+                 {"blame", blame_json(finding.blame)},
+                 {"at", finding.at.count()},
+                 {"says", finding.says}};
+    if (!finding.causes.empty()) json["causes"] = finding.causes;
+    return json;
+}
+
+Json findings_json(const std::vector<Finding>& findings) {
+    Json json = Json::array();
+    for (const Finding& finding : findings) json.push_back(finding_json(finding));
+    return json;
+}
+
+Json judgement_json(const Judgement& judgement) {
+    return {{"verdict", name_of(judgement.verdict)},
+            {"outcome", name_of(judgement.outcome)},
+            {"reason", judgement.reason},
+            {"reaction", name_of(judgement.reaction)},
+            {"culprit", blame_json(judgement.culprit)},
+            {"fault_at", time_json(judgement.fault_at)},
+            {"noticed_at", time_json(judgement.noticed_at)},
+            {"answer", judgement.answer < 0 ? Json(nullptr) : Json(judgement.answer)},
+            {"findings", findings_json(judgement.findings)}};
+}
+
+Blame blame_from(const Json& json) {
+    Blame blame;
+    blame.ranks = json.value("ranks", blame.ranks);
+    blame.nodes = json.value("nodes", blame.nodes);
+    if (json.contains("step")) blame.step = json.at("step").get<std::int64_t>();
+    blame.variable = json.value("variable", "");
+    blame.component = json.value("component", "");
+    blame.collective = json.value("collective", "");
+    blame.shard = json.value("shard", "");
+    return blame;
+}
+
+Finding finding_from(const Json& json) {
+    Finding finding;
+    finding.symptom = json.at("symptom").get<std::string>();
+    finding.detector = json.at("detector").get<std::string>();
+    finding.blame = blame_from(json.value("blame", Json::object()));
+    finding.at = Time{json.at("at").get<std::int64_t>()};
+    finding.says = json.value("says", "");
+    finding.causes = json.value("causes", finding.causes);
+    return finding;
+}
+
+std::string dumped(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,89 @@
+// results/reports/junit.cpp — A failure's text is the terminal's failure block, so CI shows the same story.
+#include "results/reports/junit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "results/reports/terminal.h"
+#include "results/reports/text_file.h"
+
+namespace deadrank::results::reports {
+
+namespace {
+
+// XML 1.0 allows no control characters but tab, newline and carriage return; a foreign log may hold any.
+std::string clean(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(),
+        [](unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }, '?');
+    return text;
+}
+
+std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds); }
+
+void add_case(pugi::xml_node suite, const Case& one) {
+    const std::size_t slash = one.scenario.rfind('/');
+    const bool plain = slash == std::string::npos;
+    pugi::xml_node node = suite.append_child("testcase");
+    node.append_attribute("classname") =
+        clean(one.runner + "." + (plain ? "scenarios" : one.scenario.substr(0, slash))).c_str();
+    node.append_attribute("name") =
+        clean(fmt::format("{} seed {}", plain ? one.scenario : one.scenario.substr(slash + 1), one.seed))
+            .c_str();
+    node.append_attribute("time") = seconds_text(one.seconds).c_str();
+    if (one.verdict == Verdict::pass) return;
+    pugi::xml_node trouble = node.append_child(one.verdict == Verdict::fail ? "failure" : "skipped");
+    trouble.append_attribute("message") = clean(one.reason).c_str();
+    if (one.verdict == Verdict::fail) {
+        const Outcome outcome = one.fault ? one.fault->outcome : Outcome::silent;
+        trouble.append_attribute("type") = std::string(name_of(outcome)).c_str();
+    }
+    trouble.append_child(pugi::node_pcdata).set_value(clean("\n" + failure_block(one, Style{})).c_str());
+}
+
+void count(pugi::xml_node node, const std::vector<const Case*>& cases) {
+    const auto with = [&](Verdict verdict) {
+        return std::count_if(cases.begin(), cases.end(),
+                             [&](const Case* one) { return one->verdict == verdict; });
+    };
+    double seconds = 0;
+    for (const Case* one : cases) seconds += one->seconds;
+    node.append_attribute("tests") = static_cast<unsigned long>(cases.size());
+    node.append_attribute("failures") = static_cast<unsigned long>(with(Verdict::fail));
+    node.append_attribute("skipped") = static_cast<unsigned long>(with(Verdict::unknown));
+    node.append_attribute("errors") = 0;
+    node.append_attribute("time") = seconds_text(seconds).c_str();
+}
+
+}  // namespace
+
+std::string junit_document(const std::vector<Case>& cases) {
+    std::map<std::string, std::vector<const Case*>> by_runner;
+    std::vector<const Case*> all;
+    for (const Case& one : cases) {
+        by_runner[one.runner].push_back(&one);
+        all.push_back(&one);
+    }
+    pugi::xml_document document;
+    pugi::xml_node root = document.append_child("testsuites");
+    root.append_attribute("name") = "deadrank";
+    count(root, all);
+    for (const auto& [runner, group] : by_runner) {
+        pugi::xml_node suite = root.append_child("testsuite");
+        suite.append_attribute("name") = ("deadrank." + runner).c_str();
+        count(suite, group);
+        for (const Case* one : group) add_case(suite, *one);
+    }
+    std::ostringstream text;
+    document.save(text, "  ");
+    return text.str();
+}
+
+scenarios::Result<void> write_junit(const std::vector<Case>& cases, const std::filesystem::path& file) {
+    return write_text(junit_document(cases), file);
+}
+
+}  // namespace deadrank::results::reports
