@@ -20,6 +20,11 @@ std::byte* low_of(const boost::context::stack_context& stack) {
     return static_cast<std::byte*>(stack.sp) - stack.size;
 }
 
+// By a signal: a fault at a guard page, or an abort at a broken canary. Sanitizers turn it into an exit code.
+bool dies_of_the_guard(int status) {
+    return WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGABRT : status != 0;
+}
+
 std::size_t mappings() {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
@@ -80,11 +85,6 @@ TEST(SlabStacksDeathTest, StopsAWriteBelowTheStack) {
     if (stacks.guard() != GuardKind::page)
         GTEST_SKIP() << "this kernel has no MADV_GUARD_INSTALL (Linux 6.13)";
     EXPECT_EXIT(*reinterpret_cast<volatile char*>(low_of(stack) + 100) = 1, dies_of_the_guard, "");
-}
-
-// By a signal: a fault at a guard page, or an abort at a broken canary. Sanitizers turn it into an exit code.
-bool dies_of_the_guard(int status) {
-    return WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGABRT : status != 0;
 }
 
 int recurse(int depth) {

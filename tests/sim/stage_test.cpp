@@ -106,6 +106,7 @@ TEST(Stage, ChangesTheSizeOfStacks) {
         engine.spawn(100, [] {
             volatile char deep[200'000];
             deep[0] = 1;
+            EXPECT_EQ(deep[0], 1);
         });
         EXPECT_EQ(engine.run().ending, Ending::completed);
         EXPECT_GE(engine.stack_high_water(), 200'000u);
