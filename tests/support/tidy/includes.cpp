@@ -106,9 +106,10 @@ struct Foreign {
 const std::vector<Foreign>& foreigners() {
     static const std::vector<Foreign> table = {
         {{"toml++", "toml.hpp"},
-         {"scenarios/"},
+         {"scenarios/", "results/exporters/"},
          false,
          "read TOML through scenarios/load; others take a Scenario"},
+        {{"yaml-cpp"}, {"results/alerts/"}, false, "YAML stays where rule files are read"},
         {{"boost/fiber", "boost/context"}, {"sim/"}, true, "fibers stay in sim/; others see sim/world.h"},
         {{"boost/asio", "boost/beast"},
          {"runners/local/", "runners/serve/", "inject/"},
