@@ -1,4 +1,5 @@
-# runners/local/subjects/checkpoint.py — One file a shard and a marker that names the latest step, as training scripts do it.
+# runners/local/subjects/checkpoint.py — One file a shard and a marker that names the latest step, as
+# training scripts do it.
 import os
 
 import torch

@@ -1,5 +1,5 @@
-# runners/local/subjects/parallelism.py — Ways to spread one toy model over ranks, each by plain torch.distributed calls.
-# Values are real: whoever takes the wrong shard trains a different model.
+# runners/local/subjects/parallelism.py — Ways to spread one toy model over ranks, each by plain
+# torch.distributed calls. Values are real: whoever takes the wrong shard trains a different model.
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -24,8 +24,8 @@ class Replicated:
         self.optimizer = self.make_optimizer(self.model.parameters())
 
     replica, replicas = property(lambda self: dist.get_rank()), property(lambda self: dist.get_world_size())
-    data_group = None            # the group that divides the samples; None = the world
-    shard, shards = 0, 1         # which part of a checkpoint this rank holds
+    data_group = None  # the group that divides the samples; None = the world
+    shard, shards = 0, 1  # which part of a checkpoint this rank holds
     writer = property(lambda self: dist.get_rank() == 0)
 
     def make_optimizer(self, parameters):
@@ -148,7 +148,9 @@ class SplitBlock(nn.Module):
 
     def __init__(self, width, group, place, size):
         super().__init__()
-        inward, outward = nn.Linear(width, width), nn.Linear(width, width, bias=False)  # the same numbers on every rank
+        inward, outward = nn.Linear(width, width), nn.Linear(
+            width, width, bias=False
+        )  # the same numbers on every rank
         self.group = group
         length = layout.shard_length(width // size)
         offset = layout.shard_offset(place * length)
@@ -158,7 +160,9 @@ class SplitBlock(nn.Module):
         self.outward = nn.Parameter(outward.weight.detach().narrow(1, offset, length).clone())
 
     def forward(self, batch):
-        part = torch.tanh(nn.functional.linear(SumOfGradients.apply(batch, self.group), self.inward, self.bias))
+        part = torch.tanh(
+            nn.functional.linear(SumOfGradients.apply(batch, self.group), self.inward, self.bias)
+        )
         return SumOverGroup.apply(nn.functional.linear(part, self.outward), self.group)
 
 
@@ -173,9 +177,16 @@ class TensorParallel(Replicated):
         print(f"config tp_size={size}", flush=True)
         rank = dist.get_rank()
         self.place, self.group_number = rank % size, rank // size
-        self.tensor_group = layout.own_group("tp", [range(start, start + size) for start in range(0, dist.get_world_size(), size)])
-        self.data_group = layout.own_group("dp", [range(place, dist.get_world_size(), size) for place in range(size)])
-        blocks = [SplitBlock(options.width, self.tensor_group, self.place, size) for _ in range(max(1, options.layers // 2))]
+        self.tensor_group = layout.own_group(
+            "tp", [range(start, start + size) for start in range(0, dist.get_world_size(), size)]
+        )
+        self.data_group = layout.own_group(
+            "dp", [range(place, dist.get_world_size(), size) for place in range(size)]
+        )
+        blocks = [
+            SplitBlock(options.width, self.tensor_group, self.place, size)
+            for _ in range(max(1, options.layers // 2))
+        ]
         head = nn.Linear(options.width, 1)  # drawn last: the same on all ranks
         self.model = nn.Sequential(*blocks, head)
         self.optimizer = self.make_optimizer(self.model.parameters())

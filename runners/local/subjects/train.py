@@ -1,5 +1,5 @@
-# runners/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by hand.
-# It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
+# runners/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by
+# hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
 import argparse
 import datetime
 import sys
@@ -19,13 +19,17 @@ def arguments():
     parser = argparse.ArgumentParser(description="Train a toy model over several ranks.")
     parser.add_argument("--mode", choices=sorted(parallelism.MODES), default="ddp")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--step-seconds", type=float, default=0.0, help="how long a device would compute in each step")
+    parser.add_argument(
+        "--step-seconds", type=float, default=0.0, help="how long a device would compute in each step"
+    )
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=8)
     parser.add_argument("--batch", type=int, default=4, help="samples of a rank in a step")
     parser.add_argument("--samples", type=int, default=256)
     parser.add_argument("--buckets", type=int, default=2, help="manual: parts in which gradients are summed")
-    parser.add_argument("--stage", type=int, choices=(1, 2), default=2, help="zero: what is sharded besides the optimizer")
+    parser.add_argument(
+        "--stage", type=int, choices=(1, 2), default=2, help="zero: what is sharded besides the optimizer"
+    )
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--learning-rate", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
@@ -33,7 +37,9 @@ def arguments():
     parser.add_argument("--timeout", type=float, default=0.0, help="seconds; 0 leaves the library's default")
     parser.add_argument("--checkpoint", default="", help="directory of the checkpoints")
     parser.add_argument("--checkpoint-every", type=int, default=5)
-    parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint, where there is one")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the latest checkpoint, where there is one"
+    )
     return parser.parse_args()
 
 
@@ -42,7 +48,9 @@ def batches(options, training):
     generator = torch.Generator().manual_seed(7)
     features = torch.randn(options.samples, options.width, generator=generator)
     data = TensorDataset(features, features.pow(2).mean(1, keepdim=True))
-    sampler = DistributedSampler(data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed)
+    sampler = DistributedSampler(
+        data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed
+    )
     loader = DataLoader(data, batch_size=options.batch, sampler=sampler)
     epoch = 0
     while True:
@@ -67,8 +75,11 @@ def main():
     options = arguments()
     timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
     dist.init_process_group("gloo", **timeout)
-    print(f"config rank={dist.get_rank()} world_size={dist.get_world_size()} batch={options.batch} seed={options.seed} "
-          f"learning_rate={options.learning_rate} mode={options.mode}", flush=True)
+    print(
+        f"config rank={dist.get_rank()} world_size={dist.get_world_size()} batch={options.batch} "
+        f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
+        flush=True,
+    )
     layout.seed_everything(options.seed)
     training = parallelism.MODES[options.mode](options)
     first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0

@@ -1,5 +1,6 @@
-# runners/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it what the plan says.
-# The subject imports nothing of this. Injection sits outside observation: what a fault swallowed is never seen to happen.
+# runners/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it what the
+# plan says. The subject imports nothing of this. Injection sits outside observation: what a fault swallowed
+# is never seen to happen.
 import json
 import os
 import sys
@@ -19,7 +20,12 @@ class Hook:
         truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
         self.truth = evidence.Writer(truth, slot)
         self.step = 0
+        self.training = None
         self.injector = Injector(self)
+
+    def shown_step(self):
+        """-1 until the first step began: that is start-up."""
+        return self.step if self.training is not None and self.training.began else -1
 
 
 def start():

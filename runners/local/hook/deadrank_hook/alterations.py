@@ -1,9 +1,17 @@
-# runners/local/hook/deadrank_hook/alterations.py — How a fault alters one call: left out, exchanged, resized, retyped, misdirected.
-# The subject's own tensor is never resized: another is sent in its place and copied back.
+# runners/local/hook/deadrank_hook/alterations.py — How a fault alters one call: left out, exchanged,
+# resized, retyped, misdirected. The subject's own tensor is never resized: another is sent in its place and
+# copied back.
 import time
 
-TORCH_DTYPES = {"i8": "int8", "i32": "int32", "i64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32",
-                "f64": "float64"}
+TORCH_DTYPES = {
+    "i8": "int8",
+    "i32": "int32",
+    "i64": "int64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+}
 
 
 def apply(call, alteration):
@@ -15,8 +23,11 @@ def apply(call, alteration):
     call.held = alteration.get("hold", False)
     call.never = alteration.get("never_completes", False)
     if alteration.get("answer", "ok") != "ok":
-        raise torch.distributed.DistBackendError(f"{call.op}: the library answered {alteration['answer']}") \
-            if hasattr(torch.distributed, "DistBackendError") else RuntimeError(alteration["answer"])
+        raise (
+            torch.distributed.DistBackendError(f"{call.op}: the library answered {alteration['answer']}")
+            if hasattr(torch.distributed, "DistBackendError")
+            else RuntimeError(alteration["answer"])
+        )
     if alteration.get("root", -1) >= 0:
         if not call.directed:
             return f"{call.op} has no root"
@@ -55,7 +66,11 @@ def swap_tensor(call, count, dtype, torch, resize):
         return False
     other = own.detach().reshape(-1).clone()
     if resize:
-        other = other[:count].clone() if count <= other.numel() else torch.nn.functional.pad(other, (0, count - other.numel()))
+        other = (
+            other[:count].clone()
+            if count <= other.numel()
+            else torch.nn.functional.pad(other, (0, count - other.numel()))
+        )
     if dtype != "none":
         other = other.to(getattr(torch, TORCH_DTYPES[dtype]))
     call.values[call.counted] = other
@@ -73,7 +88,9 @@ def become(call, op, torch):
         "all_reduce": lambda: real(dist.all_reduce)(tensor, group=group),
         "broadcast": lambda: real(dist.broadcast)(tensor, first_of(group), group=group),
         "reduce": lambda: real(dist.reduce)(tensor, first_of(group), group=group),
-        "all_gather": lambda: real(dist.all_gather)([torch.empty_like(tensor) for _ in range(size)], tensor, group=group),
+        "all_gather": lambda: real(dist.all_gather)(
+            [torch.empty_like(tensor) for _ in range(size)], tensor, group=group
+        ),
         "barrier": lambda: real(dist.barrier)(group=group),
     }.get(op)
     if tensor is None or issue is None:
@@ -94,7 +111,7 @@ def first_of(group):
 
 
 def flip(tensor, bit):
-    """One bit of one element. Plans count 64 bits an element; a narrower element takes the bit at the same height."""
+    """One bit of one element. Plans count 64 bits an element; a narrower one takes the bit at the same height."""
     import torch
 
     flat = tensor.detach().reshape(-1)

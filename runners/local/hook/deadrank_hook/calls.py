@@ -1,12 +1,19 @@
-# runners/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the evidence, and how a fault alters it.
+# runners/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the evidence,
+# and how a fault alters it.
 import inspect
 import time
 
 from .evidence import code_of
 
 DTYPES = {
-    "torch.int8": "i8", "torch.uint8": "i8", "torch.int32": "i32", "torch.int64": "i64", "torch.float16": "f16",
-    "torch.bfloat16": "bf16", "torch.float32": "f32", "torch.float64": "f64",
+    "torch.int8": "i8",
+    "torch.uint8": "i8",
+    "torch.int32": "i32",
+    "torch.int64": "i64",
+    "torch.float16": "f16",
+    "torch.bfloat16": "bf16",
+    "torch.float32": "f32",
+    "torch.float64": "f64",
 }
 REDUCE_OPS = {"SUM": "sum", "AVG": "avg", "MAX": "max", "MIN": "min", "PRODUCT": "prod"}
 
@@ -67,7 +74,9 @@ class Call:
             return inner
         if root is None:
             return -1
-        return root if group is None or not hasattr(dist, "get_group_rank") else dist.get_group_rank(group, root)
+        return (
+            root if group is None or not hasattr(dist, "get_group_rank") else dist.get_group_rank(group, root)
+        )
 
     def reduce(self):
         op = self.values.get("op")
@@ -81,21 +90,45 @@ class Call:
         if self.pair:
             self.comm.pairs += 1
             self.number = self.comm.pairs
-            self.hook.evidence.write("p2p.enter", comm=self.comm.number, seq=self.number, count=self.count(),
-                                     peer=self.root(), tag=self.values.get("tag", 0), op=self.op, dtype=self.dtype())
+            self.hook.evidence.write(
+                "p2p.enter",
+                comm=self.comm.number,
+                seq=self.number,
+                count=self.count(),
+                peer=self.root(),
+                tag=self.values.get("tag", 0),
+                op=self.op,
+                dtype=self.dtype(),
+            )
         else:
             self.comm.calls += 1
             self.number = self.comm.calls
-            self.hook.evidence.write("collective.enter", comm=self.comm.number, seq=self.number, count=self.count(),
-                                     root=self.root(), op=self.op, dtype=self.dtype(), reduce=self.reduce())
+            self.hook.evidence.write(
+                "collective.enter",
+                comm=self.comm.number,
+                seq=self.number,
+                count=self.count(),
+                root=self.root(),
+                op=self.op,
+                dtype=self.dtype(),
+                reduce=self.reduce(),
+            )
 
     def leave(self, trouble, report):
         result = "ok" if trouble is None else code_of(trouble)
         peer = {"peer": self.root()} if self.pair else {}
-        self.hook.evidence.write("p2p.leave" if self.pair else "collective.leave", comm=self.comm.number,
-                                 seq=self.number, op=self.op, result=result, **peer)
+        self.hook.evidence.write(
+            "p2p.leave" if self.pair else "collective.leave",
+            comm=self.comm.number,
+            seq=self.number,
+            op=self.op,
+            result=result,
+            **peer
+        )
         if trouble is not None:
-            self.hook.evidence.write("comm.error", comm=self.comm.number, code=result, message=str(trouble)[:400])
+            self.hook.evidence.write(
+                "comm.error", comm=self.comm.number, code=result, message=str(trouble)[:400]
+            )
         report(self, trouble)
 
     # --- what is done

@@ -1,4 +1,5 @@
-# runners/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load see them: bytes and digest.
+# runners/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load see them:
+# bytes and digest.
 import functools
 import hashlib
 import os
@@ -72,24 +73,31 @@ def one_load(hook, path, load):
 def take(hook, path):
     levers = hook.injector.levers
     fitting = [damage for damage in levers.damages if damage.fits(path)]
-    levers.damages = [damage for damage in levers.damages if damage not in fitting or damage.what in storage.LASTING]
+    levers.damages = [
+        damage for damage in levers.damages if damage not in fitting or damage.what in storage.LASTING
+    ]
     return fitting
 
 
 def content(path):
     with open(path, "rb") as file:
         data = file.read()
-    return {"bytes": len(data), "digest": int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")}
+    return {
+        "bytes": len(data),
+        "digest": int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little"),
+    }
 
 
 def shard_of(hook, path):
-    """Which step and shard a file holds, by its name: step9/shard1of4.pt, iter_9/mp_rank_01/… …; else ours."""
+    """Which step and shard a file holds, by its name: step9/shard1of4.pt, iter_9/mp_rank_01/…; else ours."""
     import torch.distributed as dist
 
     shard = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
     step = re.search(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
     return {
         "shard": int(shard[1]) if shard else hook.slot,
-        "shards": int(shard[2]) if shard and shard[2] else dist.get_world_size() if dist.is_initialized() else 1,
+        "shards": (
+            int(shard[2]) if shard and shard[2] else dist.get_world_size() if dist.is_initialized() else 1
+        ),
         "step": int(step[1]) if step else hook.step,
     }

@@ -1,12 +1,14 @@
-# runners/local/hook/deadrank_hook/collectives.py — Every collective and point-to-point call of torch.distributed, entered and left.
-# Under DistributedDataParallel the buckets go through its documented communication hook, so that they are seen as well.
+# runners/local/hook/deadrank_hook/collectives.py — Every collective and point-to-point call of
+# torch.distributed, entered and left. Under DistributedDataParallel the buckets go through its documented
+# communication hook, so that they are seen as well.
 import functools
 import time
 
 from .calls import Call
 from .groups import inside, replace
 
-# name of the function → operation, the argument whose elements count, the argument that names the root or peer
+# name of the function → operation, the argument whose elements count, the argument that names the root or
+# peer
 COLLECTIVES = {
     "all_reduce": ("all_reduce", "tensor", ""),
     "broadcast": ("broadcast", "tensor", "src"),
@@ -48,7 +50,7 @@ def leave(hook, real, args, settings):
 
 
 class Calls:
-    """The calls of this rank: one at a time is altered, held back or left out; the rest are only written down."""
+    """The calls of this rank: a fault alters one, holds it back or leaves it out; the rest are written down."""
 
     def __init__(self, hook):
         self.hook = hook

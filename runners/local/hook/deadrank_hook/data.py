@@ -1,4 +1,5 @@
-# runners/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about its share of them.
+# runners/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about its
+# share of them.
 import functools
 import inspect
 
@@ -15,7 +16,11 @@ def watch(hook):
         told = inspect.signature(begin).bind(self, *args, **settings)
         told.apply_defaults()
         bent = {}
-        for seam, name in (("sampler.shard", "rank"), ("sampler.replicas", "num_replicas"), ("sampler.seed", "seed")):
+        for seam, name in (
+            ("sampler.shard", "rank"),
+            ("sampler.replicas", "num_replicas"),
+            ("sampler.seed", "seed"),
+        ):
             hook.injector.at(seam)
             bent[name] = levers.bent(seam, getattr(self, name))
         bent["rank"] %= max(1, bent["num_replicas"])
@@ -36,8 +41,14 @@ def watch_batches(hook, dataloader):
         index = next_index(self)
         samples = index if isinstance(index, list) else [index]
         if samples and all(isinstance(sample, int) for sample in samples):
-            hook.evidence.write("data.batch", step=hook.step, epoch=epoch_of(self), first=samples[0],
-                                count=len(samples), samples=",".join(map(str, samples)))
+            hook.evidence.write(
+                "data.batch",
+                step=hook.step,
+                epoch=epoch_of(self),
+                first=samples[0],
+                count=len(samples),
+                samples=",".join(map(str, samples)),
+            )
         return index
 
     @functools.wraps(following)

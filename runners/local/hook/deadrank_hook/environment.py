@@ -1,11 +1,20 @@
-# runners/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables, package versions, arguments.
-# The plan's own variables are set here, before anything of the subject was imported.
+# runners/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables, package
+# versions, arguments. The plan's own variables are set here, before anything of the subject was imported.
 import importlib.metadata
 import os
 import platform
 import sys
 
-SEEN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "PYTHONHASHSEED")
+SEEN = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "PYTHONHASHSEED",
+)
 SEEN_BEGINNINGS = ("NCCL_", "GLOO_", "TORCH_", "TORCHELASTIC_", "OMP_", "CUDA_", "TP_", "DS_", "MKL_", "UCX_")
 PACKAGES = ("torch", "numpy", "deepspeed", "megatron-core", "colossalai", "transformers", "safetensors")
 
@@ -21,7 +30,7 @@ def apply(hook):
 
 
 def change_interpreter(python):
-    """This rank runs under another Python with another torch: the same process, started anew before it did anything."""
+    """This rank runs under another torch: the same process, started anew before it did anything."""
     if python and os.environ.get("DEADRANK_PYTHON_OF_RANK") != python:
         os.environ["DEADRANK_PYTHON_OF_RANK"] = python
         os.environ.pop("PYTHONHOME", None)
@@ -43,9 +52,17 @@ def lines(table):
 
 
 def record(hook):
-    seen = {name: value for name, value in os.environ.items() if name in SEEN or name.startswith(SEEN_BEGINNINGS)}
+    seen = {
+        name: value for name, value in os.environ.items() if name in SEEN or name.startswith(SEEN_BEGINNINGS)
+    }
     local = os.environ.get("LOCAL_RANK", "")
     hook.evidence.write(
-        "rank.start", pid=os.getpid(), node=0, gpu=int(local) if local.isdigit() else 0, host=platform.node(),
-        versions=lines(versions()), environment=lines(seen))
+        "rank.start",
+        pid=os.getpid(),
+        node=0,
+        gpu=int(local) if local.isdigit() else 0,
+        host=platform.node(),
+        versions=lines(versions()),
+        environment=lines(seen),
+    )
     hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))

@@ -1,4 +1,5 @@
-# runners/local/hook/deadrank_hook/evidence.py — One JSON line an event, written by one system call each: a killed rank loses none.
+# runners/local/hook/deadrank_hook/evidence.py — One JSON line an event, written by one system call each: a
+# killed rank loses none.
 import json
 import os
 import threading

@@ -1,13 +1,23 @@
-# runners/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls its lever then.
-# The words of a moment are those of a scenario's `when`; what was done is written down before the rank goes on.
+# runners/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls its
+# lever then. The words of a moment are those of a scenario's `when`; what was done is written down before
+# the rank goes on.
 import os
 import threading
 import time
 
 from .levers import Levers
 
-
-COLLECTIVES = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter", "barrier")
+COLLECTIVES = (
+    "all_reduce",
+    "broadcast",
+    "reduce",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "gather",
+    "scatter",
+    "barrier",
+)
 MESSAGES = ("send", "recv")
 FAMILIES = {"collective": COLLECTIVES, "message": MESSAGES, "communication": COLLECTIVES + MESSAGES}
 
@@ -38,7 +48,11 @@ class Trigger:
             return False
         if call != self.call and call not in FAMILIES.get(self.call, ()):
             return False
-        if (self.comm and comm != self.comm) or (self.phase and phase != self.phase) or not self.in_step(step):
+        if (
+            (self.comm and comm != self.comm)
+            or (self.phase and phase != self.phase)
+            or not self.in_step(step)
+        ):
             return False
         self.seen += 1
         return self.seen >= self.nth
@@ -58,8 +72,8 @@ class Armed:
     def __init__(self, entry):
         self.fault = entry["fault"]
         self.trigger = Trigger(entry.get("when", {}))
-        self.pull = dict(entry["pull"])
-        self.undo = entry.get("undo")
+        self.pulls = entry["pulls"]
+        self.undo = entry.get("undo", ())
         self.says = entry.get("says", "")
         self.active = False
 
@@ -88,36 +102,40 @@ class Injector:
     def at(self, call, comm="", altered=None):
         """The rank is at a call, a phase or a step. `altered` is that call when a fault may alter it."""
         for armed in self.armed:
-            if armed.active and armed.undo and armed.trigger.over(self.hook.step):
+            if armed.active and armed.undo and armed.trigger.over(self.hook.shown_step()):
                 self.revert(armed)
-            elif armed.trigger.matches(call, comm, self.hook.step, self.phase, self.since_start()):
+            elif armed.trigger.matches(call, comm, self.hook.shown_step(), self.phase, self.since_start()):
                 self.pull(armed, altered, call)
 
     def since_start(self):
         return time.time_ns() - self.started
 
     def pull(self, armed, altered, call=""):
-        pull = dict(armed.pull)
-        lever = getattr(self.levers, pull.pop("lever"), None)
-        refused = "this backend has no such lever" if lever is None else ""
-        if not refused:
-            mark = {"fault": armed.fault, "step": self.hook.step, "call": call, "says": armed.says}
-            # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
-            if not armed.trigger.fired:
-                self.hook.truth.write("fault.applied", **mark)
-            armed.trigger.fired += 1
-            refused = lever(altered=altered, lasts=armed.trigger.lasts, **pull)
-        if refused:
-            self.hook.truth.write("fault.refused", fault=armed.fault, says=refused)
-            return
+        # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
+        if not armed.trigger.fired:
+            mark = {"fault": armed.fault, "step": self.hook.shown_step(), "call": call, "says": armed.says}
+            self.hook.truth.write("fault.applied", **mark)
+        armed.trigger.fired += 1
+        for pull in armed.pulls:
+            refused = self.move(pull, altered, armed.trigger.lasts)
+            if refused:
+                self.hook.truth.write("fault.refused", fault=armed.fault, says=refused)
+                return
         armed.active = True
         if armed.undo and armed.trigger.lasts >= 0:
             self.later(armed.trigger.lasts / 1e9, lambda: self.revert(armed))
 
+    def move(self, pull, altered, lasts):
+        settings = {name: value for name, value in pull.items() if name != "lever"}
+        lever = getattr(self.levers, pull["lever"], None)
+        if lever is None:
+            return f"a rank of a real job has no lever {pull['lever']}"
+        return lever(altered=altered, lasts=lasts, **settings)
+
     def revert(self, armed):
         armed.active = False
-        undo = dict(armed.undo)
-        getattr(self.levers, undo.pop("lever"))(altered=None, lasts=-1, **undo)
+        for pull in armed.undo:
+            self.move(pull, None, -1)
         self.hook.truth.write("fault.reverted", fault=armed.fault)
 
     @staticmethod

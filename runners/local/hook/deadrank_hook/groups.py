@@ -1,19 +1,22 @@
-# runners/local/hook/deadrank_hook/groups.py — The meeting at the store, and the communicators that come of it.
-# Communicators are numbered in the order of their creation, which is the same on all members of a correct program.
+# runners/local/hook/deadrank_hook/groups.py — The meeting at the store, and the communicators that come of
+# it. Communicators are numbered in the order of their creation, which is the same on all members of a
+# correct program.
 import os
 import re
 import threading
 
 from .evidence import code_of
 
-inside = threading.local()  # `inside.call` while torch's own machinery runs: its inner collectives are not the subject's
+inside = (
+    threading.local()
+)  # `inside.call` while torch's own machinery runs: its inner collectives are not the subject's
 
 
 class Communicator:
     def __init__(self, number, name, members):
         self.number, self.name, self.members = number, name, members
-        self.calls = 0   # collectives so far
-        self.pairs = 0   # point-to-point calls so far
+        self.calls = 0  # collectives so far
+        self.pairs = 0  # point-to-point calls so far
 
 
 class Communicators:
@@ -92,7 +95,9 @@ def watch_store(hook, c10d):
             answer = next(real(url, rank, world_size, **settings))
         except Exception as trouble:
             joined = re.search(r"(\d+)/\d+ clients joined", str(trouble))
-            hook.evidence.write("rendezvous.leave", joined=int(joined[1]) if joined else 0, result=code_of(trouble))
+            hook.evidence.write(
+                "rendezvous.leave", joined=int(joined[1]) if joined else 0, result=code_of(trouble)
+            )
             raise
         hook.evidence.write("rendezvous.leave", joined=expected, result="ok")
         if hook.opening is not None:
@@ -104,8 +109,14 @@ def watch_store(hook, c10d):
 
 def announce(hook, made, rank_in_comm):
     hook.opening = None
-    hook.evidence.write("comm.init.enter", comm=made.number, size=len(made.members), rank_in_comm=rank_in_comm,
-                        name=made.name, members=span(made.members))
+    hook.evidence.write(
+        "comm.init.enter",
+        comm=made.number,
+        size=len(made.members),
+        rank_in_comm=rank_in_comm,
+        name=made.name,
+        members=span(made.members),
+    )
 
 
 def create(hook, made, real, args, settings, transport):

@@ -1,4 +1,5 @@
-# runners/local/hook/deadrank_hook/imports.py — Calls back when a module has been imported, without importing it ourselves.
+# runners/local/hook/deadrank_hook/imports.py — Calls back when a module has been imported, without
+# importing it ourselves.
 import importlib.machinery
 import sys
 

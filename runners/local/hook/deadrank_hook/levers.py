@@ -1,5 +1,6 @@
-# runners/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters are those of the
-# program's levers. A lever answers with nothing when it moved, and with one sentence when it could not.
+# runners/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters
+# are those of the program's levers. A lever answers with nothing when it moved, and with one sentence when
+# it could not.
 import os
 import signal
 import subprocess
@@ -11,16 +12,16 @@ from . import seams, storage
 class Levers:
     def __init__(self, hook):
         self.hook = hook
-        self.slow = 1000       # thousandths: 2000 = everything between two calls takes twice as long
-        self.damages = []      # storage.Damage, for the next file they fit
-        self.bends = {}        # seam → its bend
-        self.skipped = set()   # blocks
+        self.slow = 1000  # thousandths: 2000 = everything between two calls takes twice as long
+        self.damages = []  # storage.Damage, for the next file they fit
+        self.bends = {}  # seam → its bend
+        self.skipped = set()  # blocks
 
     def torch_is_ready(self):
         seams.install(self.hook, self)
 
     # --- the process
-    def kill(self, signal=signal.SIGKILL, **_):
+    def kill(self, signal=9, **_):
         os.kill(os.getpid(), signal)
 
     def exit(self, code=1, says="", **_):
@@ -37,6 +38,9 @@ class Levers:
     def resume(self, **_):
         return None
 
+    def preempt(self, **_):
+        os.kill(os.getppid(), signal.SIGTERM)  # the scheduler asks the launcher to leave
+
     def set_env(self, name, value, **_):
         os.environ[name] = value
 
@@ -50,7 +54,10 @@ class Levers:
     def change_host(self, host_memory_limit=-1, open_files_limit=-1, **_):
         import resource
 
-        for kind, limit in ((resource.RLIMIT_DATA, host_memory_limit), (resource.RLIMIT_NOFILE, open_files_limit)):
+        for kind, limit in (
+            (resource.RLIMIT_DATA, host_memory_limit),
+            (resource.RLIMIT_NOFILE, open_files_limit),
+        ):
             hard = resource.getrlimit(kind)[1]
             resource.setrlimit(kind, (limit if limit >= 0 else hard, hard))
 

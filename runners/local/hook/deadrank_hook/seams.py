@@ -1,5 +1,6 @@
-# runners/local/hook/deadrank_hook/seams.py — Named values and blocks of a subject that a fault may bend or leave out.
-# Some names mean the same in every PyTorch program; the others are functions that the subject's manifest names.
+# runners/local/hook/deadrank_hook/seams.py — Named values and blocks of a subject that a fault may bend or
+# leave out. Some names mean the same in every PyTorch program; the others are functions that the subject's
+# manifest names.
 import functools
 import importlib
 import sys
@@ -7,7 +8,15 @@ import sys
 from . import imports
 
 RATES = ("optimizer.learning_rate", "optimizer.base_rate")
-EVERYWHERE = (*RATES, "model.seed", "sampler.shard", "sampler.seed", "sampler.replicas", "sampler.batch", "optimizer.step")
+EVERYWHERE = (
+    *RATES,
+    "model.seed",
+    "sampler.shard",
+    "sampler.seed",
+    "sampler.replicas",
+    "sampler.batch",
+    "optimizer.step",
+)
 
 
 def known(hook, name):
@@ -15,7 +24,7 @@ def known(hook, name):
 
 
 def install(hook, levers):
-    """Watches the manifest's functions: `module.function` or `module.Class.function`, as soon as the module is there."""
+    """Watches the manifest's functions, `module.function` or `module.Class.function`, once the module is there."""
     for name, target in hook.plan.get("seams", {}).items():
         module = target.split(".")[0]
         imports.after(module, functools.partial(watch_function, hook, levers, name, target))

@@ -1,4 +1,5 @@
-# runners/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks, full volumes and lost writes leave it.
+# runners/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks, full volumes and lost
+# writes leave it.
 import errno
 import os
 import shutil
@@ -6,7 +7,7 @@ import time
 
 KINDS = ("flip", "truncate", "tear", "lose", "stale", "delete", "slow", "full", "read_only", "swap")
 AT_ONCE = ("flip", "truncate", "swap", "delete")  # to files that are there already
-LASTING = ("slow", "full", "read_only", "stale")   # until taken back
+LASTING = ("slow", "full", "read_only", "stale")  # until taken back
 REFUSALS = {"full": errno.ENOSPC, "read_only": errno.EROFS}
 
 
@@ -70,12 +71,16 @@ def newest_sibling(path):
     above = os.path.dirname(folder)
     if os.path.exists(path):
         return path
-    found = [os.path.join(above, other, name) for other in os.listdir(above) if other != os.path.basename(folder)]
+    found = [
+        os.path.join(above, other, name) for other in os.listdir(above) if other != os.path.basename(folder)
+    ]
     found = [file for file in found if os.path.isfile(file)]
     return max(found, key=os.path.getmtime, default=None)
 
 
 def sibling_rank(path):
     folder, name = os.path.split(path)
-    others = sorted(other for other in os.listdir(folder) if other != name and other.endswith(os.path.splitext(name)[1]))
+    others = sorted(
+        other for other in os.listdir(folder) if other != name and other.endswith(os.path.splitext(name)[1])
+    )
     return os.path.join(folder, others[0]) if others else None

@@ -1,5 +1,6 @@
-# runners/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen from outside the training loop.
-# A step begins with the first batch or forward pass after an optimizer step; what the optimizer left is digested at its end.
+# runners/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen from
+# outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
+# what the optimizer left is digested at its end.
 import atexit
 import functools
 import hashlib
@@ -12,7 +13,7 @@ import weakref
 class Training:
     def __init__(self, hook):
         self.hook = hook
-        self.open = self.stepped = False
+        self.open = self.stepped = self.began = False
         self.loss = self.norm = math.nan
         self.model = lambda: None
         self.current = ""
@@ -24,7 +25,7 @@ class Training:
         if self.open and self.stepped:
             self.end()
         if not self.open:
-            self.open, self.stepped = True, False
+            self.open, self.stepped, self.began = True, False, True
             self.hook.evidence.write("step.begin", step=self.hook.step)
             self.mark = time.monotonic()
             self.hook.injector.at("step")
@@ -32,12 +33,19 @@ class Training:
     def end(self):
         self.phase("")
         self.open = False
-        self.hook.evidence.write("step.end", step=self.hook.step, loss=plain(self.loss), gradient_norm=plain(self.norm))
+        self.hook.evidence.write(
+            "step.end", step=self.hook.step, loss=plain(self.loss), gradient_norm=plain(self.norm)
+        )
         model = self.model()
         if model is not None:
             group = self.hook.plan.get("groups", {}).get(str(self.hook.slot), "world")
-            self.hook.evidence.write("parameters.digest", step=self.hook.step, digest=digest(model.parameters()),
-                                     group=group, name="parameters")
+            self.hook.evidence.write(
+                "parameters.digest",
+                step=self.hook.step,
+                digest=digest(model.parameters()),
+                group=group,
+                name="parameters",
+            )
         self.hook.step += 1
         self.loss = self.norm = math.nan
 

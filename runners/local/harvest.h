@@ -1,0 +1,25 @@
+// runners/local/harvest.h — From what a real run left behind to evidence and truth.
+#pragma once
+
+#include <filesystem>
+
+#include "inject/occasion.h"
+#include "runners/local/arming.h"
+#include "runners/local/launch.h"
+#include "runners/runner.h"
+
+namespace deadrank::runners {
+
+struct Harvest {
+    const scenarios::Plan& plan;
+    const Launched& launched;
+    const Arming& arming;
+    const LocalLevers& levers;
+    std::filesystem::path directory;  // evidence/, truth/ and logs/ lie below
+};
+
+// Adds to the record. Unreadable lines are counted in its notes, never fatal: killed processes leave torn
+// ones.
+void gather(const Harvest& harvest, Record& record);
+
+}  // namespace deadrank::runners

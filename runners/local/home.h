@@ -1,0 +1,15 @@
+// runners/local/home.h — Where the program's own Python files lie: beside the sources, or installed below
+// share/.
+#pragma once
+
+#include <filesystem>
+
+#include "scenarios/error.h"
+
+namespace deadrank::runners {
+
+// The directory that has hook/ and subjects/. Looks at $DEADRANK_HOME, then upward from the program itself.
+// Errors: environment.
+scenarios::Result<std::filesystem::path> local_home();
+
+}  // namespace deadrank::runners

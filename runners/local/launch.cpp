@@ -1,0 +1,225 @@
+// runners/local/launch.cpp — One event loop for pipes, exits and clocks; a look at the followed files many
+// times a second.
+#include "runners/local/launch.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <fmt/format.h>
+#include <functional>
+#include <memory>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runners/local/follow.h"
+#include "runners/local/processes.h"
+
+namespace deadrank::runners {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+using asio::posix::stream_descriptor;
+
+namespace {
+
+constexpr auto look_every = std::chrono::milliseconds(25);
+
+class Launch {
+public:
+    explicit Launch(const LaunchSpec& spec) : spec_(spec), timer_(context_) {}
+
+    scenarios::Result<Launched> run() {
+        done_.started = last_sign_ = now();
+        for (const ChildSpec& child : spec_.children) {
+            auto started = start(child.command, child.environment);
+            if (!started) {
+                end_all_marked(mark());
+                reap();
+                return tl::unexpected(started.error());
+            }
+            children_.push_back(started->pid);
+            if (child.rank >= 0) done_.ranks[started->pid] = child.rank;
+            read(child.rank, false, started->output);
+            read(child.rank, true, started->errors);
+            watch(started->pid);
+        }
+        look_again();
+        context_.run();
+        finish();
+        return std::move(done_);
+    }
+
+private:
+    struct Stream {
+        Stream(asio::io_context& context, int descriptor) : pipe(context, descriptor) {}
+        stream_descriptor pipe;
+        std::array<char, 8192> buffer{};
+        std::string begun;
+    };
+
+    std::string mark() const { return "DEADRANK_EVIDENCE=" + (spec_.directory / "evidence").string(); }
+
+    void keep(results::Rank rank, bool error, std::string_view text) {
+        last_sign_ = now();
+        done_.lines.push_back({last_sign_, rank, error, std::string(text)});
+    }
+
+    void read(results::Rank rank, bool error, int descriptor) {
+        streams_.push_back(std::make_unique<Stream>(context_, descriptor));
+        read_on(*streams_.back(), rank, error);
+    }
+
+    void read_on(Stream& stream, results::Rank rank, bool error) {
+        stream.pipe.async_read_some(
+            asio::buffer(stream.buffer), [this, &stream, rank, error](auto failed, std::size_t count) {
+                stream.begun.append(stream.buffer.data(), count);
+                std::size_t begin = 0;
+                for (std::size_t end; (end = stream.begun.find('\n', begin)) != std::string::npos;
+                     begin = end + 1) {
+                    keep(rank, error, std::string_view(stream.begun).substr(begin, end - begin));
+                }
+                stream.begun.erase(0, begin);
+                if (!failed) return read_on(stream, rank, error);
+                if (!stream.begun.empty()) keep(rank, error, stream.begun);
+            });
+    }
+
+    // A file descriptor of the process becomes readable when it is gone, whoever its parent is.
+    void watch(int pid) {
+        const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+        if (descriptor < 0) {
+            done_.gone[pid].at = now();
+            return;
+        }
+        watched_.push_back(std::make_unique<stream_descriptor>(context_, descriptor));
+        watched_.back()->async_wait(stream_descriptor::wait_read, [this, pid](auto failed) {
+            if (!failed) see_gone(pid);
+        });
+    }
+
+    void see_gone(int pid) {
+        Gone& gone = done_.gone[pid];
+        gone.at = last_sign_ = now();
+        if (std::find(children_.begin(), children_.end(), pid) == children_.end()) return;
+        int status = 0;
+        if (waitpid(pid, &status, 0) == pid) {
+            gone.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+            gone.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        }
+        ++reaped_;
+    }
+
+    void look_again() {
+        look();
+        const Nanoseconds time = now();
+        if (reaped_ == children_.size()) return stop(LaunchEnd::ended);
+        if (spec_.stop && spec_.stop->load()) return stop(LaunchEnd::stopped);
+        if (time - done_.started > spec_.limit.count()) return stop(LaunchEnd::over_limit);
+        if (time - last_sign_ > spec_.quiet.count()) return stop(LaunchEnd::stuck);
+        timer_.expires_after(look_every);
+        timer_.async_wait([this](auto failed) {
+            if (!failed) look_again();
+        });
+    }
+
+    void look() {
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(spec_.directory / "evidence", ignored)) {
+            if (entry.path().extension() != ".jsonl") continue;
+            const bool came = follow_.look(entry.path(), [this](std::string_view line) { meet_rank(line); });
+            if (came) last_sign_ = now();
+        }
+        for (const auto& entry : fs::recursive_directory_iterator(spec_.directory / "logs", ignored)) {
+            const std::string name = entry.path().filename().string();
+            if (name != "stdout.log" && name != "stderr.log") continue;
+            const int rank = std::atoi(entry.path().parent_path().filename().c_str());
+            follow_.look(entry.path(),
+                         [&](std::string_view line) { keep(rank, name == "stderr.log", line); });
+        }
+    }
+
+    void meet_rank(std::string_view line) {
+        if (line.find("\"kind\": \"rank.start\"") == std::string_view::npos) return;
+        const auto number = [&](std::string_view key) {
+            const std::size_t at = line.find(key);
+            return at == std::string_view::npos ? -1 : std::atoi(line.data() + at + key.size());
+        };
+        const int pid = number("\"pid\": ");
+        if (pid <= 0 || done_.ranks.contains(pid)) return;
+        done_.ranks[pid] = number("\"rank\": ");
+        watch(pid);
+    }
+
+    void stop(LaunchEnd end) {
+        done_.end = end;
+        done_.ended = now();
+        for (const auto& [pid, rank] : done_.ranks) {
+            const char state = state_of(pid);
+            if (!done_.gone.contains(pid) && state != 'X' && state != 'Z') done_.left[pid] = state;
+        }
+        end_all_marked(mark());
+        reap();
+        for (auto& watched : watched_) watched->cancel();
+        // Pipes end now that nobody holds them; a process that hid from us must not keep us.
+        timer_.expires_after(std::chrono::milliseconds(200));
+        timer_.async_wait([this](auto) { context_.stop(); });
+    }
+
+    void reap() {
+        for (const int pid : children_) {
+            int status = 0;
+            if (done_.gone.contains(pid) || waitpid(pid, &status, 0) != pid) continue;
+        }
+    }
+
+    void finish() {
+        look();
+        follow_.rest([this](const fs::path& file, std::string_view text) {
+            if (file.extension() != ".log") return;
+            keep(std::atoi(file.parent_path().filename().c_str()), file.filename() == "stderr.log", text);
+        });
+        if (!children_.empty() && done_.gone.contains(children_.front()))
+            done_.launcher = done_.gone[children_.front()];
+    }
+
+    const LaunchSpec& spec_;
+    asio::io_context context_;
+    asio::steady_timer timer_;
+    Launched done_;
+    Nanoseconds last_sign_ = 0;
+    std::vector<int> children_;
+    std::size_t reaped_ = 0;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    std::vector<std::unique_ptr<stream_descriptor>> watched_;
+    Follow follow_;
+};
+
+}  // namespace
+
+Nanoseconds now() {
+    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+int free_port() {
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    int port = 0;
+    if (bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+        getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+        port = ntohs(address.sin_port);
+    }
+    close(descriptor);
+    return port;
+}
+
+scenarios::Result<Launched> launch(const LaunchSpec& spec) { return Launch(spec).run(); }
+
+}  // namespace deadrank::runners

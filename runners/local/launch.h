@@ -1,0 +1,66 @@
+// runners/local/launch.h — Starts the job's processes and watches them: output, exits, a bound on everything.
+// Whatever happens, nothing that it started is left running.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/time.h"
+#include "scenarios/error.h"
+
+namespace deadrank::runners {
+
+using Nanoseconds = std::int64_t;  // since the epoch, as the hook writes them
+
+struct ChildSpec {
+    results::Rank rank = results::no_rank;  // no_rank: a launcher that starts the ranks itself
+    std::vector<std::string> command;
+    std::vector<std::string> environment;  // "NAME=value", whole
+};
+
+struct LaunchSpec {
+    std::vector<ChildSpec> children;
+    std::filesystem::path directory;  // evidence/ and logs/ below it are followed
+    results::Time quiet{0};           // that long without a sign of life: stuck
+    results::Time limit{0};           // of the whole run
+    std::atomic<bool>* stop = nullptr;
+};
+
+struct Line {
+    Nanoseconds at = 0;
+    results::Rank rank = results::no_rank;
+    bool error = false;  // of stderr
+    std::string text;
+};
+
+struct Gone {
+    Nanoseconds at = 0;
+    int code = -1;  // -1: not our child, so nobody told us
+    int signal = 0;
+};
+
+enum class LaunchEnd { ended, stuck, over_limit, stopped };
+
+struct Launched {
+    Nanoseconds started = 0, ended = 0;
+    LaunchEnd end = LaunchEnd::ended;
+    std::vector<Line> lines;   // in order of arrival
+    std::map<int, Gone> gone;  // by pid: when it was seen to be gone
+    std::map<int, char> left;  // by pid: state letter of ranks that were alive at the end ('T' = stopped)
+    std::map<int, results::Rank> ranks;  // by pid
+    Gone launcher;                       // of the first child
+};
+
+// Errors: environment (a program that cannot be started), io.
+scenarios::Result<Launched> launch(const LaunchSpec& spec);
+
+Nanoseconds now();
+
+// A port of the loopback interface that was free a moment ago.
+int free_port();
+
+}  // namespace deadrank::runners

@@ -1,0 +1,213 @@
+// runners/local/levers.cpp — What each lever becomes: a variable, a directory on the path, or a line for the
+// hook.
+#include "runners/local/levers.h"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runners/local/python.h"
+
+namespace deadrank::runners {
+
+using nlohmann::json;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+tl::unexpected<scenarios::Error> missing(std::string_view what) {
+    return refuse(ErrorCode::unsupported,
+                  fmt::format("real processes on one machine have no lever to {}", what),
+                  "play this scenario with --runner sim");
+}
+
+}  // namespace
+
+LocalLevers::LocalLevers(Rank ranks, Rank ranks_per_node, std::filesystem::path scratch)
+    : ranks_(ranks),
+      ranks_per_node_(ranks_per_node > 0 ? ranks_per_node : ranks),
+      scratch_(std::move(scratch)) {}
+
+std::vector<std::string> LocalLevers::names() {
+    return {"set_env",
+            "unset_env",
+            "set_version",
+            "swap_ranks",
+            "break_package",
+            "take_port",
+            "kill",
+            "exit",
+            "stop",
+            "change_device.slow",
+            "change_host.limits",
+            "change_storage",
+            "preempt",
+            "alter_call.answer",
+            "alter_call.count",
+            "alter_call.delay",
+            "alter_call.dtype",
+            "alter_call.flip",
+            "alter_call.hang",
+            "alter_call.hold",
+            "alter_call.operation",
+            "alter_call.root",
+            "alter_call.skip",
+            "bend",
+            "skip_block"};
+}
+
+std::vector<inject::Rank> LocalLevers::ranks_of(int node) const {
+    std::vector<Rank> there;
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+        if (node_of(rank) == node) there.push_back(rank);
+    }
+    return there;
+}
+
+std::vector<Pull> LocalLevers::take() { return std::exchange(pulls_, {}); }
+
+LocalLevers::Answer LocalLevers::keep(Rank rank, std::string text) {
+    pulls_.push_back({rank, std::move(text)});
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::only_before_start(std::string_view lever) const {
+    if (starting_) return inject::Done{};
+    return refuse(ErrorCode::unsupported, fmt::format("{} works only before the job starts", lever),
+                  "leave `when` out, or play this scenario with --runner sim");
+}
+
+LocalLevers::Answer LocalLevers::set_env(Rank rank, std::string_view name, std::string_view value) {
+    if (!starting_) return keep(rank, json{{"lever", "set_env"}, {"name", name}, {"value", value}}.dump());
+    settings_[rank].set[std::string(name)] = value;
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::unset_env(Rank rank, std::string_view name) {
+    if (!starting_) return keep(rank, json{{"lever", "unset_env"}, {"name", name}}.dump());
+    settings_[rank].unset.emplace_back(name);
+    return inject::Done{};
+}
+
+// A version is real here: another torch's interpreter. What no interpreter has cannot be played.
+LocalLevers::Answer LocalLevers::set_version(Rank rank, std::string_view package, std::string_view version) {
+    if (auto may = only_before_start("set_version"); !may) return may;
+    if (package != "torch") return missing(fmt::format("give a rank another {}", package));
+    auto python = python_with_torch(version);
+    if (!python) return tl::unexpected(python.error());
+    settings_[rank].python = python->program.string();
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::swap_ranks(Rank a, Rank b) {
+    if (auto may = only_before_start("swap_ranks"); !may) return may;
+    settings_[a].set["RANK"] = std::to_string(b);
+    settings_[b].set["RANK"] = std::to_string(a);
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::break_package(Rank rank, std::string_view package,
+                                               std::string_view problem) {
+    if (auto may = only_before_start("break_package"); !may) return may;
+    const auto shadow = scratch_ / fmt::format("rank{}", rank);
+    std::error_code error;
+    std::filesystem::create_directories(shadow, error);
+    std::ofstream(shadow / fmt::format("{}.py", package))
+        << fmt::format("raise ImportError({})\n", json(problem).dump());
+    settings_[rank].path.push_back(shadow.string());
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::take_port(int, std::string_view, bool mute) {
+    if (auto may = only_before_start("take_port"); !may) return may;
+    port_taken_ = true;  // the job meets at one port, whatever its number is today
+    port_mute_ = mute;
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::break_name(Rank, std::string_view, std::string_view) {
+    return missing("break a host name");
+}
+LocalLevers::Answer LocalLevers::add_interface(int, std::string_view, bool, bool) {
+    return missing("add a network interface");
+}
+LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange&) { return missing("change a link"); }
+
+LocalLevers::Answer LocalLevers::kill(Rank rank, int signal) {
+    return keep(rank, json{{"lever", "kill"}, {"signal", signal}}.dump());
+}
+
+LocalLevers::Answer LocalLevers::exit(Rank rank, int code, std::string_view says) {
+    return keep(rank, json{{"lever", "exit"}, {"code", code}, {"says", says}}.dump());
+}
+
+LocalLevers::Answer LocalLevers::stop(Rank rank) { return keep(rank, json{{"lever", "stop"}}.dump()); }
+LocalLevers::Answer LocalLevers::resume(Rank rank) { return keep(rank, json{{"lever", "resume"}}.dump()); }
+
+LocalLevers::Answer LocalLevers::change_device(Rank rank, const inject::DeviceChange& change) {
+    if (!change.slow_permille) return missing("break a device that is not there");
+    return keep(rank, json{{"lever", "change_device"}, {"slow_permille", *change.slow_permille}}.dump());
+}
+
+// Limits are of a process here, not of a node: each rank of the node gets its own.
+LocalLevers::Answer LocalLevers::change_host(int node, const inject::HostChange& change) {
+    if (!change.host_memory_limit && !change.open_files_limit) return missing("change that of a host");
+    json pull{{"lever", "change_host"}};
+    if (change.host_memory_limit) pull["host_memory_limit"] = *change.host_memory_limit;
+    if (change.open_files_limit) pull["open_files_limit"] = *change.open_files_limit;
+    for (const Rank rank : ranks_of(node)) (void)keep(rank, pull.dump());
+    return inject::Done{};
+}
+
+LocalLevers::Answer LocalLevers::change_storage(const inject::StorageChange& change) {
+    return keep(results::no_rank, json{{"lever", "change_storage"},
+                                       {"path", change.path},
+                                       {"what", change.what},
+                                       {"amount", change.amount},
+                                       {"end", change.end}}
+                                      .dump());
+}
+
+LocalLevers::Answer LocalLevers::preempt(std::string_view reason) {
+    return keep(results::no_rank, json{{"lever", "preempt"}, {"reason", reason}}.dump());
+}
+
+LocalLevers::Answer LocalLevers::alter_call(Rank rank, const inject::Alteration& alteration) {
+    json pull{{"lever", "alter_call"}};
+    pull["skip"] = alteration.skip;
+    pull["hold"] = alteration.hold;
+    pull["delay"] = alteration.delay.count();
+    pull["count_change"] = alteration.count_change;
+    pull["count_set"] = alteration.count_set;
+    pull["dtype"] = results::name_of(alteration.dtype);
+    pull["op"] = results::name_of(alteration.op);
+    pull["reduce"] = results::name_of(alteration.reduce);
+    pull["root"] = alteration.root;
+    pull["answer"] = results::name_of(alteration.answer);
+    pull["flip_bit"] = alteration.flip_bit;
+    pull["flip_received"] = alteration.flip_received;
+    pull["never_completes"] = alteration.never_completes;
+    return keep(rank, pull.dump());
+}
+
+LocalLevers::Answer LocalLevers::bend(Rank rank, std::string_view seam, const inject::Bend& bend) {
+    return keep(rank, json{{"lever", "bend"},
+                           {"seam", seam},
+                           {"set_it", bend.set_it},
+                           {"set", bend.set},
+                           {"add", bend.add},
+                           {"multiply", bend.multiply},
+                           {"divide", bend.divide}}
+                          .dump());
+}
+
+LocalLevers::Answer LocalLevers::unbend(Rank rank, std::string_view seam) {
+    return keep(rank, json{{"lever", "unbend"}, {"seam", seam}}.dump());
+}
+
+LocalLevers::Answer LocalLevers::skip_block(Rank rank, std::string_view block, bool skip) {
+    return keep(rank, json{{"lever", "skip_block"}, {"block", block}, {"skip", skip}}.dump());
+}
+
+}  // namespace deadrank::runners

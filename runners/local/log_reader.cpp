@@ -1,0 +1,85 @@
+// runners/local/log_reader.cpp — Patterns of our own training program and of torchrun 1.13 to 2.11.
+#include "runners/local/log_reader.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <regex>
+
+namespace deadrank::runners {
+
+namespace {
+
+bool has(const std::string& line, std::string_view words) { return line.find(words) != std::string::npos; }
+
+// torchrun's table: "  exitcode  : -6 (pid: 13879)"; its earlier line: "failed (exitcode: -6) local_rank: 1
+// (pid: 13879)"; and "Sending process 13878 closing signal SIGTERM".
+void read_exit(const std::string& line, std::map<int, ExitReport>& exits) {
+    static const std::regex table(R"(exitcode\s*:\s*(-?\d+)\)?.*\(pid:\s*(\d+)\))");
+    static const std::regex closing(R"(ending process (\d+) closing signal SIGTERM)");
+    static const std::regex forced(R"(shutdown process (\d+) via)");
+    std::smatch found;
+    if (has(line, "exitcode") && std::regex_search(line, found, table)) {
+        const int code = std::atoi(found[1].str().c_str());
+        exits[std::atoi(found[2].str().c_str())] = {code < 0 ? 0 : code, code < 0 ? -code : 0};
+    } else if (has(line, "closing signal") && std::regex_search(line, found, closing)) {
+        exits.try_emplace(std::atoi(found[1].str().c_str()), ExitReport{0, 15});
+    } else if (has(line, "shutdown process") && std::regex_search(line, found, forced)) {
+        exits[std::atoi(found[1].str().c_str())] = {0, 9};
+    }
+}
+
+// "config name=value name=value"
+void read_config(const Line& line, results::Time at, results::EventSink& sink) {
+    static const std::regex pair(R"((\w+)=(\S+))");
+    for (std::sregex_iterator word(line.text.begin(), line.text.end(), pair), end; word != end; ++word) {
+        sink.record(
+            {at, line.rank, results::RankConfig{sink.text((*word)[1].str()), sink.text((*word)[2].str())}});
+    }
+}
+
+// "shard tensor=flat offset=10 length=10 total=40"
+void read_shard(const Line& line, results::Time at, results::EventSink& sink) {
+    static const std::regex shape(R"(^shard tensor=(\S+) offset=(-?\d+) length=(-?\d+) total=(\d+))");
+    std::smatch found;
+    if (!std::regex_search(line.text, found, shape)) return;
+    const auto number = [&](std::size_t group) { return std::atoll(found[group].str().c_str()); };
+    sink.record(
+        {at, line.rank, results::ShardLayout{sink.text(found[1].str()), number(2), number(3), number(4)}});
+}
+
+// "step=3 loss=0.25"
+void read_step(const Line& line, LogReading& reading) {
+    static const std::regex shape(R"(^step=(\d+) loss=(\S+))");
+    std::smatch found;
+    if (!std::regex_search(line.text, found, shape)) return;
+    reading.steps[{line.rank, std::atoll(found[1].str().c_str())}] = {
+        line.at, std::strtod(found[2].str().c_str(), nullptr)};
+}
+
+}  // namespace
+
+int level_of(const std::string& line, bool error) {
+    if (!error) return 0;
+    for (const std::string_view words :
+         {"Error", "Traceback", "terminate called", "what():", "FAILED", "Signal ", "exitcode"}) {
+        if (has(line, words)) return 2;
+    }
+    return has(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1 : 0;
+}
+
+LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink) {
+    LogReading reading;
+    for (const Line& line : lines) {
+        const results::Time at(line.at - started);
+        sink.record({at, line.rank, results::RankLog{level_of(line.text, line.error), sink.text(line.text)}});
+        read_exit(line.text, reading.exits);
+        if (line.rank < 0) continue;
+        if (line.text.starts_with("config ")) read_config(line, at, sink);
+        if (line.text.starts_with("shard ")) read_shard(line, at, sink);
+        if (line.text.starts_with("step=")) read_step(line, reading);
+    }
+    return reading;
+}
+
+}  // namespace deadrank::runners

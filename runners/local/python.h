@@ -1,0 +1,31 @@
+// runners/local/python.h — The Pythons on this machine that have a torch with gloo.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/error.h"
+
+namespace deadrank::runners {
+
+struct Python {
+    std::filesystem::path program;
+    std::string torch;   // "2.11.0"
+    std::string origin;  // one phrase: where it comes from
+
+    int major() const;
+    std::string text() const;  // "torch 2.11.0 (…) at …"
+};
+
+// All that work, best first: $DEADRANK_PYTHON, deadrank's own environment, python3 on PATH, the system's.
+// Asked once a process.
+const std::vector<Python>& pythons();
+
+// Errors: environment, with what would help.
+scenarios::Result<Python> best_python();
+
+// The torch whose version begins so ("1.13"). Errors: unsupported, naming those there are.
+scenarios::Result<Python> python_with_torch(std::string_view version);
+
+}  // namespace deadrank::runners
