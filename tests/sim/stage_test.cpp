@@ -11,6 +11,7 @@
 
 #include "sim/engine.h"
 #include "tests/sim/ring.h"
+#include "tests/sim/sanitizers.h"
 
 namespace deadrank::sim {
 namespace {
@@ -70,6 +71,7 @@ TEST(Stage, GivesOneHashOnAnyThread) {
 }
 
 TEST(Stage, DoesNotGrowOverTenThousandSmallSimulations) {
+    if (testing::address_sanitizer) GTEST_SKIP() << "AddressSanitizer keeps freed memory in quarantine";
     on_stage([](Engine& engine) {
         std::set<std::uint64_t> hashes;
         std::size_t settled = 0;
@@ -89,6 +91,8 @@ TEST(Stage, DoesNotGrowOverTenThousandSmallSimulations) {
 }
 
 TEST(Stage, GivesTheStacksOfALargeRunBack) {
+    if (testing::thread_sanitizer)
+        GTEST_SKIP() << "its shadow stack holds the frames of 10,000 fibers at most";
     on_stage([](Engine& engine) {
         play(engine, 8, 20, 1, {.actors = 8, .stack_bytes = 16 << 10});
         const std::size_t before = resident_bytes();
