@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <functional>
+#include <utility>
 
 namespace deadrank::runners {
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "sim/stage.h"
 
