@@ -99,7 +99,7 @@ void judge_silence(Judgement& judgement, const Truth& truth) {
         judgement.noticed_at = judgement.findings.front().at;
         set(judgement, Verdict::fail, Outcome::false_alarm,
             "nothing was wrong, yet it rang: " + list_of(judgement.findings, all));
-    } else if (!truth.completed()) {
+    } else if (truth.ends.empty() || !truth.completed()) {
         set(judgement, Verdict::fail, Outcome::unfinished, "quiet, but " + unfinished_ranks(truth));
     } else {
         set(judgement, Verdict::pass, Outcome::quiet, "quiet, and every rank finished");

@@ -103,4 +103,8 @@ std::string scorecard_document(const Scorecard& card) {
     return dumped({{"rows", rows}, {"total", row_json(card.total)}}, 2) + "\n";
 }
 
+scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesystem::path& file) {
+    return write_text(scorecard_document(card), file);
+}
+
 }  // namespace deadrank::results::reports

@@ -20,5 +20,6 @@ std::string verdict_document(const Case& one);
 scenarios::Result<void> write_verdict(const Case& one, const std::filesystem::path& file);
 
 std::string scorecard_document(const Scorecard& card);
+scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesystem::path& file);
 
 }  // namespace deadrank::results::reports

@@ -1,0 +1,33 @@
+// runners/commands/backend.cpp — An explicit table of runners.
+#include "runners/commands/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runners/sim/runner.h"
+#include "scenarios/vocabulary.h"
+
+namespace deadrank::runners::commands {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name) {
+    static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
+    if (name == "sim") return std::make_unique<SimRunner>();
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+        return refuse(ErrorCode::unsupported, fmt::format("this build has no runner '{}'", name),
+                      "deadrank version says what it was built with; --runner sim is always there");
+    }
+    const std::string near = scenarios::nearest(name, known);
+    return refuse(ErrorCode::usage, fmt::format("'{}' is no runner", name),
+                  near.empty() ? "there are sim, local, mpi and gpu" : fmt::format("did you mean '{}'?", near));
+}
+
+int usual_jobs(const std::string& runner) {
+    return runner == "sim" ? std::max(1, static_cast<int>(std::thread::hardware_concurrency())) : 1;
+}
+
+}  // namespace deadrank::runners::commands

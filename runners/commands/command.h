@@ -1,0 +1,45 @@
+// runners/commands/command.h — A command of the program adds itself to the parser and leaves its exit code in the session.
+// Exit codes: 0 pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace deadrank::runners::commands {
+
+enum ExitCode : int { exit_pass = 0, exit_fail = 1, exit_unknown = 2, exit_usage = 64, exit_interrupted = 130 };
+
+// One invocation of the program.
+struct Session {
+    std::filesystem::path executable;  // where our data is looked for
+    int code = exit_pass;
+
+    // Prints the error with place, refused value and remedy, and sets the code that belongs to it.
+    void complain(const scenarios::Error& error);
+    // The value, or nothing after a complaint.
+    template <class T>
+    T* take(scenarios::Result<T>& result) {
+        if (result) return &*result;
+        complain(result.error());
+        return nullptr;
+    }
+};
+
+struct Command {
+    std::string name;
+    void (*add)(CLI::App& app, Session& session);  // both outlive the parse
+};
+
+// One line per command, in the order of `deadrank --help`.
+const std::vector<Command>& all_commands();
+
+int code_of(const scenarios::Error& error);
+
+}  // namespace deadrank::runners::commands

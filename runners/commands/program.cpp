@@ -1,0 +1,108 @@
+// runners/commands/program.cpp — The parser's own errors get our form, and the nearest word where there is one.
+#include "runners/commands/program.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "runners/build.h"
+#include "runners/commands/command.h"
+#include "scenarios/vocabulary.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using scenarios::Error;
+using scenarios::ErrorCode;
+
+constexpr const char* description =
+    "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody noticed.";
+constexpr const char* footer =
+    "`deadrank COMMAND --help` says more of each.\n"
+    "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.";
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+// The command that was being read when the parser gave up.
+const CLI::App& reached(const CLI::App& app) {
+    const auto under_way = app.get_subcommands();
+    return under_way.empty() ? app : *under_way.front();
+}
+
+// CLI11 names the words it could not place behind a colon.
+std::string refused_word(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const std::size_t colon = text.rfind(": ");
+    std::string words = colon == std::string::npos ? "" : text.substr(colon + 2);
+    return words.substr(0, words.find(' '));
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& command = reached(app);
+    const std::string help = fmt::format("see deadrank {}--help", &command == &app ? "" : command.get_name() + " ");
+    if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
+        const std::string word = refused_word(error);
+        const std::string near = scenarios::nearest(word.substr(0, word.find('=')), option_names(command));
+        return {ErrorCode::usage, fmt::format("'{}' is not understood here", word),
+                near.empty() ? help : fmt::format("did you mean '{}'?", near)};
+    }
+    std::string what = error.what();
+    return {ErrorCode::usage, what.substr(0, what.find('\n')), help};
+}
+
+// A first word that is no command.
+const char* unknown_command(int argc, const char* const* argv) {
+    if (argc < 2 || argv[1][0] == '-') return nullptr;
+    for (const Command& command : all_commands()) {
+        if (command.name == argv[1]) return nullptr;
+    }
+    return argv[1];
+}
+
+Error no_such_command(const std::string& word) {
+    std::vector<std::string> names;
+    for (const Command& command : all_commands()) names.push_back(command.name);
+    const std::string near = scenarios::nearest(word, names);
+    return {ErrorCode::usage, fmt::format("'{}' is no command", word),
+            near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+    Session session;
+    std::error_code trouble;
+    session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);
+    if (trouble) session.executable = std::filesystem::absolute(argv[0], trouble);
+    if (const char* word = unknown_command(argc, argv)) {
+        session.complain(no_such_command(word));
+        return session.code;
+    }
+    CLI::App app(description, "deadrank");
+    app.footer(footer);
+    app.set_version_flag("--version", "deadrank " + this_build().version);
+    app.get_formatter()->column_width(30);
+    for (const Command& command : all_commands()) command.add(app, session);
+    if (argc < 2) {
+        fmt::print(stderr, "{}", app.help());
+        return exit_usage;
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& asked) {  // --help, --version
+        return app.exit(asked);
+    } catch (const CLI::ParseError& error) {
+        session.complain(usage_error(app, error));
+    }
+    return session.code;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,164 @@
+// runners/commands/run.cpp — Plays scenarios under seeds and says of each whether the right thing was noticed.
+#include "runners/commands/run.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "results/reports/junit.h"
+#include "results/reports/verdict_json.h"
+#include "results/scorecard.h"
+#include "results/words.h"
+#include "runners/campaign.h"
+#include "runners/commands/backend.h"
+#include "runners/commands/interrupt.h"
+#include "runners/commands/run_report.h"
+#include "runners/commands/selection.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct Arguments {
+    SelectionOptions selection;
+    SeedOptions seeds;
+    std::string runner = "sim";
+    int jobs = 0;
+    std::string out, junit;
+    bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
+};
+
+constexpr const char* description =
+    "Plays scenarios: each with its fault, once without it (the control) and once with its fix (the healed run), and "
+    "judges whether the right thing was noticed, about the right rank, in time, and only then.";
+constexpr const char* footer =
+    "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file is wrong, "
+    "130 stopped by Ctrl-C (the evidence so far is kept).\n\n"
+    "Examples:\n"
+    "  deadrank run                                             the whole catalog in the simulator\n"
+    "  deadrank run communication --seeds 1..20 --jobs 2        one stage, twenty draws of each scenario\n"
+    "  deadrank run my_bug.toml --runner local --out out        a file of yours on real processes\n"
+    "  deadrank run '*/checkpoint_*' --json                     one JSON object a line";
+
+std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios, const std::vector<scenarios::Seed>& seeds) {
+    std::vector<Job> jobs;
+    for (const auto& scenario : scenarios) {
+        for (const scenarios::Seed& seed : seeds) jobs.push_back({&scenario, seed});
+    }
+    return jobs;
+}
+
+std::size_t longest_name(const std::vector<scenarios::Scenario>& scenarios) {
+    std::size_t longest = 12;
+    for (const auto& scenario : scenarios) {
+        longest = std::max(longest, scenario.id.size() - (scenario.id.find('/') + 1));
+    }
+    return std::min<std::size_t>(longest, 52);
+}
+
+int code_of(const RunReport& report, bool broken, bool stopped) {
+    if (stopped) return exit_interrupted;
+    if (report.worst() == results::Verdict::fail) return exit_fail;
+    if (broken) return exit_usage;
+    return report.worst() == results::Verdict::unknown ? exit_unknown : exit_pass;
+}
+
+class RunCommand {
+public:
+    RunCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_, arguments_.selection.catalog);
+        if (!session_.take(library)) return;
+        auto seeds = seeds_of(arguments_.seeds);
+        if (!session_.take(seeds)) return;
+        auto runner = make_runner(arguments_.runner);
+        if (!session_.take(runner)) return;
+        auto selection = select(*library, arguments_.selection);
+        if (!session_.take(selection)) return;
+        for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        keep_playable(*selection);
+        if (!selection->scenarios.empty()) play(*library, *selection, *seeds);
+    }
+
+private:
+    // A scenario that was named is played in any case, and says itself why it cannot be.
+    void keep_playable(Selection& selection) {
+        if (!arguments_.selection.names.empty() || selection.scenarios.empty()) return;
+        std::erase_if(selection.scenarios, [&](const auto& one) { return !playable_on(one, arguments_.runner); });
+        if (!selection.scenarios.empty()) return;
+        session_.complain({scenarios::ErrorCode::unsupported,
+                           fmt::format("no scenario that was chosen can be played on '{}'", arguments_.runner),
+                           "name one to see why, or choose another --runner"});
+    }
+
+    void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
+        std::atomic<bool>& stop = stop_on_interrupt();
+        RunReport report({.json = arguments_.json,
+                          .quiet = arguments_.quiet,
+                          .seeds = seeds.size(),
+                          .name_columns = longest_name(selection.scenarios)},
+                         library.taxonomy);
+        CampaignOptions options;
+        options.line = {.out = arguments_.out,
+                        .control = !arguments_.no_control,
+                        .healed = !arguments_.no_heal,
+                        .explore_order = arguments_.explore_order,
+                        .stop = &stop};
+        options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
+        options.progress = [&](std::size_t done, std::size_t all) { report.progress(done, all); };
+        const auto begin = std::chrono::steady_clock::now();
+        const std::vector<Job> jobs = jobs_of(selection.scenarios, seeds);
+        const std::size_t played = play_all(
+            jobs, [&] { return std::move(*make_runner(arguments_.runner)); }, library.vocabulary, options,
+            [&](results::Case&& one) { report.take(std::move(one)); });
+        report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        session_.code = code_of(report, !selection.broken.empty(), stop.load());
+        if (played < jobs.size()) {
+            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(jobs.size(), "trial"));
+        }
+        write_files(report, library.taxonomy);
+    }
+
+    void write_files(const RunReport& report, const scenarios::Taxonomy& taxonomy) {
+        const auto complain = [&](const scenarios::Result<void>& written) {
+            if (!written) session_.complain(written.error());
+        };
+        if (!arguments_.junit.empty()) complain(results::reports::write_junit(report.cases(), arguments_.junit));
+        if (arguments_.out.empty()) return;
+        const auto card = results::score_by_class(report.cases(), taxonomy);
+        complain(results::reports::write_scorecard(card, std::filesystem::path(arguments_.out) / "scorecard.json"));
+    }
+
+    const Arguments& arguments_;
+    Session& session_;
+};
+
+}  // namespace
+
+void add_run(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("run", description);
+    command->footer(footer);
+    auto arguments = std::make_shared<Arguments>();
+    add_selection(*command, arguments->selection);
+    add_seeds(*command, arguments->seeds);
+    command->add_option("--runner", arguments->runner,
+                        "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
+        ->type_name("NAME");
+    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("-o,--out", arguments->out, "Keep plans, evidence, truth, findings and verdicts below DIR")
+        ->type_name("DIR");
+    command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    add_json(*command, arguments->json, "One JSON object a line and trial, and nothing else, on standard output");
+    command->add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
+    command->add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time (the token keeps it)");
+    command->add_flag("--no-control", arguments->no_control, "Leave the control run out");
+    command->add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
+    command->callback([arguments, &session] { RunCommand(*arguments, session)(); });
+}
+
+}  // namespace deadrank::runners::commands

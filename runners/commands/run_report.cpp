@@ -1,0 +1,87 @@
+// runners/commands/run_report.cpp — A line as soon as a scenario has all its seeds; stories of failures at the end.
+#include "runners/commands/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "results/reports/terminal.h"
+#include "results/reports/verdict_json.h"
+#include "results/scorecard.h"
+#include "results/words.h"
+
+namespace deadrank::runners::commands {
+
+using results::Case;
+using results::Verdict;
+using results::reports::Ink;
+
+RunReport::RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy)
+    : options_(options), taxonomy_(taxonomy), style_(style_of(stdout)) {}
+
+void RunReport::progress(std::size_t done, std::size_t all) {
+    if (done < all) progress_.show(fmt::format("  {} of {}", done, all));
+}
+
+void RunReport::take(Case&& one) {
+    if (options_.json) {
+        progress_.clear();
+        fmt::print("{}\n", results::reports::json_line(one));
+        std::fflush(stdout);
+    } else if (!options_.quiet) {
+        if (!same_scenario_.empty() && same_scenario_.front().scenario != one.scenario) print_scenario();
+        same_scenario_.push_back(one);
+        if (same_scenario_.size() == options_.seeds) print_scenario();
+    }
+    cases_.push_back(std::move(one));
+}
+
+void RunReport::print_scenario() {
+    if (same_scenario_.empty()) return;
+    progress_.clear();
+    const std::string& stage = same_scenario_.front().bug.stage;
+    if (stage != stage_) fmt::print("{}{}\n", stage_.empty() ? "" : "\n", style_.paint(Ink::bold, stage));
+    stage_ = stage;
+    fmt::print("{}", results::reports::scenario_line(same_scenario_, options_.name_columns, style_));
+    std::fflush(stdout);
+    same_scenario_.clear();
+}
+
+// One story a scenario; further seeds of the same one are named with the command alone.
+void RunReport::print_failures() const {
+    constexpr std::size_t stories_most = 12;
+    std::set<std::string> told;
+    std::size_t left = 0;
+    for (const Case& one : cases_) {
+        if (one.verdict == Verdict::pass) continue;
+        if (told.size() >= stories_most || !told.insert(one.scenario).second) {
+            ++left;
+            continue;
+        }
+        fmt::print("\n{}", results::reports::failure_block(one, style_));
+    }
+    if (left == 0) return;
+    fmt::print("\n  {}\n", style_.paint(Ink::dim, fmt::format("… and {} that did not pass; --json or --junit has all",
+                                                              results::counted(left, "more trial"))));
+}
+
+void RunReport::finish(double seconds) {
+    progress_.clear();
+    if (options_.json) return;
+    print_scenario();
+    print_failures();
+    const results::Scorecard card = results::score_by_class(cases_, taxonomy_);
+    if (!options_.quiet && cases_.size() > 1) {
+        fmt::print("\n{}", results::reports::scorecard_table(card, "", style_));
+    }
+    fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+}
+
+Verdict RunReport::worst() const {
+    Verdict verdict = Verdict::pass;
+    for (const Case& one : cases_) verdict = results::worse(verdict, one.verdict);
+    return verdict;
+}
+
+}  // namespace deadrank::runners::commands

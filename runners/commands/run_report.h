@@ -1,0 +1,47 @@
+// runners/commands/run_report.h — What `deadrank run` prints while trials arrive, and what it writes at the end.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "results/case.h"
+#include "runners/commands/screen.h"
+#include "scenarios/taxonomy.h"
+
+namespace deadrank::runners::commands {
+
+struct ReportOptions {
+    bool json = false;
+    bool quiet = false;             // failures and the last line only
+    std::size_t seeds = 1;
+    std::size_t name_columns = 40;  // of the longest name
+};
+
+class RunReport {
+public:
+    RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy);
+
+    void progress(std::size_t done, std::size_t all);
+    void take(results::Case&& one);
+    // Prints what is left: the last scenario, the failures, the scorecard.
+    void finish(double seconds);
+
+    const std::vector<results::Case>& cases() const { return cases_; }
+    results::Verdict worst() const;
+
+private:
+    void print_scenario();
+    void print_failures() const;
+
+    const ReportOptions options_;
+    const scenarios::Taxonomy& taxonomy_;
+    const results::reports::Style style_;
+    Progress progress_;
+    std::vector<results::Case> cases_;
+    std::vector<results::Case> same_scenario_;  // the seeds seen so far of the scenario under way
+    std::string stage_;
+};
+
+}  // namespace deadrank::runners::commands
