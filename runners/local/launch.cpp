@@ -86,6 +86,7 @@ private:
                 stream.begun.erase(0, begin);
                 if (!failed) return read_on(stream, rank, error);
                 if (!stream.begun.empty()) keep(rank, error, stream.begun);
+                if (++closed_ == streams_.size() && stopping_) context_.stop();
             });
     }
 
@@ -165,6 +166,8 @@ private:
         end_all_marked(mark());
         reap();
         for (auto& watched : watched_) watched->cancel();
+        stopping_ = true;
+        if (closed_ == streams_.size()) return context_.stop();
         // Pipes end now that nobody holds them; a process that hid from us must not keep us.
         timer_.expires_after(std::chrono::milliseconds(200));
         timer_.async_wait([this](auto) { context_.stop(); });
@@ -193,7 +196,8 @@ private:
     Launched done_;
     Nanoseconds last_sign_ = 0;
     std::vector<int> children_;
-    std::size_t reaped_ = 0;
+    std::size_t reaped_ = 0, closed_ = 0;
+    bool stopping_ = false;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::unique_ptr<stream_descriptor>> watched_;
     Follow follow_;

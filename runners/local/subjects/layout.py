@@ -47,6 +47,18 @@ def reduce_bucket(bucket, group):
     dist.all_reduce(bucket, group=group)
 
 
+def sum_partial_results(total, group):
+    dist.all_reduce(total, group=group)
+
+
+def sum_partial_gradients(total, group):
+    dist.all_reduce(total, group=group)
+
+
+def loss_divisor(replicas):
+    return replicas
+
+
 def own_group(name, families):
     """Every rank makes every group, in the same order, and keeps its own."""
     named = "group_desc" in inspect.signature(dist.new_group).parameters  # torch 2.3 and later
@@ -61,7 +73,7 @@ def own_group(name, families):
 def mean_loss(loss, group, replicas):
     total = loss.detach().clone().reshape(1)
     dist.all_reduce(total, group=group)
-    return float(total) / replicas
+    return float(total) / loss_divisor(replicas)
 
 
 def wait_for_all():

@@ -31,7 +31,7 @@ class Replicated:
     def make_optimizer(self, parameters):
         return torch.optim.SGD(parameters, lr=self.options.learning_rate, momentum=0.9)
 
-    def reduce_and_step(self):
+    def reduce(self):
         gradients = [parameter.grad.reshape(-1) for parameter in self.model.parameters()]
         flat = torch.cat(gradients)
         for bucket in flat.chunk(self.options.buckets):
@@ -39,6 +39,8 @@ class Replicated:
         flat /= layout.gradient_divisor(self.replicas)
         for parameter, part in zip(self.model.parameters(), flat.split([part.numel() for part in gradients])):
             parameter.grad.copy_(part.view_as(parameter))
+
+    def step(self):
         self.optimizer.step()
 
     def state(self):
@@ -57,8 +59,8 @@ class Wrapped(Replicated):
         self.model = nn.parallel.DistributedDataParallel(toy_model(options))
         self.optimizer = self.make_optimizer(self.model.parameters())
 
-    def reduce_and_step(self):
-        self.optimizer.step()
+    def reduce(self):
+        """Done already, during backward."""
 
 
 class Sharded(Replicated):
@@ -94,7 +96,7 @@ class Sharded(Replicated):
     def gather(self):
         dist.all_gather(list(self.flat.chunk(dist.get_world_size())), self.own.detach())
 
-    def reduce_and_step(self):
+    def reduce(self):
         mean = torch.empty_like(self.own)
         if self.options.stage == 1:
             layout.reduce_bucket(self.gradients, None)
@@ -102,6 +104,8 @@ class Sharded(Replicated):
         else:
             dist.reduce_scatter_tensor(mean, self.gradients)
         self.own.grad = mean / layout.gradient_divisor(self.replicas)
+
+    def step(self):
         self.optimizer.step()
         self.gather()
 
@@ -120,7 +124,7 @@ class SumOverGroup(torch.autograd.Function):
     @staticmethod
     def forward(context, partial, group):
         total = partial.clone()
-        dist.all_reduce(total, group=group)
+        layout.sum_partial_results(total, group)
         return total
 
     @staticmethod
@@ -139,7 +143,7 @@ class SumOfGradients(torch.autograd.Function):
     @staticmethod
     def backward(context, gradient):
         total = gradient.contiguous()
-        dist.all_reduce(total, group=context.group)
+        layout.sum_partial_gradients(total, context.group)
         return total, None
 
 

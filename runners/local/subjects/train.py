@@ -66,8 +66,10 @@ def train_step(training, options, features, targets):
     loss = torch.nn.functional.mse_loss(training.model(features), targets)
     time.sleep(options.step_seconds)
     loss.backward()
-    training.reduce_and_step()
-    return layout.mean_loss(loss, training.data_group, training.replicas)
+    training.reduce()
+    shown = layout.mean_loss(loss, training.data_group, training.replicas)
+    training.step()
+    return shown
 
 
 @record
@@ -76,7 +78,7 @@ def main():
     timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
     dist.init_process_group("gloo", **timeout)
     print(
-        f"config rank={dist.get_rank()} world_size={dist.get_world_size()} batch={options.batch} "
+        f"config rank={dist.get_rank()} world_size={dist.get_world_size()} steps={options.steps} batch={options.batch} "
         f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
         flush=True,
     )
