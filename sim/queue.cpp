@@ -8,7 +8,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::size_t automatic_threshold = 64;
+constexpr std::size_t automatic_threshold = 16;
 
 }  // namespace
 
@@ -21,9 +21,7 @@ void EventQueue::reset(QueueKind kind) {
 }
 
 void EventQueue::turn_to_wheel() {
-    EventBuffer events = heap_.release();
-    const unsigned shift = WheelQueue::fitting_shift(events);
-    wheel_.adopt(std::move(events), shift);
+    wheel_.adopt(heap_.release());
     on_wheel_ = true;
 }
 

@@ -1,9 +1,8 @@
-// sim/wheel_queue.h — A timing wheel: 8,192 buckets of 2^shift ns, far events in a heap until they come
-// within the horizon. Insertion costs the same for ten events and for a million; a bucket is sorted only when
-// its time has come.
+// sim/wheel_queue.h — A timing wheel: buckets of 2^shift ns, far events in a heap until they come within the
+// horizon. Insertion costs the same for ten events and for a million; a bucket is sorted only when its time
+// has come. Number and width of the buckets follow the load, so that a small run works within a small cache.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,25 +15,23 @@ namespace deadrank::sim {
 
 class WheelQueue {
 public:
-    static constexpr std::int64_t bucket_count = 8192;
-    static constexpr unsigned default_shift = 3;  // 8 ns: fits latencies of some microseconds
+    WheelQueue() { resize(fewest_buckets); }
 
-    WheelQueue() : buckets_(bucket_count) {}
-
-    // Takes over events of another queue, and fits the width of a bucket to how far apart they lie.
-    void adopt(EventBuffer events, unsigned shift);
-    static unsigned fitting_shift(EventBuffer& events);
+    // Takes over the events of another queue.
+    void adopt(EventBuffer events);
 
     void push(const QueuedEvent& event) {
         ++size_;
         place(event);
+        if (size_ > crowded_at_) retune();
     }
 
     QueuedEvent pop() {
         --size_;
         if (cursor_ == due_.size() && late_.empty()) advance();
-        if (late_.empty() || (cursor_ < due_.size() && due_[cursor_].before(late_.top())))
+        if (late_.empty() || (cursor_ < due_.size() && due_[cursor_].before(late_.top()))) {
             return due_[cursor_++];
+        }
         return late_.pop();
     }
 
@@ -46,11 +43,10 @@ public:
         late_.remove_if(gone);
         far_.remove_if(gone);
         size_ = due_.size() + late_.size() + far_.size();
-        for (std::size_t slot = 0; slot < buckets_.size(); ++slot) {
-            buckets_[slot].remove_if(gone);
-            size_ += buckets_[slot].size();
-            if (buckets_[slot].empty()) occupied_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-        }
+        for_each_bucket([&](EventBuffer& bucket) {
+            bucket.remove_if(gone);
+            size_ += bucket.size();
+        });
     }
 
     std::size_t size() const { return size_; }
@@ -58,12 +54,16 @@ public:
     void clear();
 
 private:
+    static constexpr std::size_t fewest_buckets = 128;
+    static constexpr std::size_t most_buckets = 8192;
+    static constexpr unsigned first_shift = 5;
+
     void place(const QueuedEvent& event) {
         const std::int64_t number = event.time >> shift_;
         if (number <= current_) {
             late_.push(event);
-        } else if (number < current_ + bucket_count) {
-            const auto slot = static_cast<std::size_t>(number % bucket_count);
+        } else if (number - current_ <= mask_) {
+            const auto slot = static_cast<std::size_t>(number & mask_);
             buckets_[slot].push_back(event);
             occupied_[slot / 64] |= std::uint64_t{1} << slot % 64;
         } else {
@@ -71,17 +71,35 @@ private:
         }
     }
 
+    // Visits the buckets that hold events, and clears the bit of those that no longer do.
+    template <class Visitor>
+    void for_each_bucket(Visitor visit) {
+        for (std::size_t word = 0; word < occupied_.size(); ++word) {
+            for (std::uint64_t bits = occupied_[word]; bits != 0; bits &= bits - 1) {
+                EventBuffer& bucket = buckets_[word * 64 + lowest_bit(bits)];
+                visit(bucket);
+                if (bucket.empty()) occupied_[word] &= ~(bits & -bits);
+            }
+        }
+    }
+
+    static std::size_t lowest_bit(std::uint64_t bits);
+    unsigned fitting_shift(EventBuffer& events) const;
     void advance();
+    void retune();
+    void resize(std::size_t buckets);
     std::int64_t next_occupied() const;  // number of the next bucket with events; -1 when all are empty
 
-    unsigned shift_ = default_shift;
-    std::int64_t current_ = 0;  // number of the bucket whose events are due
-    EventBuffer due_;           // its events, sorted; those before cursor_ are gone
+    unsigned shift_ = first_shift;
+    std::int64_t mask_ = 0;       // buckets in use, less one; a power of two less one
+    std::int64_t current_ = 0;    // number of the bucket whose events are due
+    std::size_t crowded_at_ = 0;  // more events than this deserve more buckets
+    EventBuffer due_;             // its events, sorted; those before cursor_ are gone
     std::size_t cursor_ = 0;
     HeapQueue late_;  // came for the current bucket after it was sorted
     HeapQueue far_;   // beyond the horizon
     std::vector<EventBuffer> buckets_;
-    std::array<std::uint64_t, bucket_count / 64> occupied_{};
+    std::vector<std::uint64_t> occupied_;  // one bit a bucket in use
     std::size_t size_ = 0;
 };
 
