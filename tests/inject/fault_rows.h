@@ -2,6 +2,7 @@
 // Written as tests/inject/recording_levers.h words a pull.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ struct Row {
     std::string shard = {};
     std::string name = {};  // where one kind has several rows
 };
+
+inline void PrintTo(const Row& row, std::ostream* out) { *out << row.kind << row.name; }
 
 extern const std::vector<Row> rows;
 

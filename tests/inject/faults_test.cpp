@@ -17,8 +17,6 @@ using scenarios::ValueType;
 using testing::RecordingLevers;
 using testing::Row;
 using testing::rows;
-void PrintTo(const Row& row, std::ostream* out) { *out << row.kind << row.name; }
-
 scenarios::Value value_of(const scenarios::Parameter& parameter, const std::string& text) {
     if (parameter.type != ValueType::ranks && parameter.type != ValueType::nodes) {
         return scenarios::parse_value(parameter.type, text).value();
