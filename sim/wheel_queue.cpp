@@ -37,7 +37,21 @@ void WheelQueue::advance() {
             place(event);
         }
     }
-    if (!std::is_sorted(due_.begin(), due_.end(), earlier)) std::sort(due_.begin(), due_.end(), earlier);
+    sort_due();
+}
+
+void WheelQueue::sort_due() {
+    constexpr std::size_t few = 24;  // most buckets hold a handful, often in order already
+    if (due_.size() > few) {
+        if (!std::is_sorted(due_.begin(), due_.end(), earlier)) std::sort(due_.begin(), due_.end(), earlier);
+        return;
+    }
+    for (std::size_t i = 1; i < due_.size(); ++i) {
+        const QueuedEvent event = due_[i];
+        std::size_t hole = i;
+        for (; hole > 0 && event.before(due_[hole - 1]); --hole) due_[hole] = due_[hole - 1];
+        due_[hole] = event;
+    }
 }
 
 std::int64_t WheelQueue::next_occupied() const {

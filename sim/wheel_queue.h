@@ -86,6 +86,7 @@ private:
     static std::size_t lowest_bit(std::uint64_t bits);
     unsigned fitting_shift(EventBuffer& events) const;
     void advance();
+    void sort_due();
     void retune();
     void resize(std::size_t buckets);
     std::int64_t next_occupied() const;  // number of the next bucket with events; -1 when all are empty
