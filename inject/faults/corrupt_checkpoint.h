@@ -2,8 +2,7 @@
 // that stopped half-way.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -20,11 +19,7 @@ inline FaultKind corrupt_checkpoint() {
                         {"at", ValueType::integer, "0", "flip: element × 64 + bit; truncate: elements kept"}},
          .levers = {"change_storage"}},
         [](const FaultSpec& spec) {
-            const StorageChange change{
-                .path = spec.text("path"), .what = spec.text("how"), .amount = spec.number("at")};
-            return make_deed(
-                spec, {.apply = [change](Levers& levers, Rank) { return levers.change_storage(change); },
-                       .blame = {.component = "storage", .shard = change.path}});
+            return make_storage_fault(spec, spec.text("how"), spec.number("at"), StorageFault::at_once);
         }};
 }
 

@@ -3,8 +3,7 @@
 // time-out.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -17,15 +16,10 @@ inline FaultKind device_fault() {
                             {"ecc", ValueType::integer, "0", "uncorrected memory errors counted with it"}},
              .levers = {"change_device.fault"}},
             [](const FaultSpec& spec) {
-                DeviceChange change{.xid = static_cast<int>(spec.number("xid")),
+                DeviceChange broken{.xid = static_cast<int>(spec.number("xid")),
                                     .ecc_uncorrected = spec.number("ecc")};
-                if (spec.number("fatal") != 0) change.off_bus = true;
-                return make_deed(
-                    spec, {.apply = [change](Levers& levers,
-                                             Rank rank) { return levers.change_device(rank, change); },
-                           .revert = [](Levers& levers,
-                                        Rank rank) { (void)levers.change_device(rank, {.off_bus = false}); },
-                           .blame = aimed(spec, {.component = "gpu"})});
+                if (spec.number("fatal") != 0) broken.off_bus = true;
+                return make_device_fault(spec, broken, {.off_bus = false});
             }};
 }
 

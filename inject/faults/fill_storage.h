@@ -1,8 +1,7 @@
 // inject/faults/fill_storage.h — The disk is full, or the quota is used up, from this moment on.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -12,14 +11,7 @@ inline FaultKind fill_storage() {
              .parameters = {path_parameter(), {"free", ValueType::integer, "0", "elements that still fit"}},
              .levers = {"change_storage"}},
             [](const FaultSpec& spec) {
-                const StorageChange change{
-                    .path = spec.text("path"), .what = "full", .amount = spec.number("free")};
-                StorageChange end = change;
-                end.end = true;
-                return make_deed(
-                    spec, {.apply = [change](Levers& levers, Rank) { return levers.change_storage(change); },
-                           .revert = [end](Levers& levers, Rank) { (void)levers.change_storage(end); },
-                           .blame = {.component = "storage", .shard = change.path}});
+                return make_storage_fault(spec, "full", spec.number("free"), StorageFault::lasts);
             }};
 }
 

@@ -2,8 +2,7 @@
 // without a bound.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -19,16 +18,11 @@ inline FaultKind leak_memory() {
                              {"device", "host"}}},
              .levers = {"change_device.leak"}},
             [](const FaultSpec& spec) {
-                const auto leak = [bytes = spec.number("bytes"), host = spec.text("where") == "host"](
-                                      Levers& levers, Rank rank, bool on) {
-                    const std::int64_t each = on ? bytes : 0;
-                    return host ? levers.change_host(levers.node_of(rank), {.leak_per_step = each})
-                                : levers.change_device(rank, {.leak_per_step = each});
-                };
-                return make_deed(
-                    spec, {.apply = [leak](Levers& levers, Rank rank) { return leak(levers, rank, true); },
-                           .revert = [leak](Levers& levers, Rank rank) { (void)leak(levers, rank, false); },
-                           .blame = aimed(spec, {.component = "memory"})});
+                const std::int64_t bytes = spec.number("bytes");
+                if (spec.text("where") == "host") {
+                    return make_host_fault(spec, {.leak_per_step = bytes}, {.leak_per_step = 0}, "memory");
+                }
+                return make_device_fault(spec, {.leak_per_step = bytes}, {.leak_per_step = 0}, "memory");
             }};
 }
 

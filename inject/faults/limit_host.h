@@ -2,8 +2,7 @@
 // limit, open files.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -16,24 +15,15 @@ inline FaultKind limit_host() {
                             {"open_files", ValueType::integer, "", "open files of a process", {}, true}},
              .levers = {"change_host.limits"}},
             [](const FaultSpec& spec) {
-                const auto given = [spec](std::string_view name) -> std::optional<std::int64_t> {
-                    if (spec.parameters.count(std::string(name)) == 0) return {};
-                    return spec.number(name);
+                const auto given = [&](const std::string& name) {
+                    return spec.parameters.count(name) > 0 ? std::optional(spec.number(name)) : std::nullopt;
                 };
-                const auto set = [nodes = nodes_of(spec)](Levers& levers, const HostChange& change) {
-                    return for_each(nodes, [&](int node) { return levers.change_host(node, change); });
-                };
-                return make_deed(spec, {.apply =
-                                            [set, given](Levers& levers, Rank) {
-                                                return set(levers,
-                                                           {given("host_memory"), given("shared_memory"),
-                                                            given("open_files")});
-                                            },
-                                        .revert =
-                                            [set](Levers& levers, Rank) {
-                                                (void)set(levers, {-1, -1, -1});
-                                            },
-                                        .blame = aimed(spec, {.component = "host"})});
+                return make_host_fault(
+                    spec,
+                    {.host_memory_limit = given("host_memory"),
+                     .shared_memory_limit = given("shared_memory"),
+                     .open_files_limit = given("open_files")},
+                    {.host_memory_limit = -1, .shared_memory_limit = -1, .open_files_limit = -1});
             }};
 }
 

@@ -2,8 +2,7 @@
 // card, a smaller card.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -13,14 +12,8 @@ inline FaultKind limit_memory() {
              .parameters = {rank_parameter(), {"bytes", ValueType::bytes, "", "what there is"}},
              .levers = {"change_device.memory"}},
             [](const FaultSpec& spec) {
-                return make_deed(
-                    spec,
-                    {.apply = [bytes = spec.number("bytes")](
-                                  Levers& levers,
-                                  Rank rank) { return levers.change_device(rank, {.memory_limit = bytes}); },
-                     .revert = [](Levers& levers,
-                                  Rank rank) { (void)levers.change_device(rank, {.memory_limit = -1}); },
-                     .blame = aimed(spec, {.component = "memory"})});
+                return make_device_fault(spec, {.memory_limit = spec.number("bytes")}, {.memory_limit = -1},
+                                         "memory");
             }};
 }
 

@@ -2,8 +2,7 @@
 // launcher can report it.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -12,16 +11,7 @@ inline FaultKind lose_node() {
              .what = "The node and everything on it is lost.",
              .parameters = {node_parameter()},
              .levers = {"change_host.down"}},
-            [](const FaultSpec& spec) {
-                const auto nodes = nodes_of(spec);
-                return make_deed(spec, {.apply =
-                                            [nodes](Levers& levers, Rank) {
-                                                return for_each(nodes, [&](int node) {
-                                                    return levers.change_host(node, {.down = true});
-                                                });
-                                            },
-                                        .blame = aimed(spec, {.component = "node"})});
-            }};
+            [](const FaultSpec& spec) { return make_host_fault(spec, {.down = true}, {}, "node"); }};
 }
 
 }  // namespace deadrank::inject

@@ -2,8 +2,7 @@
 // power.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -12,12 +11,7 @@ inline FaultKind lose_write() {
              .what = "The next write of the file is lost and says that all is well.",
              .parameters = {path_parameter()},
              .levers = {"change_storage"}},
-            [](const FaultSpec& spec) {
-                const StorageChange change{.path = spec.text("path"), .what = "lose", .amount = 0};
-                return make_deed(
-                    spec, {.apply = [change](Levers& levers, Rank) { return levers.change_storage(change); },
-                           .blame = {.component = "storage", .shard = change.path}});
-            }};
+            [](const FaultSpec& spec) { return make_storage_fault(spec, "lose", 0, StorageFault::at_once); }};
 }
 
 }  // namespace deadrank::inject

@@ -2,8 +2,7 @@
 // Everybody waits for it.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -13,15 +12,8 @@ inline FaultKind slow_rank() {
              .parameters = {rank_parameter(), {"factor", ValueType::factor, "2x", "how many times as long"}},
              .levers = {"change_device.slow"}},
             [](const FaultSpec& spec) {
-                return make_deed(spec, {.apply =
-                                            [factor = spec.number("factor")](Levers& levers, Rank rank) {
-                                                return levers.change_device(rank, {.slow_permille = factor});
-                                            },
-                                        .revert =
-                                            [](Levers& levers, Rank rank) {
-                                                (void)levers.change_device(rank, {.slow_permille = 1000});
-                                            },
-                                        .blame = aimed(spec, {.component = "gpu"})});
+                return make_device_fault(spec, {.slow_permille = spec.number("factor")},
+                                         {.slow_permille = 1000});
             }};
 }
 

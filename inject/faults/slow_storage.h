@@ -1,8 +1,7 @@
 // inject/faults/slow_storage.h — The file system is busy: everybody waits for the checkpoint or for the data.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -12,14 +11,7 @@ inline FaultKind slow_storage() {
              .parameters = {path_parameter(), {"factor", ValueType::factor, "10x", "how many times as long"}},
              .levers = {"change_storage"}},
             [](const FaultSpec& spec) {
-                const StorageChange change{
-                    .path = spec.text("path"), .what = "slow", .amount = spec.number("factor")};
-                StorageChange end = change;
-                end.end = true;
-                return make_deed(
-                    spec, {.apply = [change](Levers& levers, Rank) { return levers.change_storage(change); },
-                           .revert = [end](Levers& levers, Rank) { (void)levers.change_storage(end); },
-                           .blame = {.component = "storage", .shard = change.path}});
+                return make_storage_fault(spec, "slow", spec.number("factor"), StorageFault::lasts);
             }};
 }
 

@@ -2,8 +2,7 @@
 // quota.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -14,11 +13,7 @@ inline FaultKind tear_write() {
          .parameters = {path_parameter(), {"keeps", ValueType::integer, "1", "elements that reach the disk"}},
          .levers = {"change_storage"}},
         [](const FaultSpec& spec) {
-            const StorageChange change{
-                .path = spec.text("path"), .what = "tear", .amount = spec.number("keeps")};
-            return make_deed(
-                spec, {.apply = [change](Levers& levers, Rank) { return levers.change_storage(change); },
-                       .blame = {.component = "storage", .shard = change.path}});
+            return make_storage_fault(spec, "tear", spec.number("keeps"), StorageFault::at_once);
         }};
 }
 

@@ -2,8 +2,7 @@
 // power brake.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/machines.h"
 
 namespace deadrank::inject {
 
@@ -21,18 +20,8 @@ inline FaultKind throttle_device() {
             [](const FaultSpec& spec) {
                 const std::string why = spec.text("why");
                 const int bits = why == "thermal" ? 1 : why == "power" ? 2 : 4;  // as device.sample has them
-                const std::int64_t factor = spec.number("factor");
-                return make_deed(spec, {.apply =
-                                            [bits, factor](Levers& levers, Rank rank) {
-                                                return levers.change_device(
-                                                    rank, {.slow_permille = factor, .throttle = bits});
-                                            },
-                                        .revert =
-                                            [](Levers& levers, Rank rank) {
-                                                (void)levers.change_device(
-                                                    rank, {.slow_permille = 1000, .throttle = 0});
-                                            },
-                                        .blame = aimed(spec, {.component = "gpu"})});
+                return make_device_fault(spec, {.slow_permille = spec.number("factor"), .throttle = bits},
+                                         {.slow_permille = 1000, .throttle = 0});
             }};
 }
 

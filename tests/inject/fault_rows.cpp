@@ -194,7 +194,7 @@ const std::vector<Row> rows = {
      {"change_device 5 slow=1500 throttle=2"},
      {"change_device 5 slow=1000 throttle=0"},
      "gpu"},
-    {"lose_node", {{"node", "3"}}, {"change_host node 3 down"}, {}, "node"},
+    {"lose_node", {{"node", "3"}}, {"change_host node 3 down"}, {"change_host node 3"}, "node"},
     {"preempt_job", {{"reason", "maintenance"}}, {"preempt maintenance"}, {}, "scheduler"},
     {"shift_clock",
      {{"node", "1"}, {"by", "2s"}},
