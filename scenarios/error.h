@@ -41,7 +41,8 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-inline tl::unexpected<Error> refuse(ErrorCode code, std::string what, std::string remedy = {}, Place place = {}) {
+inline tl::unexpected<Error> refuse(ErrorCode code, std::string what, std::string remedy = {},
+                                    Place place = {}) {
     return tl::unexpected<Error>(Error{code, std::move(what), std::move(remedy), std::move(place)});
 }
 

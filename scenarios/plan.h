@@ -1,5 +1,6 @@
 // scenarios/plan.h — A scenario with nothing left to chance: every draw made by the seed and written down.
-// A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the same plan.
+// A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the same
+// plan.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,17 @@ struct Seed {
 
 // When a fault acts, on each rank it aims at. Unset members match everything.
 struct Trigger {
-    bool at_start = false;             // before the job starts
-    std::int64_t at = -1;              // nanoseconds after the job's start; -1 = not by time
-    std::int64_t step = -1;            // training step, counted from 0
-    std::string phase;                 // data, forward, backward, reduce, optimizer, checkpoint
-    std::string before;                // a call: all_reduce, …, send, recv, comm_init, checkpoint_save, checkpoint_load, store_get
-    std::string comm;                  // name of the communicator of that call: world, tp, dp, pp, …
-    std::int64_t nth = 1;              // the n-th matching call of that rank (within the step, if a step is given)
-    bool always = false;               // from then on at every match, not once
-    std::int64_t until_step = -1;      // with `always`: the last step
-    std::int64_t lasts = -1;           // nanoseconds after which the fault is reverted; -1 = stays
+    bool at_start = false;   // before the job starts
+    std::int64_t at = -1;    // nanoseconds after the job's start; -1 = not by time
+    std::int64_t step = -1;  // training step, counted from 0
+    std::string phase;       // data, forward, backward, reduce, optimizer, checkpoint
+    std::string
+        before;  // a call: all_reduce, …, send, recv, comm_init, checkpoint_save, checkpoint_load, store_get
+    std::string comm;      // name of the communicator of that call: world, tp, dp, pp, …
+    std::int64_t nth = 1;  // the n-th matching call of that rank (within the step, if a step is given)
+    bool always = false;   // from then on at every match, not once
+    std::int64_t until_step = -1;  // with `always`: the last step
+    std::int64_t lasts = -1;       // nanoseconds after which the fault is reverted; -1 = stays
 
     bool operator==(const Trigger&) const = default;
 };
@@ -73,22 +75,26 @@ struct Capabilities {
     std::int64_t ranks_max = 2'000'000;
 };
 
-// All three runs of a scenario come from one set of draws: the control is the plan without faults, the healed run has the fix.
+// All three runs of a scenario come from one set of draws: the control is the plan without faults, the healed
+// run has the fix.
 struct Trial {
     Plan fault;
     Plan control;
     Plan healed;
 };
 
-// Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end, an empty range).
-Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities, const Vocabulary& vocabulary);
+// Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
+// an empty range).
+Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
+                      const Vocabulary& vocabulary);
 
 std::string to_toml(const Plan& plan);
 Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
 std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
 
-// The keys of [cluster] with types, defaults and one sentence each; the loader and the simulator share this table.
+// The keys of [cluster] with types, defaults and one sentence each; the loader and the simulator share this
+// table.
 const std::vector<Parameter>& cluster_parameters();
 const std::vector<Parameter>& trigger_parameters();
 

@@ -1,5 +1,5 @@
-// scenarios/scenario.h — One bug of the taxonomy as a file: load and faults composed, and what must be noticed.
-// Settings may still be open ("any", ranges, choices); resolve() closes them into a Plan.
+// scenarios/scenario.h — One bug of the taxonomy as a file: load and faults composed, and what must be
+// noticed. Settings may still be open ("any", ranges, choices); resolve() closes them into a Plan.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace deadrank::scenarios {
 
-// A setting that a seed may still decide. Exactly one alternative of: `options` (draw one), `low..high` (draw within), `any`
-// text for ranks and nodes, or a concrete value (options.size() == 1).
+// A setting that a seed may still decide. Exactly one alternative of: `options` (draw one), `low..high` (draw
+// within), `any` text for ranks and nodes, or a concrete value (options.size() == 1).
 struct Setting {
-    std::vector<Value> options;                            // one = concrete, several = a choice
-    std::optional<std::pair<Value, Value>> range;          // "3..9", inclusive, same type
-    std::string selector;                                  // ranks and nodes: "any", "any 2", "all", "node 1", …
+    std::vector<Value> options;                    // one = concrete, several = a choice
+    std::optional<std::pair<Value, Value>> range;  // "3..9", inclusive, same type
+    std::string selector;                          // ranks and nodes: "any", "any 2", "all", "node 1", …
     Place place;
 
     bool operator==(const Setting&) const = default;
@@ -30,12 +30,13 @@ using Settings = std::map<std::string, Setting>;
 
 struct Bug {
     std::string stage, symptom, cause, fix;  // ids of the taxonomy
-    std::vector<std::string> replays;        // public reports: "owner/repo#123", or "study: …" for incident tables
+    std::vector<std::string> replays;  // public reports: "owner/repo#123", or "study: …" for incident tables
 
     bool operator==(const Bug&) const = default;
 };
 
-// When a fault acts. Logical, never wall time: the same plan means the same thing in the simulator and on GPUs.
+// When a fault acts. Logical, never wall time: the same plan means the same thing in the simulator and on
+// GPUs.
 struct TriggerSettings {
     Settings values;  // keys of Trigger below
     bool operator==(const TriggerSettings&) const = default;
@@ -53,23 +54,28 @@ struct FaultSettings {
 // What must be noticed, about whom, how soon, and how the job must react.
 struct Expectation {
     std::string symptom;
-    std::vector<std::string> blames;       // fields of results::Blame that must agree with the truth: "rank", "step", "variable", …
-    std::vector<std::int64_t> ranks;       // overrides the truth's ranks when the file states them; else empty
-    std::optional<std::int64_t> step;      // likewise
+    std::vector<std::string>
+        blames;  // fields of results::Blame that must agree with the truth: "rank", "step", "variable", …
+    std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
+    std::optional<std::int64_t> step;  // likewise
     std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
-    std::vector<std::string> also;         // further symptoms that are right to report; all others are false alarms
-    std::string reaction = "any";          // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
-    std::string unseen;                    // why no evidence can show this bug: then silence is right. Empty as a rule.
+    std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms
+    std::string reaction =
+        "any";  // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
+    std::int64_t recovers_within =
+        -1;  // nanoseconds after the fault by which the job must have recovered or ended; -1 = not asked
+    std::string unseen;  // why no evidence can show this bug: then silence is right. Empty as a rule.
 
     bool operator==(const Expectation&) const = default;
 };
 
 // What the fix changes. The healed run must be silent and complete.
 struct Heal {
-    std::string fault = "none";  // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
-    Settings cluster;            // settings that the fix changes
+    std::string fault =
+        "none";  // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
+    Settings cluster;  // settings that the fix changes
     Settings workload;
-    std::string says;            // one sentence: what the fix does
+    std::string says;  // one sentence: what the fix does
 
     bool operator==(const Heal&) const = default;
 };
@@ -98,10 +104,13 @@ struct Scenario {
     std::vector<std::string> backends;          // where it can be played; empty = the simulator only
 };
 
-// Refuses unknown keys, ids and values with file, line and column, all of them at once (the first is the Error, `more` the rest).
-Result<Scenario> load(const std::filesystem::path& file, const Taxonomy& taxonomy, const Vocabulary& vocabulary);
+// Refuses unknown keys, ids and values with file, line and column, all of them at once (the first is the
+// Error, `more` the rest).
+Result<Scenario> load(const std::filesystem::path& file, const Taxonomy& taxonomy,
+                      const Vocabulary& vocabulary);
 
-// All scenario files below a directory, in order of id. Files that do not load are errors in `broken`, not a stop.
+// All scenario files below a directory, in order of id. Files that do not load are errors in `broken`, not a
+// stop.
 struct Catalog {
     std::vector<Scenario> scenarios;
     std::vector<Error> broken;

@@ -1,5 +1,5 @@
-// scenarios/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at the door.
-// Inside there are no floats, so that every compiler draws and compares the same.
+// scenarios/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at
+// the door. Inside there are no floats, so that every compiler draws and compares the same.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ enum class ValueType {
     rate,      // "100Gbps", "2GB/s"     → bits per second
     ratio,     // "1/10000", "0.1%"      → parts per billion
     factor,    // "1.5x", 2              → thousandths
-    ranks,     // 3, [1, 2], "any", "any 2", "all", "last", "node 1", "any node", "any but 0" → list of ranks
-    nodes,     // as ranks, of nodes
-    table,     // name → text, as in environment or versions
+    ranks,  // 3, [1, 2], "any", "any 2", "all", "last", "node 1", "any node", "any but 0" → list of ranks
+    nodes,  // as ranks, of nodes
+    table,  // name → text, as in environment or versions
 };
 
 // In a plan every Value is concrete. Which members count depends on `type`.
 struct Value {
     ValueType type = ValueType::integer;
-    std::int64_t number = 0;                   // boolean, integer, duration, bytes, rate, ratio, factor
-    std::string text = {};                     // text, choice
-    std::vector<std::int64_t> list = {};       // ranks, nodes: ascending, no doubles
+    std::int64_t number = 0;              // boolean, integer, duration, bytes, rate, ratio, factor
+    std::string text = {};                // text, choice
+    std::vector<std::int64_t> list = {};  // ranks, nodes: ascending, no doubles
     std::map<std::string, std::string> table = {};
 
     bool operator==(const Value&) const = default;

@@ -1,5 +1,6 @@
-// scenarios/vocabulary.h — The words a scenario may use: fault kinds and workload kinds with their parameters.
-// The rooms `inject` and `sim` state theirs as data; the loader refuses every other word and names the nearest.
+// scenarios/vocabulary.h — The words a scenario may use: fault kinds and workload kinds with their
+// parameters. The rooms `inject` and `sim` state theirs as data; the loader refuses every other word and
+// names the nearest.
 #pragma once
 
 #include <string>
@@ -26,7 +27,7 @@ struct Kind {
     std::vector<std::string> levers = {};  // faults: the levers it pulls, as in Capabilities
     std::vector<std::string> seams = {};   // workloads: named values that a fault may bend
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
-    bool at_start = false;                 // faults: applied before the job starts unless `when` says otherwise
+    bool at_start = false;  // faults: applied before the job starts unless `when` says otherwise
 };
 
 struct Vocabulary {
