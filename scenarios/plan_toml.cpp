@@ -10,7 +10,7 @@ namespace deadrank::scenarios {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char letter : text) {
         const auto code = static_cast<unsigned char>(letter);
@@ -30,9 +30,9 @@ std::string quoted(std::string_view text) {
     return out + '"';
 }
 
-std::string quoted_list(const std::vector<std::string>& texts) {
+std::string texts_literal(const std::vector<std::string>& texts) {
     std::vector<std::string> parts;
-    for (const std::string& text : texts) parts.push_back(quoted(text));
+    for (const std::string& text : texts) parts.push_back(in_quotes(text));
     return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
@@ -47,12 +47,12 @@ std::string literal(const Value& value) {
         case ValueType::table: {
             std::string out = "{";
             for (const auto& [name, text] : value.table) {
-                out += fmt::format("{} {} = {}", out.size() > 1 ? "," : "", quoted(name), quoted(text));
+                out += fmt::format("{} {} = {}", out.size() > 1 ? "," : "", in_quotes(name), in_quotes(text));
             }
             return out + (value.table.empty() ? "}" : " }");
         }
         default:
-            return quoted(value_text(value));
+            return in_quotes(value_text(value));
     }
 }
 
@@ -63,14 +63,14 @@ void write_values(std::string& out, const Values& values) {
 std::string trigger_text(const Trigger& when) {
     std::vector<std::string> parts;
     const auto duration = [](std::int64_t nanoseconds) {
-        return quoted(value_text({.type = ValueType::duration, .number = nanoseconds}));
+        return in_quotes(value_text({.type = ValueType::duration, .number = nanoseconds}));
     };
     if (when.at_start) parts.push_back("start = true");
     if (when.at >= 0) parts.push_back("at = " + duration(when.at));
     if (when.step >= 0) parts.push_back(fmt::format("step = {}", when.step));
-    if (!when.phase.empty()) parts.push_back("phase = " + quoted(when.phase));
-    if (!when.before.empty()) parts.push_back("before = " + quoted(when.before));
-    if (!when.comm.empty()) parts.push_back("comm = " + quoted(when.comm));
+    if (!when.phase.empty()) parts.push_back("phase = " + in_quotes(when.phase));
+    if (!when.before.empty()) parts.push_back("before = " + in_quotes(when.before));
+    if (!when.comm.empty()) parts.push_back("comm = " + in_quotes(when.comm));
     parts.push_back(fmt::format("nth = {}", when.nth));
     if (when.always) parts.push_back("always = true");
     if (when.until_step >= 0) parts.push_back(fmt::format("until_step = {}", when.until_step));
@@ -80,17 +80,17 @@ std::string trigger_text(const Trigger& when) {
 
 void write_expectation(std::string& out, const Expectation& expect) {
     const auto duration = [](std::int64_t nanoseconds) {
-        return quoted(value_text({.type = ValueType::duration, .number = nanoseconds}));
+        return in_quotes(value_text({.type = ValueType::duration, .number = nanoseconds}));
     };
-    out += fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", quoted(expect.symptom),
-                       quoted_list(expect.blames));
+    out += fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", in_quotes(expect.symptom),
+                       texts_literal(expect.blames));
     if (!expect.ranks.empty()) out += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) out += fmt::format("step = {}\n", *expect.step);
     out += fmt::format("within = {}\nalso = {}\nreaction = {}\n", duration(expect.within),
-                       quoted_list(expect.also), quoted(expect.reaction));
+                       texts_literal(expect.also), in_quotes(expect.reaction));
     if (expect.recovers_within >= 0)
         out += fmt::format("recovers_within = {}\n", duration(expect.recovers_within));
-    if (!expect.unseen.empty()) out += fmt::format("unseen = {}\n", quoted(expect.unseen));
+    if (!expect.unseen.empty()) out += fmt::format("unseen = {}\n", in_quotes(expect.unseen));
 }
 
 // A setting of a plan: one value, nothing to draw.
@@ -163,24 +163,24 @@ std::string to_toml(const Plan& plan) {
         "1\n",
         plan.scenario, plan.seed.number);
     out += fmt::format("\n[plan]\nscenario = {}\nscenario_digest = {}\nseed = \"{}\"\nvariant = {}\n",
-                       quoted(plan.scenario), quoted(plan.scenario_digest), plan.seed.number,
-                       quoted(variant_name(plan.variant)));
+                       in_quotes(plan.scenario), in_quotes(plan.scenario_digest), plan.seed.number,
+                       in_quotes(variant_name(plan.variant)));
     out += fmt::format("\n[bug]\nstage = {}\nsymptom = {}\ncause = {}\nfix = {}\nreplays = {}\n",
-                       quoted(plan.bug.stage), quoted(plan.bug.symptom), quoted(plan.bug.cause),
-                       quoted(plan.bug.fix), quoted_list(plan.bug.replays));
+                       in_quotes(plan.bug.stage), in_quotes(plan.bug.symptom), in_quotes(plan.bug.cause),
+                       in_quotes(plan.bug.fix), texts_literal(plan.bug.replays));
     out += "\n[cluster]\n";
     write_values(out, plan.cluster);
-    out += fmt::format("\n[workload]\nkind = {}\n", quoted(plan.workload_kind));
+    out += fmt::format("\n[workload]\nkind = {}\n", in_quotes(plan.workload_kind));
     write_values(out, plan.workload);
     for (const FaultSpec& fault : plan.faults) {
-        out += fmt::format("\n[[fault]]\nkind = {}\n", quoted(fault.kind));
+        out += fmt::format("\n[[fault]]\nkind = {}\n", in_quotes(fault.kind));
         write_values(out, fault.parameters);
         out += fmt::format("when = {}\n", trigger_text(fault.when));
     }
     write_expectation(out, plan.expect);
     if (!plan.backends.empty()) {
         const auto at = out.find("format = 1\n") + 11;
-        out.insert(at, fmt::format("backends = {}\n", quoted_list(plan.backends)));
+        out.insert(at, fmt::format("backends = {}\n", texts_literal(plan.backends)));
     }
     return out;
 }
@@ -203,7 +203,6 @@ Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxo
     const Kind* workload = read_workload(top, plan.workload_kind, settings, vocabulary, problems);
     if (workload) plan.workload = concrete(settings, problems, *file);
     for (const FaultSettings& fault : read_faults(top, vocabulary, workload, problems)) {
-        const Kind* words = vocabulary.fault(fault.kind);
         plan.faults.push_back({fault.kind, concrete(fault.parameters, problems, *file),
                                read_trigger(concrete(fault.when.values, problems, *file))});
     }
