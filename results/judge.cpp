@@ -61,6 +61,19 @@ void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect, 
     }
 }
 
+// How soon the job was well again, or at its end, where the scenario bounds that.
+void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, const Evidence& evidence) {
+    if (judgement.verdict != Verdict::pass || expect.recovers_within < 0) return;
+    const Time due = judgement.fault_at + Time{expect.recovers_within};
+    const Time settled = settled_at(evidence);
+    if (settled <= due) return;
+    judgement.verdict = Verdict::fail;
+    const std::string took = settled == never ? "it never was"
+                                              : fmt::format("it took {}", duration_text(settled - judgement.fault_at));
+    judgement.reason = fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
+                                   judgement.reason, duration_text(Time{expect.recovers_within}), took);
+}
+
 Judgement begun(const Truth& truth, const std::vector<Finding>& findings, Reaction reaction) {
     Judgement judgement;
     judgement.findings = findings;
@@ -123,6 +136,7 @@ Judgement judge(const scenarios::Expectation& expect, const Truth& truth, const 
     if (const Finding* answer = judgement.answering()) judgement.noticed_at = answer->at;
     set(judgement, alarm.verdict, alarm.outcome, alarm.reason);
     judge_reaction(judgement, expect, evidence);
+    judge_recovery(judgement, expect, evidence);
     return judgement;
 }
 

@@ -183,6 +183,20 @@ Reaction reaction_of(const Evidence& evidence, const Evidence* control) {
     return Reaction::completed;
 }
 
+Time settled_at(const Evidence& evidence) {
+    if (hangs(end_of(evidence))) return never;
+    Time last_restart = never, step_after = never, last_exit = never;
+    for (const Event& event : evidence.events()) {
+        if (event.as<Restart>()) {
+            last_restart = event.at;
+            step_after = never;
+        }
+        if (event.as<StepEnd>() && last_restart != never && step_after == never) step_after = event.at;
+        if (event.as<RankExit>() || event.as<JobStop>()) last_exit = event.at;
+    }
+    return step_after != never ? step_after : last_exit;
+}
+
 bool error_names(const Evidence& evidence, const Blame& culprit) {
     const std::vector<ErrorText> texts = error_texts(evidence);
     if (culprit == Blame{}) return !texts.empty();

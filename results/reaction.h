@@ -30,6 +30,10 @@ Reaction reaction_of(const Evidence& evidence, const Evidence* control = nullptr
 // A text that a blamed rank printed itself names that rank. Without anything to blame, any error text does.
 bool error_names(const Evidence& evidence, const Blame& culprit);
 
+// When the job was well again or at its end: the first step done after its last restart, else its last exit.
+// `never` while it hangs.
+Time settled_at(const Evidence& evidence);
+
 // The job's own error lines, in order of time, each once: "rank 3: RuntimeError: …".
 std::vector<std::string> error_lines(const Evidence& evidence);
 

@@ -187,6 +187,22 @@ TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
                      "with a wrong result");
 }
 
+TEST(Judge, BoundsHowLongTheJobMayTakeToRecover) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.recovers_within = 20'000'000'000;
+    const std::vector<Finding> right = {hang_of({3}, 40s)};
+    expect_judgement(judged(right, expect), Verdict::fail, Outcome::caught, "it never was");
+    results::Evidence evidence = started(8);
+    exits(evidence, 31s, 8, 1);
+    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught, "it took 21.0 s");
+    evidence.record(event(32s, results::no_rank, results::Restart{.attempt = 1}));
+    evidence.record(event(33s, 0, results::StepEnd{.step = 7}));
+    exits(evidence, 90s, 8);
+    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught, "it took 23.0 s");
+    expect.recovers_within = 23'000'000'000;
+    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::pass, Outcome::caught, "");
+}
+
 TEST(JudgeQuiet, PassesOnlyAQuietRunThatFinished) {
     expect_judgement(judge_quiet(truth_of_nothing(8), healthy(8), {}), Verdict::pass, Outcome::quiet,
                      "quiet");

@@ -1,0 +1,145 @@
+// runners/commands/coverage.cpp — First the four shares, then what is missing, and on request every cell.
+#include "runners/commands/coverage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "results/coverage.h"
+#include "results/words.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using results::Coverage;
+using results::CoverageAxis;
+using results::reports::Ink;
+using results::reports::Style;
+
+struct Arguments {
+    std::string catalog;
+    bool json = false, cells = false;
+};
+
+std::vector<const CoverageAxis*> axes(const Coverage& coverage) {
+    return {&coverage.symptoms, &coverage.causes, &coverage.fixes, &coverage.stages};
+}
+
+Json axis_json(const CoverageAxis& axis) {
+    return {{"covered", axis.covered()},
+            {"of", axis.scenarios.size()},
+            {"missing", axis.missing()},
+            {"scenarios", axis.scenarios}};
+}
+
+void print_json(const Coverage& coverage) {
+    Json json = {{"scenarios", coverage.scenarios}};
+    for (const CoverageAxis* axis : axes(coverage)) json[axis->name] = axis_json(*axis);
+    Json gaps = Json::array(), beyond = Json::array(), cells = Json::array();
+    for (const auto& gap : coverage.gaps) gaps.push_back({{"symptom", gap.symptom}, {"cause", gap.cause}, {"why", gap.why}});
+    for (const auto& [symptom, cause] : coverage.beyond) beyond.push_back({{"symptom", symptom}, {"cause", cause}});
+    for (const auto& cell : coverage.cells) {
+        cells.push_back({{"symptom", cell.symptom},
+                         {"cause", cell.cause},
+                         {"stage", cell.stage},
+                         {"fix", cell.fix},
+                         {"backends", cell.backends}});
+    }
+    json["pairs"] = {{"covered", coverage.pairs - coverage.gaps.size()},
+                     {"of", coverage.pairs},
+                     {"missing", gaps},
+                     {"beyond", beyond}};
+    json["backends"] = coverage.backends;
+    json["unseen"] = coverage.unseen;
+    json["without_report"] = coverage.without_report;
+    json["cells"] = cells;
+    fmt::print("{}\n", json.dump(2));
+}
+
+void print_share(const Style& style, std::string_view name, std::size_t covered, std::size_t of) {
+    constexpr std::size_t bar = 34;
+    const std::size_t full = of == 0 ? 0 : covered * bar / of;
+    std::string filled, empty;
+    for (std::size_t i = 0; i < bar; ++i) (i < full ? filled : empty) += i < full ? "█" : "░";
+    fmt::print("  {:<10} {}{}  {:>3}/{}\n", name, style.paint(covered == of ? Ink::green : Ink::yellow, filled),
+               style.paint(Ink::dim, empty), covered, of);
+}
+
+void print_missing(const Style& style, const Coverage& coverage) {
+    for (const CoverageAxis* axis : axes(coverage)) {
+        const auto missing = axis->missing();
+        if (missing.empty()) continue;
+        fmt::print("\n{}\n", style.paint(Ink::bold, "no scenario yet: " + axis->name));
+        for (const std::string& id : missing) fmt::print("  {}\n", id);
+    }
+    if (!coverage.gaps.empty()) {
+        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed pairs without a scenario"));
+        for (const auto& gap : coverage.gaps) {
+            fmt::print("  {} × {}\n      {}\n", gap.symptom, gap.cause, style.paint(Ink::dim, gap.why));
+        }
+    }
+}
+
+void print_cells(const Style& style, const Coverage& coverage) {
+    std::string symptom;
+    for (const auto& cell : coverage.cells) {
+        if (cell.symptom != symptom) fmt::print("\n{}\n", style.paint(Ink::bold, cell.symptom));
+        symptom = cell.symptom;
+        std::string where;
+        for (const auto& [backend, ids] : cell.backends) where += fmt::format("  {} {}", backend, ids.size());
+        fmt::print("  {} · {} · {}{}\n", cell.cause, cell.stage, cell.fix, style.paint(Ink::dim, where));
+    }
+}
+
+void print_text(const Coverage& coverage, bool cells) {
+    const Style style = style_of(stdout);
+    fmt::print("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
+    for (const CoverageAxis* axis : axes(coverage)) {
+        print_share(style, axis->name, axis->covered(), axis->scenarios.size());
+    }
+    print_share(style, "pairs", coverage.pairs - coverage.gaps.size(), coverage.pairs);
+    std::string backends;
+    for (const auto& [backend, count] : coverage.backends) backends += fmt::format("{} {}  ", backend, count);
+    fmt::print("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends, coverage.cells.size());
+    if (!coverage.beyond.empty()) {
+        fmt::print("  beyond       {} that the taxonomy does not propose\n", results::counted(coverage.beyond.size(), "pair"));
+    }
+    if (!coverage.unseen.empty()) fmt::print("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
+    print_missing(style, coverage);
+    if (cells) print_cells(style, coverage);
+    if (!cells) fmt::print("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
+}
+
+void coverage(const Arguments& arguments, Session& session) {
+    auto library = open_library(session, arguments.catalog);
+    if (!session.take(library)) return;
+    auto selection = select(*library, {});
+    if (!session.take(selection)) return;
+    const Coverage found = results::coverage_of(selection->scenarios, library->taxonomy);
+    if (arguments.json) print_json(found);
+    if (!arguments.json) print_text(found, arguments.cells);
+    session.code = found.complete() ? exit_pass : exit_fail;
+    for (const scenarios::Error& error : selection->broken) session.complain(error);
+}
+
+}  // namespace
+
+void add_coverage(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("coverage", "Says which cells of the taxonomy have a scenario, and which not");
+    command->footer("A cell is symptom × cause × stage × fix × backend. Exit code 1 when a symptom, cause, fix pattern or "
+                    "stage has no scenario at all.");
+    auto arguments = std::make_shared<Arguments>();
+    add_catalog(*command, arguments->catalog);
+    command->add_flag("--cells", arguments->cells, "List every cell");
+    add_json(*command, arguments->json, "A JSON object with every cell and gap");
+    command->callback([arguments, &session] { coverage(*arguments, session); });
+}
+
+}  // namespace deadrank::runners::commands
