@@ -1,0 +1,124 @@
+// results/exporters/metric.cpp — Reads the metric tables; an unknown key or scope is refused with its line.
+#include "results/exporters/metric.h"
+
+#include <algorithm>
+#include <array>
+
+#include "results/exporters/toml_tree.h"
+
+namespace deadrank::results::exporters {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+constexpr std::array<std::string_view, 9> scopes = {"target", "node",         "gpu", "port", "nic",
+                                                    "mount",  "rank", "communicator", "job"};
+
+Labels labels_of(const TomlNode& node) {
+    Labels labels;
+    for (const auto& [name, value] : node.members) labels[name] = value.text;
+    return labels;
+}
+
+Result<Scope> scope_of(const TomlNode& node, Scope otherwise, const std::string& file) {
+    if (!node) return otherwise;
+    const auto at = std::find(scopes.begin(), scopes.end(), node.text);
+    if (at == scopes.end()) {
+        return refuse(ErrorCode::bad_input, "unknown scope '" + node.text + "'", "", {file, node.line, 0});
+    }
+    return static_cast<Scope>(at - scopes.begin());
+}
+
+const std::vector<std::string>& metric_keys() {
+    static const std::vector<std::string> keys = {
+        "name",  "canonical", "old",     "type",  "scope",     "value", "rate",        "noise", "quantum",
+        "stock", "labels",    "variant", "every", "unix_time", "clock", "clock_every", "floor", "per_rank",
+        "help",  "changing"};
+    return keys;
+}
+
+void read_levels(const TomlNode& node, Metric& metric) {
+    metric.value = node["value"].number_or(0);
+    metric.rate = node["rate"].number_or(0);
+    metric.noise = node["noise"].number_or(0);
+    metric.quantum = node["quantum"].number_or(1);
+    metric.every = std::max(0.0, seconds_of(node["every"].text_or()));
+    metric.clock_every = std::max(0.0, seconds_of(node["clock_every"].text_or()));
+    metric.unix_time = node["unix_time"].is_true();
+    metric.clock = node["clock"].is_true();
+    metric.floor = node["floor"].is_true();
+    metric.per_rank = node["per_rank"].is_true();
+    for (const TomlNode& item : node["variant"].items) {
+        metric.variants.push_back({labels_of(item["labels"]), item["value"].number_or(metric.value),
+                                   item["rate"].number_or(metric.rate)});
+    }
+}
+
+Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog) {
+    auto tree = read_toml(file);
+    if (!tree) return tl::unexpected(tree.error());
+    const std::string exporter = (*tree)["exporter"].text_or();
+    auto scope = scope_of((*tree)["scope"], Scope::node, file.string());
+    if (!scope) return tl::unexpected(scope.error());
+    for (const TomlNode& node : (*tree)["metric"].items) {
+        if (auto checked = check_members(node, metric_keys(), file.string()); !checked) return checked;
+        Metric metric{.name = node["name"].text_or(),
+                      .canonical = node["canonical"].text_or(),
+                      .old = node["old"].text_or(),
+                      .exporter = exporter,
+                      .job = (*tree)["job"].text_or(),
+                      .port = static_cast<int>((*tree)["port"].number_or(0)),
+                      .type = node["type"].text_or() == "counter" ? MetricType::counter : MetricType::gauge,
+                      .stock = node["stock"] ? node["stock"].is_true() : exporter != "dcgm",
+                      .changing = node["changing"].text_or(),
+                      .help = node["help"].text_or(),
+                      .labels = labels_of(node["labels"])};
+        auto own_scope = scope_of(node["scope"], *scope, file.string());
+        if (!own_scope) return tl::unexpected(own_scope.error());
+        metric.scope = *own_scope;
+        read_levels(node, metric);
+        catalog.metrics.push_back(std::move(metric));
+    }
+    return {};
+}
+
+}  // namespace
+
+const Metric* MetricCatalog::find(std::string_view name) const {
+    for (const Metric& metric : metrics) {
+        if (metric.name == name || (!metric.old.empty() && metric.old == name)) return &metric;
+    }
+    return nullptr;
+}
+
+std::vector<std::string> MetricCatalog::names() const {
+    std::vector<std::string> all;
+    for (const Metric& metric : metrics) all.push_back(metric.name);
+    return all;
+}
+
+Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
+    MetricCatalog catalog;
+    std::vector<std::filesystem::path> files;
+    std::error_code trouble;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, trouble)) {
+        if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    }
+    if (trouble || files.empty()) {
+        return refuse(ErrorCode::environment, "the metric tables are not at '" + directory.string() + "'",
+                      "set DEADRANK_HOME to the directory that has results/exporters");
+    }
+    std::sort(files.begin(), files.end());
+    catalog.metrics.push_back({.name = "up", .exporter = "prometheus", .scope = Scope::target, .value = 1});
+    for (const auto& file : files) {
+        if (auto read = read_file(file, catalog); !read) return tl::unexpected(read.error());
+    }
+    return catalog;
+}
+
+std::string_view scope_name(Scope scope) { return scopes[static_cast<std::size_t>(scope)]; }
+
+}  // namespace deadrank::results::exporters

@@ -1,0 +1,44 @@
+// results/exporters/profile.h — Which metrics exist at this operator's site, and what she calls them.
+// The default is what stock installs give; her own counters.csv and her name map overrule it.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/exporters/metric.h"
+
+namespace deadrank::results::exporters {
+
+// --map names.toml: tables [metrics], [labels], [extra], [jobs], [cluster] host, and [[target]] for more `up` series.
+struct NameMap {
+    std::map<std::string, std::string> metrics;  // canonical signal or exporter's name → hers
+    std::map<std::string, std::string> labels;   // our label → hers; an empty text drops it
+    Labels extra;                                // on every series
+    std::map<std::string, std::string> jobs;     // exporter → value of the label job
+    std::string host = "gpu-node-###";           // the run of # becomes the node's number
+    std::vector<Labels> targets;                 // further targets that are always up
+};
+
+struct Profile {
+    std::string name = "dcgm-default";
+    std::set<std::string> dcgm;       // DCGM fields that are on
+    bool old_names = false;           // dcgm-exporter 1.x
+    std::set<std::string> exporters;  // dcgm, node, inspector, training
+    Labels dcgm_labels;               // label fields of the counters file
+    NameMap map;
+
+    bool emits(const Metric& metric) const;
+    std::string shown_name(const Metric& metric) const;
+};
+
+// "dcgm-default", "dcgm-full", "dcgm-1x", or a file in dcgm-exporter's own format (FIELD, type, help; # = off).
+// Fields of that file which our tables do not have are added to the catalog as constants of zero.
+scenarios::Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog);
+scenarios::Result<NameMap> load_name_map(const std::filesystem::path& file);
+
+// Why a metric that the catalog knows is not there: "off in dcgm-exporter's default counters; …".
+std::string why_absent(const Profile& profile, const Metric& metric);
+
+}  // namespace deadrank::results::exporters

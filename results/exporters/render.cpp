@@ -1,0 +1,291 @@
+// results/exporters/render.cpp — Values over time: healthy level and noise, then each change while it is at work.
+// Chance is counter-based (series, sample), so taking an incident away leaves every other value alone.
+#include "results/exporters/render.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deadrank::results::exporters {
+
+namespace {
+
+// A change with its time on the clock of the rendered samples.
+struct Active {
+    const Change* change;
+    double begin, end;
+    bool at(double t) const { return t >= begin && t < end; }
+    bool on(double t) const {  // within its pulses too
+        if (!at(t)) return false;
+        return change->every <= 0 || change->on_for <= 0 || std::fmod(t - begin, change->every) < change->on_for;
+    }
+};
+
+std::uint64_t mixed(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+}
+
+// About a normal distribution, by the sum of four even ones; never further out than 3.5.
+double tremble(std::uint64_t key, std::uint64_t sample) {
+    const std::uint64_t bits = mixed(key ^ mixed(sample));
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xffff) / 65535.0 - 0.5;
+    return sum * 1.7320508;
+}
+
+double rounded(double value, double quantum) {
+    if (quantum <= 0) return value;
+    if (quantum >= 1) return std::round(value / quantum) * quantum;
+    const double steps = std::round(1 / quantum);
+    return std::round(value * steps) / steps;
+}
+
+double bounded(double value, double slope, const std::optional<double>& cap) {
+    if (!cap) return value;
+    return slope > 0 ? std::min(value, *cap) : std::max(value, *cap);
+}
+
+class Renderer {
+public:
+    Renderer(const World& world, const Series& series, const Variant& level, std::vector<Active> active)
+        : world_(world), metric_(*series.metric), level_(level), active_(std::move(active)),
+          key_(mixed(world.seed) ^ hash_of(series_text(series))) {}
+
+    std::vector<double> values() {
+        const int samples = world_.window.samples();
+        std::vector<double> out;
+        out.reserve(static_cast<std::size_t>(samples));
+        double total = metric_.type == MetricType::counter ? level_.value + level_.rate * 3600 : 0;
+        for (int sample = 0; sample < samples; ++sample) {
+            const double t = sample * world_.window.scrape - world_.window.history;
+            const double held = out.empty() ? absent_value() : last_seen_;
+            double value = metric_.type == MetricType::counter ? counted(t, total) : gauged(t, sample, held);
+            if (gone(t)) {
+                value = out.empty() || is_absent(out.back()) || is_stale(out.back()) ? absent_value()
+                                                                                     : stale_value();
+            } else {
+                last_seen_ = value;
+            }
+            out.push_back(value);
+        }
+        return out;
+    }
+
+private:
+    bool gone(double t) const {
+        return std::any_of(active_.begin(), active_.end(),
+                           [&](const Active& one) { return one.change->gone && one.on(t); });
+    }
+
+    double counted(double t, double& total) {
+        double rate = level_.rate;
+        for (const Active& one : active_) {
+            const Change& change = *one.change;
+            if (change.add) total += *change.add * jumps(one, t);
+            if (change.reset && t >= one.end && t - world_.window.scrape < one.end) total = 0;
+            if (!one.on(t)) continue;
+            if (change.rate) rate = *change.rate;
+            if (change.rate_scale) rate *= *change.rate_scale;
+            if (change.freeze) rate = 0;
+        }
+        total += rate * world_.window.scrape;
+        return metric_.floor ? std::floor(total) : std::round(total * 1000) / 1000;
+    }
+
+    // How many jumps fall between the sample before and this one.
+    double jumps(const Active& one, double t) const {
+        const auto until = [&](double time) -> double {
+            if (time < one.begin) return 0;
+            if (one.change->every <= 0) return 1;
+            return std::floor((std::min(time, one.end) - one.begin) / one.change->every) + 1;
+        };
+        return until(t) - until(t - world_.window.scrape);
+    }
+
+    double gauged(double t, int sample, double held) {
+        // A source that writes less often than it is scraped.
+        if (metric_.every > world_.window.scrape && !is_absent(held) &&
+            std::floor(t / metric_.every) == std::floor((t - world_.window.scrape) / metric_.every)) {
+            return held;
+        }
+        double value = level(t);
+        bool trembles = metric_.noise > 0;
+        for (const Active& one : active_) {
+            const Change& change = *one.change;
+            if (change.ramp) value = ramped(value, one, t);
+            if (change.boot && t >= one.begin) value = one.begin;
+            if (!one.on(t)) continue;
+            if (change.freeze && !is_absent(held)) return held;
+            if (change.nan) return std::numeric_limits<double>::quiet_NaN();
+            if (change.set) value = *change.set;
+            if (change.scale) value *= *change.scale;
+            if (change.add) value += *change.add;
+            if (change.offset) value += *change.offset;
+            if (!change.noise) trembles = false;
+        }
+        if (!trembles) return value;
+        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(sample)), metric_.quantum);
+    }
+
+    double level(double t) const {
+        const double epoch = metric_.unix_time ? world_.epoch : 0;
+        if (metric_.clock) return epoch + t;
+        if (metric_.clock_every > 0) return epoch + std::floor(t / metric_.clock_every) * metric_.clock_every;
+        if (metric_.per_rank) return world_.cluster.ranks();
+        return epoch + level_.value;
+    }
+
+    static double ramped(double value, const Active& one, double t) {
+        const double slope = *one.change->ramp;
+        if (t < one.begin) return value;
+        const double top = bounded(value + slope * (std::min(t, one.end) - one.begin), slope, one.change->cap);
+        if (t < one.end) return top;
+        if (!one.change->cools) return value;
+        const double back = top - slope * (t - one.end);
+        return slope > 0 ? std::max(value, back) : std::min(value, back);
+    }
+
+    const World& world_;
+    const Metric& metric_;
+    Variant level_;
+    std::vector<Active> active_;
+    std::uint64_t key_;
+    double last_seen_ = 0;
+};
+
+bool struck(const Series& series, const Effect& effect) {
+    if (series.node >= 0 && series.node != effect.target.node) return false;
+    return effect.target.gpu < 0 || series.gpu < 0 || series.gpu == effect.target.gpu;
+}
+
+bool concerns(const Series& series, const Effect& effect, const Change& change) {
+    for (const auto& [name, value] : change.where) {
+        const auto at = series.labels.find(name);
+        if (at == series.labels.end() || at->second != value) return false;
+    }
+    switch (change.on) {
+        case Whom::target: return struck(series, effect);
+        case Whom::node: return series.node < 0 || series.node == effect.target.node;
+        case Whom::peers: return series.gpu >= 0 && !struck(series, effect);
+        case Whom::job: return true;
+    }
+    return false;
+}
+
+// Does this change let the scrapes of the series' exporter fail?
+bool downs(const Series& series, const Change& change, const Profile& profile) {
+    if (change.down_target.empty()) return false;
+    if (change.down_target == "*") return series.node >= 0;
+    std::string exporter = series.metric->exporter;
+    if (exporter == "inspector") exporter = "node";
+    if (exporter != "prometheus") return exporter == change.down_target;
+    const auto job = profile.map.jobs.find(change.down_target);
+    const std::string name = job != profile.map.jobs.end() ? job->second
+                             : change.down_target == "training" ? "training"
+                                                                : change.down_target + "-exporter";
+    const auto label = series.labels.find("job");
+    return label != series.labels.end() && label->second == name;
+}
+
+const Change& scrape_fails(bool is_up) {
+    static const Change zero = [] {
+        Change change;
+        change.set = 0;
+        return change;
+    }();
+    static const Change gone = [] {
+        Change change;
+        change.gone = true;
+        return change;
+    }();
+    return is_up ? zero : gone;
+}
+
+std::vector<Active> active_on(const World& world, const Incident& incident, const Series& series) {
+    std::vector<Active> active;
+    for (const Effect& effect : incident.effects) {
+        for (const Change& change : effect.signature->changes) {
+            if (!concerns(series, effect, change)) continue;
+            const double begin = effect.at + change.after;
+            double end = change.lasts >= 0 ? begin + change.lasts : effect.until;
+            if (downs(series, change, world.profile)) {
+                active.push_back({&scrape_fails(series.metric->scope == Scope::target), begin, end});
+            }
+            if (!change.touches(series.metric->name)) continue;
+            const bool stays = !change.recovers && change.every <= 0;
+            if (stays) end = world.window.duration + 1;
+            if (begin < end) active.push_back({&change, begin, end});
+        }
+    }
+    return active;
+}
+
+// A label that changes with the value ends one series and begins another.
+void add_relabelled(const World& world, Series& series, const Variant& level, const std::vector<Active>& active,
+                    std::vector<Series>& out) {
+    for (const Active& one : active) {
+        if (one.change->labels.empty() || world.profile.old_names) continue;
+        Series after = series;
+        for (const auto& [name, value] : one.change->labels) after.labels[name] = value;
+        after.values = Renderer(world, after, level, active).values();
+        const double scrape = world.window.scrape;
+        for (std::size_t i = 0; i < series.values.size(); ++i) {
+            const double t = static_cast<double>(i) * scrape - world.window.history;
+            if (t < one.begin) after.values[i] = absent_value();
+            else series.values[i] = t - scrape < one.begin ? stale_value() : absent_value();
+        }
+        out.push_back(std::move(after));
+        return;
+    }
+}
+
+}  // namespace
+
+std::vector<Series> render(const World& world, const Incident& incident,
+                           const std::function<bool(const std::string&)>& wanted) {
+    std::vector<Series> out;
+    for (const Metric& metric : world.catalog->metrics) {
+        if (!world.profile.emits(metric)) continue;
+        if (wanted && !wanted(world.profile.shown_name(metric))) continue;
+        std::size_t number = 0;
+        for (Series& series : instances(world, metric)) {
+            Variant level{.value = metric.value, .rate = metric.rate};
+            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
+            if (world.profile.old_names && metric.scope == Scope::gpu) {
+                series.labels.erase("err_code");  // 1.x had neither these labels nor the changes of them
+                series.labels.erase("err_msg");
+            }
+            const auto active = active_on(world, incident, series);
+            series.values = Renderer(world, series, level, active).values();
+            std::vector<Series> further;
+            add_relabelled(world, series, level, active, further);
+            out.push_back(std::move(series));
+            for (Series& one : further) out.push_back(std::move(one));
+        }
+    }
+    return out;
+}
+
+std::set<std::string> touched(const World& world, const Incident& incident) {
+    std::set<std::string> names;
+    for (const Metric& metric : world.catalog->metrics) {
+        const std::string name = world.profile.shown_name(metric);
+        if (!world.profile.emits(metric) || names.contains(name)) continue;
+        for (const Series& series : instances(world, metric)) {
+            if (active_on(world, incident, series).empty()) continue;
+            names.insert(name);
+            break;
+        }
+    }
+    return names;
+}
+
+}  // namespace deadrank::results::exporters

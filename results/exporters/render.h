@@ -1,0 +1,39 @@
+// results/exporters/render.h — The series of a cluster during an incident. The same seed gives the same noise, so a series
+// that an incident does not touch is bit for bit that of the healthy run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/exporters/incident.h"
+#include "results/exporters/profile.h"
+#include "results/exporters/series.h"
+
+namespace deadrank::results::exporters {
+
+struct World {
+    const MetricCatalog* catalog = nullptr;
+    Profile profile;
+    Cluster cluster;
+    Window window;
+    std::uint64_t seed = 1;
+    double epoch = 0;  // added to unix times: 0 in unit tests, whose clock starts at 1970
+};
+
+// `wanted` decides by shown name; empty = all.
+std::vector<Series> render(const World& world, const Incident& incident,
+                           const std::function<bool(const std::string&)>& wanted = {});
+
+// The series without values: what exists, for checks of names and labels.
+std::vector<Series> instances(const World& world, const Metric& metric);
+
+// Shown names of the metrics that an incident moves under this profile.
+std::set<std::string> touched(const World& world, const Incident& incident);
+
+std::string host_name(const Profile& profile, int node);
+std::string target_instance(const Profile& profile, int node, int port);
+
+}  // namespace deadrank::results::exporters
