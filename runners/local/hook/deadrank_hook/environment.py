@@ -51,10 +51,14 @@ def lines(table):
     return "\n".join(f"{name}={value}" for name, value in sorted(table.items()))
 
 
+def is_telling(name):
+    if name == "TORCHELASTIC_ERROR_FILE":  # a path of our own, another one on each rank
+        return False
+    return name in SEEN or name.startswith(SEEN_BEGINNINGS)
+
+
 def record(hook):
-    seen = {
-        name: value for name, value in os.environ.items() if name in SEEN or name.startswith(SEEN_BEGINNINGS)
-    }
+    seen = {name: value for name, value in os.environ.items() if is_telling(name)}
     local = os.environ.get("LOCAL_RANK", "")
     hook.evidence.write(
         "rank.start",
