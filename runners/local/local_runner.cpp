@@ -35,8 +35,8 @@ constexpr std::int64_t start_allowance = 90'000'000'000;
 // The directory of one run's raw files; removed at the end when nobody asked to keep it.
 class Scratch {
 public:
-    Scratch(const fs::path& kept, std::string_view variant) : keep_(!kept.empty()) {
-        path_ = keep_ ? fs::absolute(kept) / fmt::format("processes-{}", variant)
+    explicit Scratch(const fs::path& kept) : keep_(!kept.empty()) {
+        path_ = keep_ ? fs::absolute(kept) / "processes"
                       : fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), now());
         std::error_code ignored;
         fs::remove_all(path_, ignored);
@@ -184,7 +184,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!home) return tl::unexpected(home.error());
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
-    const Scratch scratch(options.directory, scenarios::variant_name(plan.variant));
+    const Scratch scratch(options.directory);
     if (scratch.failed()) {
         return refuse(
             ErrorCode::io,

@@ -65,6 +65,8 @@ int level_of(const std::string& line, bool error) {
          {"Error", "Traceback", "terminate called", "what():", "FAILED", "Signal ", "exitcode"}) {
         if (has(line, words)) return 2;
     }
+    static const std::regex table(R"(^\s+(rank|error_file|traceback)\s*:)");  // of torchrun's failures
+    if (std::regex_search(line, table)) return 2;
     return has(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1 : 0;
 }
 
