@@ -18,8 +18,8 @@ enum class CallKind : std::uint8_t {
 struct Call {
     CallKind kind = CallKind::collective;
     results::Rank rank = 0;            // process in the launch
-    std::string_view name;             // "all_reduce", "comm_init", "checkpoint_save", a seam or block, a storage path
-    std::string_view comm;             // name of the communicator; empty where there is none
+    std::string_view name = {};       // "all_reduce", "comm_init", "checkpoint_save", a seam or block, a storage path
+    std::string_view comm = {};       // name of the communicator; empty where there is none
     std::int64_t seq = 0;
     std::int64_t step = -1;            // training step under way; -1 before the first
     results::Phase phase = results::Phase::none;

@@ -93,6 +93,7 @@ public:
     void preempt(std::string_view reason);  // the scheduler takes the whole job: SIGTERM to all
 
 private:
+    ClusterOptions options_;
     std::unique_ptr<Machine> machine_;
 };
 

@@ -1,0 +1,256 @@
+// sim/communicator.cpp — A collective starts when all have come and the one before it is over, and ends for all at one time.
+#include "sim/communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/check.h"
+#include "sim/machine.h"
+#include "sim/nccl_texts.h"
+#include "sim/work.h"
+
+namespace deadrank::sim {
+
+Communicator::Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+                           std::vector<Rank> processes)
+    : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), members_(processes.size()),
+      p2p_(machine, *this) {
+    for (std::size_t i = 0; i < processes.size(); ++i) members_[i].process = processes[i];
+    ring_.size = size();
+    for (Rank i = 0; i < size() && size() > 1; ++i) {
+        const Hop hop = machine_.topology.hop(place_of(i), place_of((i + 1) % size()));
+        ring_.add(hop);
+        if (hop.from != hop.to) nodes_out_.insert(nodes_out_.end(), {hop.from, hop.to});
+    }
+}
+
+Place Communicator::place_of(Rank index) const {
+    const Process& process = machine_.processes[member(index).process];
+    return {process.node, process.local};
+}
+
+Hop Communicator::hop_between(Rank from, Rank to) const {
+    Hop hop = machine_.network.now(machine_.topology.hop(place_of(from), place_of(to)));
+    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
+    return hop;
+}
+
+std::int64_t Communicator::enter(Rank index, const Offer& offer) {
+    Member& caller = member(index);
+    Meeting& meeting = open(++caller.called);
+    Offer& mine = meeting.offers[static_cast<std::size_t>(index)];
+    mine = offer;
+    mine.arrived = true;
+    mine.entered = machine_.engine.now();
+    meeting.spoiled |= mine.stuck;
+    if (++meeting.arrived == size()) try_start();
+    machine_.watchdog.entered(machine_.processes[caller.process]);
+    return caller.called;
+}
+
+Meeting* Communicator::meeting(std::int64_t seq) {
+    const std::int64_t at = seq - completed_ - 1;
+    return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get() : nullptr;
+}
+
+Meeting& Communicator::open(std::int64_t seq) {
+    while (completed_ + static_cast<std::int64_t>(open_.size()) < seq) {
+        std::unique_ptr<Meeting> fresh;
+        if (spare_.empty()) {
+            fresh = std::make_unique<Meeting>();
+        } else {
+            fresh = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        fresh->seq = completed_ + static_cast<std::int64_t>(open_.size()) + 1;
+        fresh->arrived = 0;
+        fresh->spoiled = false;
+        fresh->state = Meeting::State::gathering;
+        fresh->movement = {};
+        fresh->offers.assign(members_.size(), Offer{});
+        for (Rank i = 0; i < size(); ++i) {
+            if (member(i).gone) fresh->offers[static_cast<std::size_t>(i)].gone = fresh->spoiled = true;
+        }
+        open_.push_back(std::move(fresh));
+    }
+    return *meeting(seq);
+}
+
+void Communicator::try_start() {
+    if (open_.empty()) return;
+    Meeting& front = *open_.front();
+    if (front.state != Meeting::State::gathering || front.arrived < size()) return;
+    const Offer& first = front.offers.front();
+    const bool fitting = std::all_of(front.offers.begin(), front.offers.end(), [&](const Offer& o) { return fits(first, o); });
+    if (detail_ && differ_in_fingerprint(front)) {
+        front.state = Meeting::State::failed;
+        return wake_all();
+    }
+    // Kernels of different algorithms do not speak to each other.
+    const bool one_algorithm = std::all_of(members_.begin(), members_.end(),
+                                           [&](const Member& m) { return m.algorithm == members_.front().algorithm; });
+    if (front.spoiled || !fitting || !one_algorithm || broken_) {
+        front.state = Meeting::State::hopeless;
+        return;
+    }
+    compute(front);
+    front.state = Meeting::State::moving;
+    pace(front);
+}
+
+RingCost Communicator::ring_now(Rank* broken) const {
+    if (!machine_.network.disturbed() && network_permille == 1000) return ring_;
+    RingCost ring;
+    ring.size = size();
+    for (Rank i = 0; i < size() && size() > 1; ++i) {
+        const Hop hop = hop_between(i, (i + 1) % size());
+        if (hop.bandwidth == 0 && broken) *broken = i;
+        ring.add(hop);
+    }
+    return ring;
+}
+
+// Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's retries run out.
+void Communicator::pace(Meeting& meeting) {
+    const Offer& offer = meeting.offers.front();
+    Time whole = collective_time(offer.op, bytes_of(offer), ring_now(nullptr), member(0).algorithm);
+    if (whole != results::never && machine_.network.disturbed()) {
+        const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
+        for (Rank i = 0; i < size() && size() > 1; ++i) {
+            const Hop hop = hop_between(i, (i + 1) % size());
+            whole += loss_penalty(hop, machine_.network.retransmits(hop, bytes));
+        }
+    }
+    machine_.engine.cancel(meeting.movement.timer);
+    const Time left = meeting.movement.advance(machine_.engine.now(), whole);
+    const Cause cause{nobody, id_ ^ static_cast<std::uint64_t>(meeting.seq) << 20, "collective"};
+    if (left != results::never) {
+        meeting.movement.timer = machine_.engine.call_after(left, cause, [this, seq = meeting.seq] { finish(seq); });
+        return;
+    }
+    Rank sender = 0;
+    ring_now(&sender);
+    const Time patience = machine_.bootstrap.settings_of(member(sender).process).retry_window();
+    if (patience == results::never) return;
+    meeting.movement.timer = machine_.engine.call_after(patience, cause, [this, seq = meeting.seq] { break_after_retries(seq); });
+}
+
+void Communicator::break_after_retries(std::int64_t seq) {
+    const Meeting* stalled = meeting(seq);
+    if (!stalled || stalled->state != Meeting::State::moving) return;
+    Rank sender = -1;
+    ring_now(&sender);
+    if (sender < 0) return;
+    broken_ = true;
+    open_.front()->state = Meeting::State::hopeless;
+    const Rank peer = (sender + 1) % size();
+    async_error(sender, Code::remote_error,
+                retries_exceeded_text(machine_.topology.host_name(machine_.processes[member(peer).process].node)));
+}
+
+void Communicator::finish(std::int64_t seq) {
+    CHECK(!open_.empty() && open_.front()->seq == seq);
+    std::unique_ptr<Meeting> over = std::move(open_.front());
+    open_.erase(open_.begin());
+    completed_ = seq;
+    count_traffic(*over);
+    for (Rank i = 0; i < size(); ++i) {
+        const Offer& offer = over->offers[static_cast<std::size_t>(i)];
+        deliver(*over, i);
+        if (offer.work) offer.work->completed();
+        if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(member(i).process));
+    }
+    if (spare_.size() < 4) spare_.push_back(std::move(over));
+    try_start();
+}
+
+void Communicator::count_traffic(const Meeting& meeting) {
+    const Offer& offer = meeting.offers.front();
+    const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
+    bytes_moved_ += bytes;
+    for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
+        const Hop hop{nodes_out_[i], nodes_out_[i + 1]};
+        machine_.network.count(hop.from, hop.to, bytes, machine_.network.retransmits(hop, bytes));
+    }
+}
+
+const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
+    for (const auto& meeting : open_) {
+        const Offer& offer = meeting->offers[static_cast<std::size_t>(index)];
+        if (!offer.arrived || offer.gone) continue;
+        seq = meeting->seq;
+        return &offer;
+    }
+    return nullptr;
+}
+
+void Communicator::member_gone(Rank index) {
+    Member& left = member(index);
+    if (std::exchange(left.gone, true)) return;
+    for (const auto& meeting : open_) {
+        Offer& offer = meeting->offers[static_cast<std::size_t>(index)];
+        offer.gone = meeting->spoiled = true;
+        offer.out = nullptr;
+        offer.work = nullptr;
+        offer.waiting = false;
+    }
+    // Its kernel dies with it, also while the data moves.
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving) {
+        machine_.engine.cancel(open_.front()->movement.timer);
+        open_.front()->state = Meeting::State::hopeless;
+    }
+    p2p_.member_gone(index);
+}
+
+void Communicator::abort(Rank index) {
+    if (std::exchange(member(index).aborted, true)) return;
+    member_gone(index);
+    machine_.engine.wake(static_cast<ActorId>(member(index).process));
+}
+
+void Communicator::async_error(Rank index, Code code, std::string text) {
+    Member& told = member(index);
+    if (told.async_error != Code::ok || told.gone) return;
+    told.async_error = code;
+    told.error_text = std::move(text);
+    machine_.watchdog.async_error(machine_.processes[told.process]);
+}
+
+bool Communicator::crosses(const LinkChange& change) const {
+    for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
+        const auto fits_end = [](int wanted, int node) { return wanted < 0 || wanted == node; };
+        const int from = nodes_out_[i], to = nodes_out_[i + 1];
+        if (fits_end(change.from, from) && fits_end(change.to, to)) return true;
+        if (!change.one_way && fits_end(change.from, to) && fits_end(change.to, from)) return true;
+    }
+    return false;
+}
+
+void Communicator::links_changed(const LinkChange* reset) {
+    if (reset && crosses(*reset)) {
+        broken_ = true;
+        p2p_.break_connections();
+        if (!open_.empty() && open_.front()->state == Meeting::State::moving) {
+            machine_.engine.cancel(open_.front()->movement.timer);
+            open_.front()->state = Meeting::State::hopeless;
+        }
+        for (Rank i = 0; i < size() && size() > 1; ++i) {
+            const Rank next = (i + 1) % size();
+            const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
+            if (hop.from == hop.to || !machine_.network.state(hop.from, hop.to).down) continue;
+            async_error(i, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.to)));
+            async_error(next, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.from)));
+        }
+        return;
+    }
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    p2p_.links_changed();
+}
+
+void Communicator::wake_all() {
+    for (Rank i = 0; i < size(); ++i) machine_.engine.wake(static_cast<ActorId>(member(i).process));
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,95 @@
+// sim/communicator.h — What the members of one communicator share: calls matched by their number, in order, one after another.
+// No time-out, no check of what others call: what does not fit together never ends. Errors wait until somebody asks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cost.h"
+#include "sim/offer.h"
+#include "sim/p2p.h"
+#include "sim/process.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+
+struct Member {
+    Rank process = 0;
+    std::int64_t called = 0;      // sequence number of its last collective
+    std::int64_t p2p_called = 0;
+    Code async_error = Code::ok;
+    bool error_shown = false;
+    bool aborted = false;
+    bool gone = false;
+    Algorithm algorithm = Algorithm::automatic;
+    std::string error_text = {};
+};
+
+class Communicator {
+public:
+    Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks, std::vector<Rank> processes);
+
+    results::CommId id() const { return id_; }
+    const std::string& name() const { return name_; }
+    const std::vector<Rank>& ranks() const { return ranks_; }
+    Rank size() const { return static_cast<Rank>(members_.size()); }
+    Member& member(Rank index) { return members_[static_cast<std::size_t>(index)]; }
+    const Member& member(Rank index) const { return members_[static_cast<std::size_t>(index)]; }
+    bool detail() const { return detail_; }
+    void set_detail(bool on) { detail_ = on; }
+    std::int64_t network_permille = 1000;  // what the chosen transport makes of the network's bandwidth
+
+    // Collectives. enter() numbers the call; it is over when completed(), or never.
+    std::int64_t enter(Rank index, const Offer& offer);
+    bool completed(std::int64_t seq) const { return seq <= completed_; }
+    bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
+    Meeting* meeting(std::int64_t seq);  // nullptr once it is over
+    const Meeting* meeting(std::int64_t seq) const { return const_cast<Communicator*>(this)->meeting(seq); }
+    const Offer* oldest_pending(Rank index, std::int64_t& seq) const;
+    std::int64_t last_completed() const { return completed_; }
+
+    P2pBoard& p2p() { return p2p_; }
+    const P2pBoard& p2p() const { return p2p_; }
+
+    // What happens to it from outside.
+    void member_gone(Rank index);  // died: peers are told nothing
+    void abort(Rank index);
+    void async_error(Rank index, Code code, std::string text);
+    void links_changed(const LinkChange* reset);
+    Hop hop_between(Rank from, Rank to) const;  // as the links are now
+    bool crosses(const LinkChange& change) const;
+
+    // What its ring sends from one node to others, for the port counters.
+    std::int64_t bytes_moved() const { return bytes_moved_; }
+
+private:
+    Meeting& open(std::int64_t seq);
+    void try_start();
+    void pace(Meeting& meeting);
+    void finish(std::int64_t seq);
+    void break_after_retries(std::int64_t seq);
+    RingCost ring_now(Rank* broken) const;
+    Place place_of(Rank index) const;
+    void count_traffic(const Meeting& meeting);
+    void wake_all();
+
+    Machine& machine_;
+    results::CommId id_;
+    bool detail_ = false;
+    bool broken_ = false;  // connections are gone: nothing completes any more
+    std::string name_;
+    std::vector<Rank> ranks_;  // as RANK names them
+    std::vector<Member> members_;
+    RingCost ring_;            // while nothing disturbs the links
+    std::vector<int> nodes_out_;  // where the ring leaves a node, and for which one: pairs
+    std::int64_t completed_ = 0;
+    std::int64_t bytes_moved_ = 0;
+    std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1
+    std::vector<std::unique_ptr<Meeting>> spare_;
+    P2pBoard p2p_;
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,129 @@
+// sim/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest, perhaps begin again.
+#include "sim/launcher.h"
+
+#include <fmt/format.h>
+
+#include "sim/launcher_texts.h"
+#include "sim/machine.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr Time grace{30'000'000'000};      // between SIGTERM and SIGKILL
+constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
+constexpr int sigkill = 9, sigterm = 15;
+
+}  // namespace
+
+ActorId Launcher::actor() const { return static_cast<ActorId>(machine_.processes.count()); }
+
+void Launcher::start() {
+    machine_.engine.spawn(actor(), [this] { body(); });
+}
+
+void Launcher::process_ended(const Process& process) {
+    --running_;
+    node_lost_ |= process.lost;
+    const bool seen_failing = process.exit_code != 0 && !process.lost;
+    if (seen_failing && first_failure_ == results::no_rank) first_failure_ = process.id;
+    machine_.engine.wake(actor());
+}
+
+void Launcher::preempt(std::string_view reason) {
+    preempted_ = true;
+    preempt_reason_ = reason;
+    machine_.engine.wake(actor());
+}
+
+void Launcher::body() {
+    Recorder& recorder = machine_.recorder;
+    const ClusterSettings& settings = machine_.settings;
+    recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes, settings.gpus_per_node,
+                                                        recorder.text(settings.job)});
+    for (;;) {
+        start_processes();
+        const bool tells = settings.launcher != LauncherKind::bare;
+        while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
+            machine_.engine.block({.what = "its processes"});
+        }
+        if (!end_attempt()) return;
+        ++machine_.attempt;
+        recorder.record(results::no_rank,
+                        results::Restart{machine_.attempt, recorder.text(fmt::format("rank {} failed", first_failure_))});
+        machine_.begin_attempt();
+    }
+}
+
+void Launcher::start_processes() {
+    first_failure_ = results::no_rank;
+    running_ = machine_.processes.count();
+    for (Process& process : machine_.processes.all()) machine_.processes.start(process);
+}
+
+bool Launcher::end_attempt() {
+    const ClusterSettings& settings = machine_.settings;
+    Recorder& recorder = machine_.recorder;
+    if (preempted_) {
+        recorder.log(results::no_rank, 1, preempt_reason_);
+        end_others();
+        stop_job(128 + sigterm, preempt_reason_);
+        return false;
+    }
+    if (first_failure_ == results::no_rank) {
+        stop_job(node_lost_ ? 1 : 0, node_lost_ ? "a node was lost" : "");
+        return false;
+    }
+    const Process& failed = machine_.processes[first_failure_];
+    const std::string host = machine_.topology.host_name(failed.node);
+    if (settings.launcher == LauncherKind::bare) {
+        stop_job(failed.exit_code, "");
+        return false;
+    }
+    if (settings.launcher == LauncherKind::mpirun) {
+        const int code = mpirun_code(failed);
+        recorder.log(results::no_rank, 2, mpirun_report(failed, host));
+        end_others();
+        stop_job(code, "");
+        return false;
+    }
+    // The agents look at their children at fixed intervals.
+    const Time interval = std::max(settings.monitor_interval, Time{1});
+    const Time since = machine_.engine.now() - machine_.attempt_started;
+    machine_.engine.sleep_until(machine_.attempt_started + interval * ((since + interval - Time{1}) / interval));
+    recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
+    const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
+    end_others();
+    recorder.log(results::no_rank, 2, report);
+    if (!node_lost_ && machine_.attempt < settings.restarts_max) {
+        machine_.engine.sleep(start_again);
+        return true;
+    }
+    stop_job(1, fmt::format("rank {} failed", failed.id));
+    return false;
+}
+
+void Launcher::end_others() {
+    const bool says = machine_.settings.launcher == LauncherKind::torchrun;
+    for (Process& process : machine_.processes.all()) {
+        if (!process.alive) continue;
+        if (says) {
+            machine_.recorder.log(results::no_rank, 1, fmt::format("Sending process {} closing signal SIGTERM", process.pid));
+        }
+        machine_.processes.signal(process, sigterm);
+    }
+    wait_until_gone(machine_.engine.now() + grace);
+    for (Process& process : machine_.processes.all()) machine_.processes.signal(process, sigkill);
+}
+
+void Launcher::wait_until_gone(Time deadline) {
+    while (!all_gone() && machine_.engine.now() < deadline) {
+        machine_.engine.block_until(deadline, {.what = "its processes"});
+    }
+}
+
+void Launcher::stop_job(int code, std::string_view reason) {
+    machine_.recorder.record(results::no_rank, results::JobStop{code, machine_.recorder.text(reason)});
+}
+
+}  // namespace deadrank::sim

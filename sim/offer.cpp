@@ -1,0 +1,175 @@
+// sim/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that speaks of more reads zeros.
+#include "sim/offer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/dtype_bits.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+using results::Op;
+using results::ReduceOp;
+
+// Signed overflow wraps, as integer kernels do.
+Number add(Number a, Number b) { return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); }
+Number multiply(Number a, Number b) {
+    return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+Number combine(Number a, Number b, ReduceOp reduce) {
+    switch (reduce) {
+        case ReduceOp::max: return std::max(a, b);
+        case ReduceOp::min: return std::min(a, b);
+        case ReduceOp::prod: return multiply(a, b);
+        default: return add(a, b);
+    }
+}
+
+Number element(const Offer& offer, std::int64_t at) {
+    Number value = at < offer.in_size ? offer.in[at] : 0;
+    if (offer.flip_bit >= 0 && !offer.flip_received && offer.flip_bit / 64 == at) {
+        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+    }
+    return value;
+}
+
+bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
+
+// Elements that all members' contributions to a reduction have.
+std::int64_t reduced_size(const Offer& first, Rank members) {
+    return first.op == Op::reduce_scatter ? first.count * members : first.count;
+}
+
+bool alike(const Meeting& meeting) {
+    const Offer& first = meeting.offers.front();
+    return std::all_of(meeting.offers.begin(), meeting.offers.end(), [&](const Offer& offer) {
+        return offer.dtype == first.dtype && offer.reduce == first.reduce;
+    });
+}
+
+void reduce_alike(Meeting& meeting, std::int64_t size) {
+    const ReduceOp reduce = meeting.offers.front().reduce;
+    bool first = true;
+    for (const Offer& offer : meeting.offers) {
+        const bool plain = offer.flip_bit < 0 && offer.in_size >= size;
+        for (std::int64_t at = 0; at < size; ++at) {
+            const Number value = plain ? offer.in[at] : element(offer, at);
+            Number& sum = meeting.result[static_cast<std::size_t>(at)];
+            sum = first ? value : combine(sum, value, reduce);
+        }
+        first = false;
+    }
+    if (reduce != ReduceOp::avg) return;
+    for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.offers.size());
+}
+
+// Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to it.
+void reduce_by_owners(Meeting& meeting, std::int64_t size) {
+    const auto members = static_cast<std::int64_t>(meeting.offers.size());
+    for (std::int64_t at = 0; at < size; ++at) {
+        const Offer& owner = meeting.offers[static_cast<std::size_t>(at * members / size)];
+        Number sum = 0;
+        bool first = true;
+        for (const Offer& offer : meeting.offers) {
+            const Number value = offer.dtype == owner.dtype ? element(offer, at)
+                                                            : decode(encode(element(offer, at), offer.dtype), owner.dtype);
+            sum = first ? value : combine(sum, value, owner.reduce);
+            first = false;
+        }
+        meeting.result[static_cast<std::size_t>(at)] = owner.reduce == ReduceOp::avg ? sum / members : sum;
+    }
+}
+
+void put(const Offer& offer, std::int64_t at, Number value, Dtype from) {
+    if (!offer.out || at >= offer.out_size) return;
+    if (from != offer.dtype) value = decode(encode(value, from), offer.dtype);
+    if (offer.flip_bit >= 0 && offer.flip_received && offer.flip_bit / 64 == at) {
+        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+    }
+    offer.out[at] = value;
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const Offer& offer) { return offer.count * std::max<std::int64_t>(1, results::size_of(offer.dtype)); }
+
+bool fits(const Offer& one, const Offer& other) {
+    return one.op == other.op && bytes_of(one) == bytes_of(other) && one.root == other.root;
+}
+
+Time Movement::advance(Time now, Time new_whole) {
+    constexpr std::int64_t billion = 1'000'000'000;
+    __extension__ typedef __int128 Wide;
+    if (under_way && whole != results::never && whole > Time{0}) {
+        const auto moved = static_cast<std::int64_t>(Wide{(now - since).count()} * billion / whole.count());
+        done_ppb = std::min(billion, done_ppb + moved);
+    }
+    under_way = true;
+    since = now;
+    whole = new_whole;
+    if (new_whole == results::never) return results::never;
+    return Time(static_cast<std::int64_t>(Wide{new_whole.count()} * (billion - done_ppb) / billion));
+}
+
+void compute(Meeting& meeting) {
+    const Offer& first = meeting.offers.front();
+    const auto members = static_cast<Rank>(meeting.offers.size());
+    if (reduces(first.op)) {
+        const std::int64_t size = reduced_size(first, members);
+        meeting.result.assign(static_cast<std::size_t>(size), 0);
+        alike(meeting) ? reduce_alike(meeting, size) : reduce_by_owners(meeting, size);
+        return;
+    }
+    meeting.result.clear();
+    const auto take = [&](const Offer& offer, std::int64_t count) {
+        for (std::int64_t at = 0; at < count; ++at) meeting.result.push_back(element(offer, at));
+    };
+    if (first.op == Op::broadcast) {
+        take(meeting.offers[static_cast<std::size_t>(first.root)], first.count);
+    } else if (first.op == Op::all_gather) {
+        for (const Offer& offer : meeting.offers) take(offer, first.count);
+    } else if (first.op == Op::all_to_all) {
+        for (const Offer& offer : meeting.offers) take(offer, first.count * members);
+    }
+}
+
+void deliver(const Meeting& meeting, Rank index) {
+    const Offer& mine = meeting.offers[static_cast<std::size_t>(index)];
+    if (!mine.out || mine.op == Op::barrier) return;
+    if (mine.op == Op::reduce && mine.root != index) return;
+    const auto members = static_cast<std::int64_t>(meeting.offers.size());
+    const auto size = static_cast<std::int64_t>(meeting.result.size());
+    // Counts may differ where types do; what is not there reads as 0.
+    const auto result = [&](std::int64_t at) { return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0; };
+    const auto dtype = [&](std::int64_t member) {
+        return meeting.offers[static_cast<std::size_t>(std::min(member, members - 1))].dtype;
+    };
+    switch (mine.op) {
+        case Op::all_reduce:
+        case Op::reduce:
+            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at * members / size));
+            break;
+        case Op::reduce_scatter:
+            for (std::int64_t at = 0; at < mine.count; ++at) put(mine, at, result(index * mine.count + at), dtype(index));
+            break;
+        case Op::broadcast:
+            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(mine.root));
+            break;
+        case Op::all_gather:
+            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at / std::max<std::int64_t>(mine.count, 1)));
+            break;
+        case Op::all_to_all:
+            for (std::int64_t from = 0; from < members; ++from) {
+                for (std::int64_t at = 0; at < mine.count; ++at) {
+                    put(mine, from * mine.count + at, result((from * members + index) * mine.count + at), dtype(from));
+                }
+            }
+            break;
+        default: break;
+    }
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,65 @@
+// sim/offer.h — What one member brings to a collective, and the meeting of all members' offers under one sequence number.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/comm.h"
+#include "sim/engine.h"
+
+namespace deadrank::sim {
+
+class SimWork;
+
+struct Offer {
+    const Number* in = nullptr;
+    Number* out = nullptr;  // null: nobody takes the result any more
+    std::int64_t in_size = 0, out_size = 0;  // elements that are really there
+    std::int64_t count = 0;                  // elements that the call speaks of (NCCL's count)
+    std::int64_t flip_bit = -1;
+    Time entered{0};
+    SimWork* work = nullptr;  // of an asynchronous call
+    std::int32_t root = -1;
+    results::Op op = results::Op::none;
+    results::Dtype dtype = results::Dtype::none;
+    results::ReduceOp reduce = results::ReduceOp::none;
+    bool flip_received = false;
+    bool arrived = false;
+    bool stuck = false;    // its kernel hangs
+    bool gone = false;     // its process died, or aborted the communicator
+    bool waiting = false;  // its process is to be woken
+};
+
+std::int64_t bytes_of(const Offer& offer);
+
+// Whether NCCL's kernels would fit together. Types and reductions may differ: nobody checks them.
+bool fits(const Offer& one, const Offer& other);
+
+// How far something has come on its way, while its pace may change. Parts per billion of the whole.
+struct Movement {
+    bool under_way = false;
+    std::int64_t done_ppb = 0;
+    Time since{0};
+    Time whole{0};  // the time it takes at the present pace; never = it stands still
+    TimerId timer;
+
+    Time advance(Time now, Time new_whole);  // what is left at the new pace, or never
+};
+
+struct Meeting {
+    enum class State : std::uint8_t { gathering, moving, hopeless, failed };
+
+    std::int64_t seq = 0;
+    Rank arrived = 0;
+    bool spoiled = false;  // somebody is stuck or gone
+    State state = State::gathering;
+    Movement movement;
+    std::vector<Offer> offers;    // by place in the communicator
+    std::vector<Number> result;   // computed when all have come, handed out when the data has moved
+};
+
+// The numbers that come of it, by the members' own types and operations. Member i takes its part with deliver().
+void compute(Meeting& meeting);
+void deliver(const Meeting& meeting, Rank index);
+
+}  // namespace deadrank::sim

@@ -1,0 +1,145 @@
+// sim/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows nothing more.
+#include "sim/processes.h"
+
+#include <utility>
+
+#include "sim/machine.h"
+#include "sim/packages.h"
+#include "sim/rank_world.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr int sigkill = 9, sigcont = 18, sigstop = 19;
+constexpr int first_pid = 1000;
+
+}  // namespace
+
+Processes::Processes(Machine& machine) : machine_(machine), all_(static_cast<std::size_t>(machine.settings.process_count())) {
+    for (Rank id = 0; id < count(); ++id) {
+        Process& process = all_[static_cast<std::size_t>(id)];
+        process.id = process.given_rank = id;
+        process.node = id / machine.settings.gpus_per_node;
+        process.local = id % machine.settings.gpus_per_node;
+        process.pid = first_pid + id;
+    }
+}
+
+void Processes::start(Process& process) {
+    const int attempt = machine_.attempt;
+    process.device = -1;
+    process.stopped = process.watched = false;
+    process.end = ProcessEnd::running;
+    process.exit_code = process.exit_signal = process.pending_signal = 0;
+    process.pending_exit.reset();
+    process.step = -1;
+    process.phase = results::Phase::none;
+    process.waits = {};
+    process.comms.clear();
+    process.creations.clear();
+    process.pid = first_pid + attempt * count() + process.id;
+    process.started = machine_.engine.now();
+    process.alive = true;
+    Recorder& recorder = machine_.recorder;
+    results::RankStart shown{process.pid, process.node, process.local};
+    shown.host = recorder.text(machine_.topology.host_name(process.node));
+    shown.versions = recorder.text(machine_.environment.version_lines(process));
+    shown.environment = recorder.text(machine_.environment.lines(process, attempt));
+    recorder.record(process.id, shown);
+    machine_.engine.spawn(static_cast<ActorId>(process.id), [this, &process] { run(process); });
+}
+
+void Processes::run(Process& process) {
+    try {
+        settle(process);
+        load_packages(machine_, process);
+        RankWorld world(machine_, process);
+        machine_.workload(world);
+        settle(process);
+        if (process.alive) end(process, ProcessEnd::finished, 0, 0);
+    } catch (const RankFailure& failure) {
+        fail(process, failure);
+    } catch (const RankKilled& killed) {
+        if (process.alive) end(process, ProcessEnd::killed, 0, killed.signal);
+    } catch (const std::exception& error) {
+        fail(process, RankFailure(std::string("RuntimeError: ") + error.what()));
+    }
+}
+
+void Processes::fail(Process& process, const RankFailure& failure) {
+    if (!process.alive) return;
+    machine_.recorder.log(process.id, 2, std::string("Traceback (most recent call last):\n") + failure.what());
+    end(process, ProcessEnd::failed, failure.code, 0);
+}
+
+void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
+    process.alive = false;
+    process.stopped = false;
+    process.end = how;
+    process.exit_signal = signal;
+    process.exit_code = signal != 0 ? -signal : code;
+    if (!process.lost) machine_.recorder.record(process.id, results::RankExit{process.exit_code, signal});
+    for (const Membership& membership : process.comms) machine_.communicators.member_gone(membership);
+    machine_.bootstrap.process_gone(process);
+    machine_.stores.process_gone(process);
+    machine_.devices.process_gone(process);
+    machine_.launcher.process_ended(process);
+}
+
+void Processes::signal(Process& process, int number) {
+    if (!process.alive || number == 0) return;
+    if (number == sigstop) return stop(process);
+    if (number == sigcont) return resume(process);
+    const auto actor = static_cast<ActorId>(process.id);
+    if (machine_.engine.current() == actor || (process.stopped && number != sigkill)) {
+        process.pending_signal = number;
+        return;
+    }
+    end(process, ProcessEnd::killed, 0, number);
+    machine_.engine.kill(actor);
+}
+
+void Processes::raise(Process& process, int code, std::string_view says) {
+    if (!process.alive) return;
+    process.pending_exit.emplace(code, says);
+    machine_.engine.wake(static_cast<ActorId>(process.id));
+}
+
+void Processes::stop(Process& process) {
+    if (!process.alive || process.stopped) return;
+    process.stopped = true;
+    machine_.engine.freeze(static_cast<ActorId>(process.id));
+}
+
+void Processes::resume(Process& process) {
+    if (!process.alive || !process.stopped) return;
+    process.stopped = false;
+    machine_.engine.thaw(static_cast<ActorId>(process.id));
+    if (process.pending_signal != 0) return signal(process, std::exchange(process.pending_signal, 0));
+    machine_.watchdog.resumed(process);
+}
+
+void Processes::lose(Process& process) {
+    if (!process.alive) return;
+    process.lost = true;
+    end(process, ProcessEnd::killed, 0, sigkill);
+    machine_.engine.kill(static_cast<ActorId>(process.id));
+}
+
+void Processes::take_pending(Process& process) {
+    if (const int number = std::exchange(process.pending_signal, 0)) {
+        end(process, ProcessEnd::killed, 0, number);
+        machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here
+    }
+    if (process.pending_exit) {
+        const auto [code, says] = *std::exchange(process.pending_exit, std::nullopt);
+        if (code == 0 && says.empty()) {
+            end(process, ProcessEnd::finished, 0, 0);
+            machine_.engine.kill(static_cast<ActorId>(process.id));
+        }
+        throw RankFailure(says, code);
+    }
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,96 @@
+// sim/work.cpp — Waiting for operations, and withdrawing them when their rank goes away.
+#include "sim/work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/machine.h"
+#include "sim/nccl_texts.h"
+
+namespace deadrank::sim {
+
+void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index) {
+    if (comm.member(index).aborted) {
+        throw LibraryError(Code::aborted, fmt::format("torch.distributed.DistBackendError: NCCL communicator was aborted on "
+                                                      "rank {}.", index));
+    }
+    machine.processes.settle(process);
+}
+
+SimWork::~SimWork() {
+    if (!bound() || done_) return;
+    if (Meeting* meeting = comm_.meeting(seq_)) {
+        Offer& offer = meeting->offers[static_cast<std::size_t>(index_)];
+        offer.out = nullptr;
+        offer.work = nullptr;
+        offer.waiting = false;
+    }
+}
+
+void SimWork::completed() {
+    done_ = true;
+    if (process_.alive && !process_.stopped) show();
+}
+
+void SimWork::show() {
+    if (std::exchange(shown_, true)) return;
+    machine_.recorder.record(process_.id, results::CollectiveLeave{comm_.id(), seq_, op_, Code::ok});
+}
+
+bool SimWork::ready() {
+    if (done_) show();
+    return done_;
+}
+
+void SimWork::wait() {
+    if (!bound()) return;
+    if (Meeting* meeting = comm_.meeting(seq_)) meeting->offers[static_cast<std::size_t>(index_)].waiting = true;
+    machine_.wait(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
+                  [&] { return done_ || comm_.failed() || comm_.member(index_).aborted; });
+    if (done_) return show();
+    if (comm_.failed()) throw RankFailure(fingerprint_mismatch(*comm_.meeting(comm_.last_completed() + 1), index_));
+    machine_.recorder.record(process_.id, results::CollectiveLeave{comm_.id(), seq_, op_, Code::aborted});
+    check_usable(machine_, process_, comm_, index_);
+}
+
+SimP2pWork::~SimP2pWork() {
+    if (posted_ && !call_.done) comm_.p2p().withdraw(call_);
+}
+
+void SimP2pWork::post() {
+    posted_ = true;
+    machine_.recorder.record(process_.id, results::P2pEnter{comm_.id(), call_.seq, call_.count, call_.peer(), call_.tag,
+                                                            call_.is_send ? results::Op::send : results::Op::recv, call_.dtype});
+    comm_.p2p().post(call_);
+}
+
+void SimP2pWork::own_buffers() {
+    own_.assign(static_cast<std::size_t>(call_.size), 0);
+    if (call_.in) std::copy_n(call_.in, call_.size, own_.begin());
+    (call_.is_send ? call_.in = own_.data() : call_.out = own_.data());
+}
+
+void SimP2pWork::show() {
+    if (std::exchange(shown_, true)) return;
+    const bool over = call_.done;
+    machine_.recorder.record(process_.id, results::P2pLeave{comm_.id(), call_.seq, call_.peer(),
+                                                            call_.is_send ? results::Op::send : results::Op::recv,
+                                                            over ? Code::ok : Code::aborted});
+}
+
+bool SimP2pWork::ready() {
+    if (call_.done) show();
+    return call_.done;
+}
+
+void SimP2pWork::wait() {
+    if (!posted_) return;
+    const Rank index = call_.caller();
+    machine_.wait(process_, {.kind = call_.is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_.peer()},
+                  [&] { return call_.done || comm_.member(index).aborted; });
+    show();
+    if (!call_.done) check_usable(machine_, process_, comm_, index);
+}
+
+}  // namespace deadrank::sim
