@@ -1,9 +1,8 @@
 // sim/bootstrap.cpp — One member's way through ncclCommInitRank.
 #include "sim/bootstrap.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/comm_sim.h"
 #include "sim/gathering.h"
@@ -20,7 +19,9 @@ constexpr std::int64_t sockets = 16;
 
 }  // namespace
 
-NcclSettings Bootstrap::settings_of(Rank process) const { return read_nccl_settings(machine_, machine_.processes[process]); }
+NcclSettings Bootstrap::settings_of(Rank process) const {
+    return read_nccl_settings(machine_, machine_.processes[process]);
+}
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
     int nth = 0;
@@ -52,11 +53,13 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     if (call.skip) return std::make_unique<SimComm>(machine_, process, nullptr, 0, 0, request.name);
 
     const auto found = std::find(request.members.begin(), request.members.end(), request.rank);
-    const auto place = found == request.members.end() ? Rank{-1} : static_cast<Rank>(found - request.members.begin());
+    const auto place =
+        found == request.members.end() ? Rank{-1} : static_cast<Rank>(found - request.members.begin());
     Gathering& met = gathering(process, request);
     const auto size = static_cast<std::size_t>(std::max<std::int64_t>(0, call.count));
     Recorder& recorder = machine_.recorder;
-    recorder.record(process.id, results::CommInitEnter{met.id, static_cast<std::int32_t>(size), place, recorder.text(request.name),
+    recorder.record(process.id, results::CommInitEnter{met.id, static_cast<std::int32_t>(size), place,
+                                                       recorder.text(request.name),
                                                        recorder.text(rank_list(request.members))});
     if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
     machine_.devices.bind(process);
@@ -68,11 +71,13 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
         fail(process, met.id, settings.problem_code, settings.problem);
     }
     if (place < 0 || static_cast<std::size_t>(place) >= size) {
-        const std::string text = fmt::format("Invalid rank requested : {}/{}", place < 0 ? request.rank : place, size);
+        const std::string text =
+            fmt::format("Invalid rank requested : {}/{}", place < 0 ? request.rank : place, size);
         warn(process, "init.cc:1987", text);
         fail(process, met.id, Code::invalid_argument, text);
     }
-    if (call.never_completes) machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
+    if (call.never_completes)
+        machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
 
     const WaitNote note{.kind = WaitKind::comm_init, .number = met.id, .text = &met.name};
     if (place == 0) {
@@ -84,11 +89,13 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     const Time timeout = machine_.settings.store_timeout;
     if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
         recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
-        throw LibraryError(Code::timeout,
-                           fmt::format("torch.distributed.DistBackendError: [{}] is setting up NCCL communicator and retrieving "
-                                       "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
-                                       "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
-                                       place, timeout.count() / 1'000'000));
+        throw LibraryError(
+            Code::timeout,
+            fmt::format(
+                "torch.distributed.DistBackendError: [{}] is setting up NCCL communicator and retrieving "
+                "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
+                "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
+                place, timeout.count() / 1'000'000));
     }
     if (met.ranks.empty()) met.ranks = request.members;
     check_in(process, met, place, size);
@@ -113,8 +120,9 @@ void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string
 
 void Bootstrap::take_resources(Process& process, const Gathering& met) {
     if (!machine_.hosts.take_shared(process.node, shared_segment)) {
-        const std::string text = fmt::format("Error while creating shared memory segment /dev/shm/nccl-{:06x} (size {})",
-                                             process.pid, shared_segment);
+        const std::string text =
+            fmt::format("Error while creating shared memory segment /dev/shm/nccl-{:06x} (size {})",
+                        process.pid, shared_segment);
         warn(process, "misc/shmutils.cc:87", text);
         fail(process, met.id, Code::system_error, text);
     }
@@ -129,31 +137,35 @@ void Bootstrap::warn(const Process& process, std::string_view where, std::string
     if (!settings_of(process.id).warns) return;
     const std::int64_t seconds = machine_.engine.now().count() / 1'000'000'000;
     machine_.recorder.log(process.id, 1,
-                          fmt::format("[2026-01-{:02} {:02}:{:02}:{:02}] {}:{}:{} [{}] {} NCCL WARN {}", seconds / 86400 + 1,
-                                      seconds / 3600 % 24, seconds / 60 % 60, seconds % 60,
-                                      machine_.topology.host_name(process.node), process.pid, process.pid, process.local, where,
-                                      text));
+                          fmt::format("[2026-01-{:02} {:02}:{:02}:{:02}] {}:{}:{} [{}] {} NCCL WARN {}",
+                                      seconds / 86400 + 1, seconds / 3600 % 24, seconds / 60 % 60,
+                                      seconds % 60, machine_.topology.host_name(process.node), process.pid,
+                                      process.pid, process.local, where, text));
 }
 
 void Bootstrap::warn_root(const Gathering& met, std::string_view where, std::string_view text) {
     for (const Process& process : machine_.processes.all()) {
-        if (process.alive && !met.processes.empty() && met.processes.front() == process.id) warn(process, where, text);
+        if (process.alive && !met.processes.empty() && met.processes.front() == process.id)
+            warn(process, where, text);
     }
 }
 
 void Bootstrap::process_gone(const Process& process) {
     for (const auto& met : open_) {
         if (met->state != Gathering::State::gathering && met->state != Gathering::State::deciding) continue;
-        const bool came = std::find(met->processes.begin(), met->processes.end(), process.id) != met->processes.end();
+        const bool came =
+            std::find(met->processes.begin(), met->processes.end(), process.id) != met->processes.end();
         if (came) met->state = Gathering::State::hung;
     }
 }
 
-// By place where the caller's gathering counts them; processes of a skewed gathering meet elsewhere and are not known here.
+// By place where the caller's gathering counts them; processes of a skewed gathering meet elsewhere and are
+// not known here.
 std::vector<Rank> Bootstrap::missing(const Process& process) const {
     std::vector<Rank> absent;
     for (const auto& met : open_) {
-        if (met->id != static_cast<CommId>(process.waits.number) || met->state == Gathering::State::hung) continue;
+        if (met->id != static_cast<CommId>(process.waits.number) || met->state == Gathering::State::hung)
+            continue;
         for (std::size_t place = 0; place < met->ranks.size(); ++place) {
             const bool came = place < met->processes.size() && met->processes[place] != results::no_rank;
             if (!came && (met->lead_came || place == 0)) absent.push_back(met->ranks[place]);

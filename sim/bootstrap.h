@@ -1,5 +1,6 @@
-// sim/bootstrap.h — How a communicator comes to be: all members check in at a root, compare notes, and connect.
-// The root tells nobody when something is wrong, so most disagreements are a silence; few are an error.
+// sim/bootstrap.h — How a communicator comes to be: all members check in at a root, compare notes, and
+// connect. The root tells nobody when something is wrong, so most disagreements are a silence; few are an
+// error.
 #pragma once
 
 #include <memory>

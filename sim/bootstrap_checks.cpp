@@ -1,8 +1,8 @@
-// sim/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they do not. Facts: NCCL 2.18 to 2.30,
-// run against stock and self-built libraries; layouts of the messages differ between releases, so skew has three faces.
-#include <fmt/format.h>
-
+// sim/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they do not.
+// Facts: NCCL 2.18 to 2.30, run against stock and self-built libraries; layouts of the messages differ
+// between releases, so skew has three faces.
 #include <algorithm>
+#include <fmt/format.h>
 #include <tuple>
 
 #include "sim/bootstrap.h"
@@ -40,9 +40,11 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
         return;
     }
     if (met.processes.size() != size) {
-        warn_root(met, "bootstrap.cc:327",
-                  fmt::format("Bootstrap Root : mismatch in info from procs, nranks {} vs {}, nroots 1 vs 1, iroot 0 vs 0",
-                              met.processes.size(), size));
+        warn_root(
+            met, "bootstrap.cc:327",
+            fmt::format(
+                "Bootstrap Root : mismatch in info from procs, nranks {} vs {}, nroots 1 vs 1, iroot 0 vs 0",
+                met.processes.size(), size));
         met.state = Gathering::State::hung;
         met.turned_away.push_back(process.id);
         return;
@@ -72,7 +74,8 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
 
 bool Bootstrap::decide_by_version(Gathering& met) {
     const auto version_of = [&](Rank place) {
-        return nccl_version_code(machine_.environment.version(machine_.processes[met.processes[static_cast<std::size_t>(place)]], "nccl"));
+        return nccl_version_code(machine_.environment.version(
+            machine_.processes[met.processes[static_cast<std::size_t>(place)]], "nccl"));
     };
     const int root = version_of(0);
     for (Rank place = 1; place < met.came; ++place) {
@@ -80,21 +83,23 @@ bool Bootstrap::decide_by_version(Gathering& met) {
         const int expected = root_message_bytes(root), sent = root_message_bytes(version);
         if (sent != expected) {
             const bool garbled = expected == 176;
-            warn_root(met, garbled ? "misc/utils.cc:32" : "bootstrap.cc:222",
-                      garbled ? std::string("Failed to malloc -107080580992 bytes")
-                              : fmt::format("Message truncated : received {} bytes instead of {}", sent, expected));
+            warn_root(
+                met, garbled ? "misc/utils.cc:32" : "bootstrap.cc:222",
+                garbled ? std::string("Failed to malloc -107080580992 bytes")
+                        : fmt::format("Message truncated : received {} bytes instead of {}", sent, expected));
             met.state = Gathering::State::hung;
             return true;
         }
         if (peer_layout(version) != peer_layout(root)) {
             fail_all(met, Code::internal_error,
-                     fmt::format("Message truncated : received {} bytes instead of {}", 64 * (2 + peer_layout(version)),
-                                 64 * (2 + peer_layout(root))));
+                     fmt::format("Message truncated : received {} bytes instead of {}",
+                                 64 * (2 + peer_layout(version)), 64 * (2 + peer_layout(root))));
             return true;
         }
         if (version != root && version >= compares_versions_since) {
             fail_all(met, Code::invalid_usage,
-                     fmt::format("Mismatched NCCL version detected : rank {} version {} rank 0 version {}", place, version, root));
+                     fmt::format("Mismatched NCCL version detected : rank {} version {} rank 0 version {}",
+                                 place, version, root));
             return true;
         }
     }
@@ -110,31 +115,38 @@ void Bootstrap::decide(Gathering& met) {
         settings.push_back(settings_of(member));
     }
     const auto differs = [&](auto field) {
-        return std::any_of(settings.begin(), settings.end(), [&](const NcclSettings& s) { return s.*field != settings.front().*field; });
+        return std::any_of(settings.begin(), settings.end(),
+                           [&](const NcclSettings& s) { return s.*field != settings.front().*field; });
     };
-    const bool spans_nodes = std::any_of(members.begin(), members.end(), [&](const Process* p) { return p->node != members.front()->node; });
-    const bool unreachable = std::any_of(settings.begin(), settings.end(), [](const NcclSettings& s) { return !s.reaches_peers; });
+    const bool spans_nodes = std::any_of(members.begin(), members.end(),
+                                         [&](const Process* p) { return p->node != members.front()->node; });
+    const bool unreachable =
+        std::any_of(settings.begin(), settings.end(), [](const NcclSettings& s) { return !s.reaches_peers; });
     bool cut = false;
     for (std::size_t i = 0; i < members.size() && machine_.network.disturbed(); ++i) {
         const Process& next = *members[(i + 1) % members.size()];
-        cut |= machine_.network.now(machine_.topology.hop({members[i]->node, members[i]->local}, {next.node, next.local})).bandwidth == 0;
+        cut |= machine_.network
+                   .now(machine_.topology.hop({members[i]->node, members[i]->local}, {next.node, next.local}))
+                   .bandwidth == 0;
     }
-    // Each of these leaves somebody talking to nobody: a wrong root, an address that nobody reaches, two kinds of network.
+    // Each of these leaves somebody talking to nobody: a wrong root, an address that nobody reaches, two
+    // kinds of network.
     if (differs(&NcclSettings::root_address) || (spans_nodes && unreachable) || cut ||
         (spans_nodes && differs(&NcclSettings::socket_transport))) {
         met.state = Gathering::State::hung;
         return;
     }
     std::vector<std::tuple<int, int, std::size_t>> devices;
-    for (std::size_t i = 0; i < members.size(); ++i) devices.emplace_back(members[i]->node, members[i]->device, i);
+    for (std::size_t i = 0; i < members.size(); ++i)
+        devices.emplace_back(members[i]->node, members[i]->device, i);
     std::sort(devices.begin(), devices.end());
     for (std::size_t i = 1; i < devices.size(); ++i) {
         const auto& [node, device, place] = devices[i];
         const auto& [other_node, other_device, other_place] = devices[i - 1];
         if (node != other_node || device != other_device) continue;
         return fail_all(met, Code::invalid_usage,
-                        fmt::format("Duplicate GPU detected : rank {} and rank {} both on CUDA device {:x}", other_place, place,
-                                    machine_.devices.bus_id(device)));
+                        fmt::format("Duplicate GPU detected : rank {} and rank {} both on CUDA device {:x}",
+                                    other_place, place, machine_.devices.bus_id(device)));
     }
     if (differs(&NcclSettings::channels_max)) {
         return fail_all(met, Code::internal_error, "Message truncated : received 1024 bytes instead of 512");
@@ -162,7 +174,8 @@ void Bootstrap::succeed(Gathering& met) {
     const NcclSettings first = settings_of(met.processes.front());
     if (first.socket_transport) met.comm->network_permille = socket_permille;
     met.text = "NVLink";
-    if (spans_nodes) met.text = first.socket_transport ? fmt::format("NET/Socket over {}", first.interface) : "NET/IB";
+    if (spans_nodes)
+        met.text = first.socket_transport ? fmt::format("NET/Socket over {}", first.interface) : "NET/IB";
     met.state = Gathering::State::ready;
 }
 

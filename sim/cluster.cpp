@@ -1,4 +1,5 @@
-// sim/cluster.cpp — The door: a run from launch to outcome, and the levers, each handed to the part that it moves.
+// sim/cluster.cpp — The door: a run from launch to outcome, and the levers, each handed to the part that it
+// moves.
 #include "sim/cluster.h"
 
 #include "scenarios/check.h"
@@ -19,7 +20,8 @@ EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptio
 
 }  // namespace
 
-Cluster::Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink, const ClusterOptions& options)
+Cluster::Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink,
+                 const ClusterOptions& options)
     : options_(options) {
     CHECK(settings.nodes > 0 && settings.gpus_per_node > 0);
     CHECK(settings.process_count() <= static_cast<Rank>(settings.nodes * settings.gpus_per_node));
@@ -36,7 +38,8 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
     Machine& machine = *machine_;
     machine.workload = workload;
     machine.launcher.start();
-    const Outcome outcome = machine.engine.run({.until = machine.settings.time_limit, .steps = options_.step_limit});
+    const Outcome outcome =
+        machine.engine.run({.until = machine.settings.time_limit, .steps = options_.step_limit});
     RunResult result;
     result.ending = outcome.ending;
     const bool waiting = outcome.ending != Ending::completed;
@@ -100,7 +103,9 @@ void Cluster::set_version(Rank process, std::string_view package, std::string_vi
     override_setting(machine_->processes[process].versions, package, std::string(version));
 }
 
-void Cluster::swap_ranks(Rank a, Rank b) { std::swap(machine_->processes[a].given_rank, machine_->processes[b].given_rank); }
+void Cluster::swap_ranks(Rank a, Rank b) {
+    std::swap(machine_->processes[a].given_rank, machine_->processes[b].given_rank);
+}
 
 void Cluster::break_package(Rank process, std::string_view package, std::string_view problem) {
     machine_->processes[process].broken_packages.emplace_back(package, problem);
@@ -118,7 +123,9 @@ void Cluster::add_interface(int node, std::string_view name, bool routable, bool
     machine_->hosts.add_interface(node, name, routable, sorts_first);
 }
 
-void Cluster::kill(Rank process, int signal) { machine_->processes.signal(machine_->processes[process], signal); }
+void Cluster::kill(Rank process, int signal) {
+    machine_->processes.signal(machine_->processes[process], signal);
+}
 
 void Cluster::exit(Rank process, int code, std::string_view says) {
     machine_->processes.raise(machine_->processes[process], code, says);

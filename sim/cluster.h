@@ -1,5 +1,6 @@
-// sim/cluster.h — A whole simulated cluster with one job on it: nodes, links, devices, launcher, and a fiber for every rank.
-// Faults act through the methods below and through one Interceptor; they never see what a rank or a detector sees.
+// sim/cluster.h — A whole simulated cluster with one job on it: nodes, links, devices, launcher, and a fiber
+// for every rank. Faults act through the methods below and through one Interceptor; they never see what a
+// rank or a detector sees.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,8 @@ namespace deadrank::sim {
 
 struct Machine;
 
-// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`: under SIGSTOP.
+// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
+// under SIGSTOP.
 enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };
 
 struct RunResult {
@@ -29,7 +31,8 @@ struct RunResult {
     Time end{0};                        // when the last thing happened
     Time observed_until{0};             // end + observe when ranks were left waiting
     std::vector<ProcessEnd> ends;       // by process
-    std::vector<std::string> waits_for;  // "rank 0 waits in all_reduce #7 of world for rank 3, which exited (signal 9)"
+    std::vector<std::string>
+        waits_for;  // "rank 0 waits in all_reduce #7 of world for rank 3, which exited (signal 9)"
     std::uint64_t hash = 0;
     std::uint64_t events = 0;  // hashed
     std::vector<std::uint64_t> checkpoints;
@@ -46,18 +49,21 @@ struct ClusterOptions {
 
 class Cluster {
 public:
-    // `engine` comes from on_stage() (sim/stage.h) and must not be shared; everything recorded goes to `sink` in order of time.
+    // `engine` comes from on_stage() (sim/stage.h) and must not be shared; everything recorded goes to `sink`
+    // in order of time.
     Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink,
             const ClusterOptions& options = {});
     ~Cluster();
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
-    // Launches the job: `workload` runs once in each process, and again in each after a restart. Only once a cluster.
+    // Launches the job: `workload` runs once in each process, and again in each after a restart. Only once a
+    // cluster.
     RunResult run(const std::function<void(World&)>& workload);
 
-    // ── What an interceptor needs. It is asked only about armed processes, on their own stacks, just before each call.
-    // It may call any method below; a kill, stop or exit of the asking process itself takes effect when before() returned.
+    // ── What an interceptor needs. It is asked only about armed processes, on their own stacks, just before
+    // each call. It may call any method below; a kill, stop or exit of the asking process itself takes effect
+    // when before() returned.
     void intercept(Interceptor* interceptor);
     void arm(Rank process, bool on = true);
     void at(Time when, std::function<void()> what);  // a trigger by time; `when` counts from the job's start
@@ -72,7 +78,8 @@ public:
     bool alive(Rank process) const;            // its process exists (it may be stopped)
 
     // ── Before the job starts. Packages and names also apply to processes that a restart brings.
-    void set_env(Rank process, std::string_view name, std::string_view value);  // the last word: after the launcher's own
+    void set_env(Rank process, std::string_view name,
+                 std::string_view value);  // the last word: after the launcher's own
     void unset_env(Rank process, std::string_view name);
     void set_version(Rank process, std::string_view package, std::string_view version);
     void swap_ranks(Rank a, Rank b);  // RANK of two processes exchanged; LOCAL_RANK and devices stay

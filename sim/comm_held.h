@@ -1,4 +1,5 @@
-// sim/comm_held.h — A collective that was held back to be exchanged with the next one: the call, and a copy of its data.
+// sim/comm_held.h — A collective that was held back to be exchanged with the next one: the call, and a copy
+// of its data.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// sim/comm_sim.cpp — Collectives of one rank, from the call to the wait. Point-to-point lies in comm_sim_p2p.cpp.
+// sim/comm_sim.cpp — Collectives of one rank, from the call to the wait. Point-to-point lies in
+// comm_sim_p2p.cpp.
 #include "sim/comm_sim.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "sim/comm_held.h"
@@ -16,7 +16,8 @@ using results::Op;
 
 namespace {
 
-Offer offer_of(Op op, std::span<const Number> in, std::span<Number> out, std::int64_t count, Dtype dtype, ReduceOp reduce, Rank root) {
+Offer offer_of(Op op, std::span<const Number> in, std::span<Number> out, std::int64_t count, Dtype dtype,
+               ReduceOp reduce, Rank root) {
     Offer offer;
     offer.op = op;
     offer.in = in.data();
@@ -36,7 +37,8 @@ const std::vector<Rank> nobody_at_all;
 
 }  // namespace
 
-SimComm::SimComm(Machine& machine, Process& process, Communicator* comm, Rank index, CommId id, std::string name)
+SimComm::SimComm(Machine& machine, Process& process, Communicator* comm, Rank index, CommId id,
+                 std::string name)
     : machine_(machine), process_(process), comm_(comm), index_(index), id_(id), name_(std::move(name)) {}
 
 SimComm::~SimComm() = default;
@@ -60,7 +62,8 @@ void SimComm::all_gather(std::span<const Number> in, std::span<Number> out, Dtyp
     run(offer_of(Op::all_gather, in, out, length(in), dtype, ReduceOp::none, -1));
 }
 
-void SimComm::reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce, Dtype dtype) {
+void SimComm::reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
+                             Dtype dtype) {
     run(offer_of(Op::reduce_scatter, in, out, length(out), dtype, reduce, -1));
 }
 
@@ -74,20 +77,22 @@ std::unique_ptr<Work> SimComm::all_reduce_async(std::span<Number> data, ReduceOp
     return start(offer_of(Op::all_reduce, data, data, length(data), dtype, reduce, -1));
 }
 
-std::unique_ptr<Work> SimComm::all_gather_async(std::span<const Number> in, std::span<Number> out, Dtype dtype) {
+std::unique_ptr<Work> SimComm::all_gather_async(std::span<const Number> in, std::span<Number> out,
+                                                Dtype dtype) {
     return start(offer_of(Op::all_gather, in, out, length(in), dtype, ReduceOp::none, -1));
 }
 
-std::unique_ptr<Work> SimComm::reduce_scatter_async(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
-                                                    Dtype dtype) {
+std::unique_ptr<Work> SimComm::reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
+                                                    ReduceOp reduce, Dtype dtype) {
     return start(offer_of(Op::reduce_scatter, in, out, length(out), dtype, reduce, -1));
 }
 
 void SimComm::check(Op op) {
     if (!comm_) {
-        throw LibraryError(Code::invalid_argument,
-                           nccl_exception(Code::invalid_argument, machine_.environment.version(process_, "nccl"),
-                                          fmt::format("{} : comm argument is NULL", nccl_function(op))));
+        throw LibraryError(
+            Code::invalid_argument,
+            nccl_exception(Code::invalid_argument, machine_.environment.version(process_, "nccl"),
+                           fmt::format("{} : comm argument is NULL", nccl_function(op))));
     }
     check_usable(machine_, process_, *comm_, index_);
     machine_.devices.check(process_);
@@ -119,7 +124,8 @@ bool SimComm::ask(Offer& offer, Call& call) {
 void SimComm::refuse(Code code, std::string_view last_error) {
     Recorder& recorder = machine_.recorder;
     recorder.record(process_.id, results::CommError{id_, code, recorder.text(last_error)});
-    throw LibraryError(code, nccl_exception(code, machine_.environment.version(process_, "nccl"), last_error));
+    throw LibraryError(code,
+                       nccl_exception(code, machine_.environment.version(process_, "nccl"), last_error));
 }
 
 std::int64_t SimComm::issue(const Offer& offer) {
@@ -129,8 +135,8 @@ std::int64_t SimComm::issue(const Offer& offer) {
                                                    nccl_function(offer.op), offer.root, size()));
     }
     const std::int64_t seq = comm_->member(index_).called + 1;
-    machine_.recorder.record(process_.id, results::CollectiveEnter{id_, seq, offer.count, offer.root, offer.op, offer.dtype,
-                                                                   offer.reduce});
+    machine_.recorder.record(process_.id, results::CollectiveEnter{id_, seq, offer.count, offer.root,
+                                                                   offer.op, offer.dtype, offer.reduce});
     comm_->enter(index_, offer);
     return seq;
 }
@@ -153,7 +159,8 @@ void SimComm::run(Offer offer) {
         std::int64_t seq;
         Rank index;
         ~Withdrawal() {
-            if (Meeting* meeting = comm.meeting(seq)) meeting->offers[static_cast<std::size_t>(index)].out = nullptr;
+            if (Meeting* meeting = comm.meeting(seq))
+                meeting->offers[static_cast<std::size_t>(index)].out = nullptr;
         }
     } withdrawal{*comm_, seq, index_};
     if (comm_->detail()) check_fingerprint(seq);
@@ -181,7 +188,8 @@ std::unique_ptr<Work> SimComm::start(Offer offer) {
 
 void SimComm::hold(const Offer& offer) { held_ = std::make_unique<Held>(offer); }
 
-// The call that was held back goes out after this one. Its caller has gone on, so it works on a copy and tells nobody.
+// The call that was held back goes out after this one. Its caller has gone on, so it works on a copy and
+// tells nobody.
 void SimComm::release_held() {
     const std::unique_ptr<Held> held = std::move(held_);
     auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, held->offer.op);
@@ -202,7 +210,8 @@ Code SimComm::async_error() {
     if (!comm_) return Code::invalid_argument;
     Member& mine = comm_->member(index_);
     if (mine.async_error != Code::ok && !std::exchange(mine.error_shown, true)) {
-        machine_.recorder.record(process_.id, results::CommError{id_, mine.async_error, machine_.recorder.text(mine.error_text)});
+        machine_.recorder.record(
+            process_.id, results::CommError{id_, mine.async_error, machine_.recorder.text(mine.error_text)});
     }
     return mine.async_error;
 }
@@ -213,19 +222,22 @@ void SimComm::abort() {
     comm_->abort(index_);
 }
 
-// ProcessGroupWrapper: all compare what they are about to call, and rank 0 counts who came, before anything is launched.
+// ProcessGroupWrapper: all compare what they are about to call, and rank 0 counts who came, before anything
+// is launched.
 void SimComm::check_fingerprint(std::int64_t seq) {
     const Time deadline = machine_.engine.now() + machine_.settings.collective_timeout;
     const auto all_came = [&] {
         const Meeting* meeting = comm_->meeting(seq);
-        return comm_->failed() || !meeting || meeting->arrived == comm_->size() || comm_->member(index_).aborted;
+        return comm_->failed() || !meeting || meeting->arrived == comm_->size() ||
+               comm_->member(index_).aborted;
     };
     const WaitNote note{.kind = WaitKind::collective, .comm = comm_, .number = seq};
     const bool came = machine_.wait_until(process_, note, deadline, all_came);
     if (came && !comm_->failed()) return;
     const Meeting& meeting = *comm_->meeting(came ? comm_->last_completed() + 1 : seq);
-    throw RankFailure(came ? fingerprint_mismatch(meeting, index_)
-                           : monitored_barrier_failure(meeting, index_, machine_.settings.collective_timeout));
+    throw RankFailure(came
+                          ? fingerprint_mismatch(meeting, index_)
+                          : monitored_barrier_failure(meeting, index_, machine_.settings.collective_timeout));
 }
 
 }  // namespace deadrank::sim

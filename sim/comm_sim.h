@@ -1,4 +1,5 @@
-// sim/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered from outside, and entered.
+// sim/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered from
+// outside, and entered.
 #pragma once
 
 #include <memory>
@@ -29,16 +30,18 @@ public:
     void broadcast(std::span<Number> data, Rank root, Dtype dtype) override;
     void reduce(std::span<Number> data, Rank root, ReduceOp reduce, Dtype dtype) override;
     void all_gather(std::span<const Number> in, std::span<Number> out, Dtype dtype) override;
-    void reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce, Dtype dtype) override;
+    void reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
+                        Dtype dtype) override;
     void all_to_all(std::span<const Number> in, std::span<Number> out, Dtype dtype) override;
     void barrier() override;
     void send(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
     void recv(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
 
     std::unique_ptr<Work> all_reduce_async(std::span<Number> data, ReduceOp reduce, Dtype dtype) override;
-    std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out, Dtype dtype) override;
-    std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
-                                               Dtype dtype) override;
+    std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out,
+                                           Dtype dtype) override;
+    std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
+                                               ReduceOp reduce, Dtype dtype) override;
     std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
     std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
 
@@ -59,7 +62,8 @@ private:
     void hold(const Offer& offer);
     void release_held();
     void check_fingerprint(std::int64_t seq);
-    std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer, int tag, Dtype dtype);
+    std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer,
+                                    int tag, Dtype dtype);
     void release_held_p2p(bool is_send);
 
     Machine& machine_;
@@ -72,7 +76,7 @@ private:
     std::vector<std::unique_ptr<Work>> group_;
     std::unique_ptr<Held> held_;
     std::vector<std::unique_ptr<SimP2pWork>> held_p2p_;
-    std::vector<std::unique_ptr<Work>> orphans_;      // calls that were held back past their caller's return
+    std::vector<std::unique_ptr<Work>> orphans_;  // calls that were held back past their caller's return
     std::vector<std::unique_ptr<std::vector<Number>>> orphan_buffers_;
 };
 

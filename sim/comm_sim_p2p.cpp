@@ -1,7 +1,6 @@
 // sim/comm_sim_p2p.cpp — Sends and receives of one rank; inside a group they only queue up.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "sim/comm_held.h"
@@ -12,8 +11,8 @@ namespace deadrank::sim {
 
 using results::Op;
 
-std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer, int tag,
-                                         Dtype dtype) {
+std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number* out, std::int64_t size,
+                                         Rank peer, int tag, Dtype dtype) {
     const Op op = is_send ? Op::send : Op::recv;
     check(op);
     auto work = std::make_unique<SimP2pWork>(machine_, process_, *comm_);
@@ -43,8 +42,8 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
         peer = call.root;
     }
     if (peer < 0 || peer >= this->size()) {
-        refuse(Code::invalid_argument, fmt::format("{} : invalid peer {} (peer should be in the 0..{} range)", nccl_function(op),
-                                                   peer, this->size()));
+        refuse(Code::invalid_argument, fmt::format("{} : invalid peer {} (peer should be in the 0..{} range)",
+                                                   nccl_function(op), peer, this->size()));
     }
     made.from = is_send ? index_ : peer;
     made.to = is_send ? peer : index_;

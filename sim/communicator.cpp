@@ -1,9 +1,9 @@
-// sim/communicator.cpp — A collective starts when all have come and the one before it is over, and ends for all at one time.
+// sim/communicator.cpp — A collective starts when all have come and the one before it is over, and ends for
+// all at one time.
 #include "sim/communicator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "scenarios/check.h"
@@ -15,7 +15,11 @@ namespace deadrank::sim {
 
 Communicator::Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                            std::vector<Rank> processes)
-    : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), members_(processes.size()),
+    : machine_(machine),
+      id_(id),
+      name_(std::move(name)),
+      ranks_(std::move(ranks)),
+      members_(processes.size()),
       p2p_(machine, *this) {
     for (std::size_t i = 0; i < processes.size(); ++i) members_[i].process = processes[i];
     ring_.size = size();
@@ -52,7 +56,8 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
 
 Meeting* Communicator::meeting(std::int64_t seq) {
     const std::int64_t at = seq - completed_ - 1;
-    return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get() : nullptr;
+    return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get()
+                                                                   : nullptr;
 }
 
 Meeting& Communicator::open(std::int64_t seq) {
@@ -83,14 +88,16 @@ void Communicator::try_start() {
     Meeting& front = *open_.front();
     if (front.state != Meeting::State::gathering || front.arrived < size()) return;
     const Offer& first = front.offers.front();
-    const bool fitting = std::all_of(front.offers.begin(), front.offers.end(), [&](const Offer& o) { return fits(first, o); });
+    const bool fitting =
+        std::all_of(front.offers.begin(), front.offers.end(), [&](const Offer& o) { return fits(first, o); });
     if (detail_ && differ_in_fingerprint(front)) {
         front.state = Meeting::State::failed;
         return wake_all();
     }
     // Kernels of different algorithms do not speak to each other.
-    const bool one_algorithm = std::all_of(members_.begin(), members_.end(),
-                                           [&](const Member& m) { return m.algorithm == members_.front().algorithm; });
+    const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
+        return m.algorithm == members_.front().algorithm;
+    });
     if (front.spoiled || !fitting || !one_algorithm || broken_) {
         front.state = Meeting::State::hopeless;
         return;
@@ -112,7 +119,8 @@ RingCost Communicator::ring_now(Rank* broken) const {
     return ring;
 }
 
-// Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's retries run out.
+// Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's
+// retries run out.
 void Communicator::pace(Meeting& meeting) {
     const Offer& offer = meeting.offers.front();
     Time whole = collective_time(offer.op, bytes_of(offer), ring_now(nullptr), member(0).algorithm);
@@ -127,14 +135,16 @@ void Communicator::pace(Meeting& meeting) {
     const Time left = meeting.movement.advance(machine_.engine.now(), whole);
     const Cause cause{nobody, id_ ^ static_cast<std::uint64_t>(meeting.seq) << 20, "collective"};
     if (left != results::never) {
-        meeting.movement.timer = machine_.engine.call_after(left, cause, [this, seq = meeting.seq] { finish(seq); });
+        meeting.movement.timer =
+            machine_.engine.call_after(left, cause, [this, seq = meeting.seq] { finish(seq); });
         return;
     }
     Rank sender = 0;
     ring_now(&sender);
     const Time patience = machine_.bootstrap.settings_of(member(sender).process).retry_window();
     if (patience == results::never) return;
-    meeting.movement.timer = machine_.engine.call_after(patience, cause, [this, seq = meeting.seq] { break_after_retries(seq); });
+    meeting.movement.timer =
+        machine_.engine.call_after(patience, cause, [this, seq = meeting.seq] { break_after_retries(seq); });
 }
 
 void Communicator::break_after_retries(std::int64_t seq) {
@@ -146,8 +156,9 @@ void Communicator::break_after_retries(std::int64_t seq) {
     broken_ = true;
     open_.front()->state = Meeting::State::hopeless;
     const Rank peer = (sender + 1) % size();
-    async_error(sender, Code::remote_error,
-                retries_exceeded_text(machine_.topology.host_name(machine_.processes[member(peer).process].node)));
+    async_error(
+        sender, Code::remote_error,
+        retries_exceeded_text(machine_.topology.host_name(machine_.processes[member(peer).process].node)));
 }
 
 void Communicator::finish(std::int64_t seq) {
@@ -241,7 +252,8 @@ void Communicator::links_changed(const LinkChange* reset) {
             const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
             if (hop.from == hop.to || !machine_.network.state(hop.from, hop.to).down) continue;
             async_error(i, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.to)));
-            async_error(next, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.from)));
+            async_error(next, Code::remote_error,
+                        connection_closed_text(machine_.topology.host_name(hop.from)));
         }
         return;
     }

@@ -1,5 +1,6 @@
-// sim/communicator.h — What the members of one communicator share: calls matched by their number, in order, one after another.
-// No time-out, no check of what others call: what does not fit together never ends. Errors wait until somebody asks.
+// sim/communicator.h — What the members of one communicator share: calls matched by their number, in order,
+// one after another. No time-out, no check of what others call: what does not fit together never ends. Errors
+// wait until somebody asks.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Machine;
 
 struct Member {
     Rank process = 0;
-    std::int64_t called = 0;      // sequence number of its last collective
+    std::int64_t called = 0;  // sequence number of its last collective
     std::int64_t p2p_called = 0;
     Code async_error = Code::ok;
     bool error_shown = false;
@@ -30,7 +31,8 @@ struct Member {
 
 class Communicator {
 public:
-    Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks, std::vector<Rank> processes);
+    Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+                 std::vector<Rank> processes);
 
     results::CommId id() const { return id_; }
     const std::string& name() const { return name_; }
@@ -83,7 +85,7 @@ private:
     std::string name_;
     std::vector<Rank> ranks_;  // as RANK names them
     std::vector<Member> members_;
-    RingCost ring_;            // while nothing disturbs the links
+    RingCost ring_;               // while nothing disturbs the links
     std::vector<int> nodes_out_;  // where the ring leaves a node, and for which one: pairs
     std::int64_t completed_ = 0;
     std::int64_t bytes_moved_ = 0;

@@ -7,8 +7,10 @@
 
 namespace deadrank::sim {
 
-Communicator& Communicators::add(results::CommId id, std::string name, std::vector<Rank> ranks, std::vector<Rank> processes) {
-    all_.push_back(std::make_unique<Communicator>(machine_, id, std::move(name), std::move(ranks), std::move(processes)));
+Communicator& Communicators::add(results::CommId id, std::string name, std::vector<Rank> ranks,
+                                 std::vector<Rank> processes) {
+    all_.push_back(std::make_unique<Communicator>(machine_, id, std::move(name), std::move(ranks),
+                                                  std::move(processes)));
     return *all_.back();
 }
 

@@ -14,7 +14,8 @@ public:
     explicit Communicators(Machine& machine) : machine_(machine) {}
 
     results::CommId next_id() { return ++last_id_; }
-    Communicator& add(results::CommId id, std::string name, std::vector<Rank> ranks, std::vector<Rank> processes);
+    Communicator& add(results::CommId id, std::string name, std::vector<Rank> ranks,
+                      std::vector<Rank> processes);
     void member_gone(const Membership& membership) { membership.comm->member_gone(membership.index); }
     void links_changed(const LinkChange* reset);
     const std::vector<std::unique_ptr<Communicator>>& all() const { return all_; }
@@ -24,7 +25,8 @@ private:
     Machine& machine_;
     results::CommId last_id_ = 0;
     std::vector<std::unique_ptr<Communicator>> all_;
-    std::vector<std::unique_ptr<Communicator>> past_;  // of earlier attempts: fibers that unwind still point to them
+    std::vector<std::unique_ptr<Communicator>>
+        past_;  // of earlier attempts: fibers that unwind still point to them
 };
 
 }  // namespace deadrank::sim

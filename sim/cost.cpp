@@ -1,5 +1,6 @@
 // sim/cost.cpp — Ring: every chunk passes every hop, so latencies add up and the narrowest hop sets the pace.
-// Tree (a double binary one): depth × latency, twice the bytes. The cheaper one is taken unless told otherwise.
+// Tree (a double binary one): depth × latency, twice the bytes. The cheaper one is taken unless told
+// otherwise.
 #include "sim/cost.h"
 
 #include <algorithm>
@@ -46,20 +47,26 @@ Time collective_time(Op op, std::int64_t bytes, const RingCost& ring, Algorithm 
             return launch + (algorithm == Algorithm::tree ? by_tree : std::min(by_ring, by_tree));
         }
         case Op::all_gather:
-        case Op::reduce_scatter: return launch + ring_time(ring, rounds, bytes);
-        case Op::all_to_all: return launch + (ring.latency_max + time_of(bytes, ring.bandwidth)) * rounds;
-        default: return launch + ring.latency_sum + time_of(bytes, ring.bandwidth);
+        case Op::reduce_scatter:
+            return launch + ring_time(ring, rounds, bytes);
+        case Op::all_to_all:
+            return launch + (ring.latency_max + time_of(bytes, ring.bandwidth)) * rounds;
+        default:
+            return launch + ring.latency_sum + time_of(bytes, ring.bandwidth);
     }
 }
 
 std::int64_t bytes_per_hop(Op op, std::int64_t bytes, int size) {
     switch (op) {
         case Op::barrier:
-        case Op::all_reduce: return 2 * chunk(bytes, size) * (size - 1);
+        case Op::all_reduce:
+            return 2 * chunk(bytes, size) * (size - 1);
         case Op::all_gather:
         case Op::reduce_scatter:
-        case Op::all_to_all: return bytes * (size - 1);
-        default: return bytes;
+        case Op::all_to_all:
+            return bytes * (size - 1);
+        default:
+            return bytes;
     }
 }
 

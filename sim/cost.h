@@ -1,5 +1,6 @@
-// sim/cost.h — How long a collective takes once everybody has come: closed forms of ring and tree, in integers.
-// The members form a ring in their own order. Nothing here was compared with a machine; ratios matter, not microseconds.
+// sim/cost.h — How long a collective takes once everybody has come: closed forms of ring and tree, in
+// integers. The members form a ring in their own order. Nothing here was compared with a machine; ratios
+// matter, not microseconds.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,10 @@ struct RingCost {
     void add(const Hop& hop);
 };
 
-// `bytes`: what NCCL's count makes on this rank (all_gather: its own part; reduce_scatter: what it receives; all_to_all: for each peer).
-Time collective_time(results::Op op, std::int64_t bytes, const RingCost& ring, Algorithm algorithm = Algorithm::automatic);
+// `bytes`: what NCCL's count makes on this rank (all_gather: its own part; reduce_scatter: what it receives;
+// all_to_all: for each peer).
+Time collective_time(results::Op op, std::int64_t bytes, const RingCost& ring,
+                     Algorithm algorithm = Algorithm::automatic);
 
 // Bytes that each hop of the ring carries for it.
 std::int64_t bytes_per_hop(results::Op op, std::int64_t bytes, int size);

@@ -1,9 +1,8 @@
 // sim/device.cpp — Binding, time, memory. Texts: torch 2.11 and the NVIDIA driver's kernel log.
 #include "sim/device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/machine.h"
 #include "sim/xid.h"
@@ -11,7 +10,8 @@
 namespace deadrank::sim {
 
 Devices::Devices(Machine& machine)
-    : machine_(machine), per_node_(machine.settings.gpus_per_node),
+    : machine_(machine),
+      per_node_(machine.settings.gpus_per_node),
       all_(static_cast<std::size_t>(machine.settings.nodes) * static_cast<std::size_t>(per_node_)) {}
 
 int Devices::bind(Process& process) {
@@ -32,18 +32,23 @@ int Devices::bind(Process& process) {
             at = comma + 1;
         }
         visible = static_cast<std::int64_t>(shown.size());
-        if (wanted >= 0 && wanted < visible) wanted = shown[static_cast<std::size_t>(wanted)];
-        else wanted = -1;
+        if (wanted >= 0 && wanted < visible)
+            wanted = shown[static_cast<std::size_t>(wanted)];
+        else
+            wanted = -1;
     }
     if (visible == 0) throw RankFailure("RuntimeError: No CUDA GPUs are available");
     if (wanted < 0 || wanted >= per_node_) {
-        throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal\nCUDA kernel errors might be asynchronously "
-                          "reported at some other API call, so the stacktrace below might be incorrect.");
+        throw RankFailure(
+            "torch.AcceleratorError: CUDA error: invalid device ordinal\nCUDA kernel errors might be "
+            "asynchronously "
+            "reported at some other API call, so the stacktrace below might be incorrect.");
     }
     process.device = static_cast<int>(wanted);
     if (process.device != process.local) {
         Recorder& recorder = machine_.recorder;
-        recorder.record(process.id, results::DeviceBind{recorder.text("process"), process.local, process.device});
+        recorder.record(process.id,
+                        results::DeviceBind{recorder.text("process"), process.local, process.device});
     }
     return process.device;
 }
@@ -55,7 +60,8 @@ std::int64_t Devices::bus_id(int device) const { return 0x1b000 + std::int64_t{d
 void Devices::check(Process& process) {
     if (!of(process).off_bus) return;
     throw LibraryError(Code::unhandled_device_error,
-                       "torch.AcceleratorError: CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
+                       "torch.AcceleratorError: CUDA error: unspecified launch failure\nCUDA kernel errors "
+                       "might be asynchronously "
                        "reported at some other API call, so the stacktrace below might be incorrect.");
 }
 
@@ -82,10 +88,12 @@ void Devices::allocate(Process& process, std::int64_t bytes) {
     if (bytes > free) {
         Recorder& recorder = machine_.recorder;
         recorder.record(process.id, results::MemoryOom{bytes, free, recorder.text("device")});
-        throw OutOfMemory(fmt::format("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of "
-                                      "{} of which {} is free. Including non-PyTorch memory, this process has {} memory in use.",
-                                      memory_text(bytes), process.device, memory_text(total), memory_text(free),
-                                      memory_text(device.used)));
+        throw OutOfMemory(fmt::format(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity "
+            "of "
+            "{} of which {} is free. Including non-PyTorch memory, this process has {} memory in use.",
+            memory_text(bytes), process.device, memory_text(total), memory_text(free),
+            memory_text(device.used)));
     }
     device.used += bytes;
 }
@@ -116,9 +124,9 @@ void Devices::change(Process& process, const DeviceChange& change) {
 // The kernel's log of the node; nobody's rank, but it names the process.
 void Devices::report(const Process& process, int device, int xid) {
     Recorder& recorder = machine_.recorder;
-    const std::string line = fmt::format("{} kernel: NVRM: Xid (PCI:0000:{:02x}:00): {}, pid={}, name=python, {}",
-                                         machine_.topology.host_name(process.node), bus_id(device) >> 12, xid, process.pid,
-                                         xid_words(xid));
+    const std::string line = fmt::format(
+        "{} kernel: NVRM: Xid (PCI:0000:{:02x}:00): {}, pid={}, name=python, {}",
+        machine_.topology.host_name(process.node), bus_id(device) >> 12, xid, process.pid, xid_words(xid));
     recorder.record(no_rank, results::DeviceError{xid, recorder.text(line)});
 }
 

@@ -1,4 +1,5 @@
-// sim/device.h — Accelerators: how fast they compute, what they hold, and what happens when one is throttled, full or gone.
+// sim/device.h — Accelerators: how fast they compute, what they hold, and what happens when one is throttled,
+// full or gone.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct DeviceState {
     int throttle = 0;
     bool off_bus = false;
     std::int64_t ecc_corrected = 0, ecc_uncorrected = 0;
-    Time busy{0};         // computing, since the last sample
+    Time busy{0};  // computing, since the last sample
     Time sampled_at{0};
 };
 
@@ -28,10 +29,13 @@ class Devices {
 public:
     explicit Devices(Machine& machine);
 
-    // The device that the process uses, by LOCAL_RANK and CUDA_VISIBLE_DEVICES as a training script reads them.
+    // The device that the process uses, by LOCAL_RANK and CUDA_VISIBLE_DEVICES as a training script reads
+    // them.
     int bind(Process& process);
     DeviceState& of(Process& process);
-    DeviceState& at(int node, int device) { return all_[static_cast<std::size_t>(node * per_node_ + device)]; }
+    DeviceState& at(int node, int device) {
+        return all_[static_cast<std::size_t>(node * per_node_ + device)];
+    }
     std::int64_t bus_id(int device) const;
 
     void check(Process& process);  // throws when its device is gone

@@ -38,25 +38,39 @@ double half_value(std::uint16_t bits) {
 
 std::uint64_t encode(Number value, Dtype dtype) {
     switch (dtype) {
-        case Dtype::i8: return static_cast<std::uint8_t>(value);
-        case Dtype::i32: return static_cast<std::uint32_t>(value);
-        case Dtype::f16: return half_bits(static_cast<float>(value));
-        case Dtype::bf16: return std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16;
-        case Dtype::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-        case Dtype::f64: return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-        default: return static_cast<std::uint64_t>(value);
+        case Dtype::i8:
+            return static_cast<std::uint8_t>(value);
+        case Dtype::i32:
+            return static_cast<std::uint32_t>(value);
+        case Dtype::f16:
+            return half_bits(static_cast<float>(value));
+        case Dtype::bf16:
+            return std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16;
+        case Dtype::f32:
+            return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        case Dtype::f64:
+            return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+        default:
+            return static_cast<std::uint64_t>(value);
     }
 }
 
 Number decode(std::uint64_t bits, Dtype dtype) {
     switch (dtype) {
-        case Dtype::i8: return static_cast<std::int8_t>(bits);
-        case Dtype::i32: return static_cast<std::int32_t>(bits);
-        case Dtype::f16: return whole(half_value(static_cast<std::uint16_t>(bits)));
-        case Dtype::bf16: return whole(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16))));
-        case Dtype::f32: return whole(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
-        case Dtype::f64: return whole(std::bit_cast<double>(bits));
-        default: return static_cast<Number>(bits);
+        case Dtype::i8:
+            return static_cast<std::int8_t>(bits);
+        case Dtype::i32:
+            return static_cast<std::int32_t>(bits);
+        case Dtype::f16:
+            return whole(half_value(static_cast<std::uint16_t>(bits)));
+        case Dtype::bf16:
+            return whole(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16))));
+        case Dtype::f32:
+            return whole(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+        case Dtype::f64:
+            return whole(std::bit_cast<double>(bits));
+        default:
+            return static_cast<Number>(bits);
     }
 }
 

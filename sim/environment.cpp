@@ -1,18 +1,17 @@
 // sim/environment.cpp — Three layers, the nearest first: the process's own, the launcher's, the cluster's.
 #include "sim/environment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <map>
 
 namespace deadrank::sim {
 
 namespace {
 
-constexpr std::array launcher_names = {"LOCAL_RANK",  "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-                                       "MASTER_PORT", "RANK",             "WORLD_SIZE"};
+constexpr std::array launcher_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+                                       "RANK",       "WORLD_SIZE"};
 
 const std::optional<std::string>* find(const std::vector<Process::Setting>& settings, std::string_view name) {
     for (const auto& [known, value] : settings) {
@@ -82,7 +81,8 @@ std::string Environment::lines(const Process& process, int attempt) const {
     for (const char* name : {"NCCL_DEBUG", "TORCH_DISTRIBUTED_DEBUG"}) {
         if (auto value = from_launcher(process, name)) all[name] = *value;
     }
-    if (settings_.launcher == LauncherKind::torchrun) all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
+    if (settings_.launcher == LauncherKind::torchrun)
+        all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     lay_over(all, process.environment);
     return joined(all);
 }
@@ -93,7 +93,8 @@ std::string Environment::version_lines(const Process& process) const {
     return joined(all);
 }
 
-void override_setting(std::vector<Process::Setting>& settings, std::string_view name, std::optional<std::string> value) {
+void override_setting(std::vector<Process::Setting>& settings, std::string_view name,
+                      std::optional<std::string> value) {
     for (auto& [known, held] : settings) {
         if (known == name) {
             held = std::move(value);

@@ -1,5 +1,5 @@
-// sim/environment.h — What a process finds in its environment: the cluster's settings, the launcher's, and its own on top.
-// Faults write the own ones, so they have the last word.
+// sim/environment.h — What a process finds in its environment: the cluster's settings, the launcher's, and
+// its own on top. Faults write the own ones, so they have the last word.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,7 @@ private:
     const ClusterSettings& settings_;
 };
 
-void override_setting(std::vector<Process::Setting>& settings, std::string_view name, std::optional<std::string> value);
+void override_setting(std::vector<Process::Setting>& settings, std::string_view name,
+                      std::optional<std::string> value);
 
 }  // namespace deadrank::sim

@@ -12,11 +12,13 @@ namespace {
 
 constexpr std::int64_t element_bytes = sizeof(Number);
 
-bool covers(const StorageChange& change, std::string_view path) { return path.find(change.path) != std::string_view::npos; }
+bool covers(const StorageChange& change, std::string_view path) {
+    return path.find(change.path) != std::string_view::npos;
+}
 
 bool lasts(StorageTrouble what) {
-    return what == StorageTrouble::slow || what == StorageTrouble::full || what == StorageTrouble::read_only ||
-           what == StorageTrouble::stale;
+    return what == StorageTrouble::slow || what == StorageTrouble::full ||
+           what == StorageTrouble::read_only || what == StorageTrouble::stale;
 }
 
 void flip(std::vector<Number>& content, std::int64_t bit) {
@@ -42,8 +44,9 @@ const StorageChange* Files::standing(StorageTrouble what, std::string_view path)
 }
 
 bool Files::take_pending(StorageTrouble what, std::string_view path, std::int64_t& amount) {
-    const auto found = std::find_if(pending_.begin(), pending_.end(),
-                                    [&](const StorageChange& c) { return c.what == what && covers(c, path); });
+    const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const StorageChange& c) {
+        return c.what == what && covers(c, path);
+    });
     if (found == pending_.end()) return false;
     amount = found->amount;
     pending_.erase(found);
@@ -52,8 +55,10 @@ bool Files::take_pending(StorageTrouble what, std::string_view path, std::int64_
 
 void Files::pass_time(Process& process, std::string_view path, std::size_t elements) {
     const ClusterSettings& settings = machine_.settings;
-    Time time = settings.storage_latency + time_of(static_cast<std::int64_t>(elements) * element_bytes, settings.storage_bandwidth);
-    if (const StorageChange* slow = standing(StorageTrouble::slow, path)) time = time * std::max<std::int64_t>(slow->amount, 1) / 1000;
+    Time time = settings.storage_latency +
+                time_of(static_cast<std::int64_t>(elements) * element_bytes, settings.storage_bandwidth);
+    if (const StorageChange* slow = standing(StorageTrouble::slow, path))
+        time = time * std::max<std::int64_t>(slow->amount, 1) / 1000;
     machine_.engine.sleep(time);
     machine_.processes.settle(process);
 }
@@ -71,7 +76,8 @@ Code Files::write(Process& process, std::string_view path, std::span<const Numbe
     if (standing(StorageTrouble::read_only, path)) return Code::system_error;
     const auto size = static_cast<std::int64_t>(content.size());
     const StorageChange* full = standing(StorageTrouble::full, path);
-    if ((full && size > full->amount) || (used_ + size) * element_bytes > machine_.settings.disk) return Code::no_space;
+    if ((full && size > full->amount) || (used_ + size) * element_bytes > machine_.settings.disk)
+        return Code::no_space;
     std::int64_t amount = 0;
     if (take_pending(StorageTrouble::lose, path, amount)) return Code::ok;
     const auto [entry, fresh] = files_.try_emplace(std::string(path));
@@ -138,7 +144,8 @@ Code Files::read(Process& process, std::string_view path, std::vector<Number>& c
 
 std::vector<std::string> Files::list(std::string_view prefix) const {
     std::vector<std::string> names;
-    for (auto entry = files_.lower_bound(prefix); entry != files_.end() && entry->first.starts_with(prefix); ++entry) {
+    for (auto entry = files_.lower_bound(prefix); entry != files_.end() && entry->first.starts_with(prefix);
+         ++entry) {
         names.push_back(entry->first);
     }
     return names;
@@ -146,7 +153,8 @@ std::vector<std::string> Files::list(std::string_view prefix) const {
 
 void Files::change(const StorageChange& change) {
     if (lasts(change.what)) {
-        std::erase_if(standing_, [&](const StorageChange& c) { return c.what == change.what && c.path == change.path; });
+        std::erase_if(standing_,
+                      [&](const StorageChange& c) { return c.what == change.what && c.path == change.path; });
         if (!change.end) standing_.push_back(change);
         return;
     }

@@ -1,4 +1,5 @@
-// sim/gate.cpp — The order of things before a call: the delay passes, then signals arrive, then its own code may raise.
+// sim/gate.cpp — The order of things before a call: the delay passes, then signals arrive, then its own code
+// may raise.
 #include "sim/gate.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,8 @@ void Gate::ask(Process& process, Call& call) {
 bool Gate::plain(Process& process, Call& call) {
     pass(process, call);
     if (call.answer != results::Code::ok) {
-        throw LibraryError(call.answer, fmt::format("RuntimeError: {} failed: {}", call.name, results::name_of(call.answer)));
+        throw LibraryError(call.answer, fmt::format("RuntimeError: {} failed: {}", call.name,
+                                                    results::name_of(call.answer)));
     }
     if (call.never_completes) {
         machine_.wait(process, {.kind = WaitKind::other}, [] { return false; });

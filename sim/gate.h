@@ -1,4 +1,5 @@
-// sim/gate.h — Before each call of an armed process somebody outside may look at it and alter it. Others pay one branch.
+// sim/gate.h — Before each call of an armed process somebody outside may look at it and alter it. Others pay
+// one branch.
 #pragma once
 
 #include "sim/call.h"
@@ -14,8 +15,8 @@ public:
 
     void intercept(Interceptor* interceptor) { interceptor_ = interceptor; }
 
-    // Asks, then waits, stops, kills or raises as it was told. What is left in `call` is the caller's to honour.
-    // Must run on the process's own fiber.
+    // Asks, then waits, stops, kills or raises as it was told. What is left in `call` is the caller's to
+    // honour. Must run on the process's own fiber.
     void pass(Process& process, Call& call) {
         if (process.armed && interceptor_) ask(process, call);
     }

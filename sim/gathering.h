@@ -18,9 +18,9 @@ struct Bootstrap::Gathering {
     State state = State::gathering;
     bool lead_came = false;
     Rank came = 0;
-    std::vector<Rank> ranks;         // as the first to come believes
-    std::vector<Rank> processes;     // by place; no_rank: not yet
-    std::vector<Rank> turned_away;   // came to a root that had given up
+    std::vector<Rank> ranks;        // as the first to come believes
+    std::vector<Rank> processes;    // by place; no_rank: not yet
+    std::vector<Rank> turned_away;  // came to a root that had given up
     Code code = Code::ok;
     std::string text;
     Communicator* comm = nullptr;

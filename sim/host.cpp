@@ -1,9 +1,8 @@
 // sim/host.cpp — Limits, leaks and clocks of nodes.
 #include "sim/host.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/machine.h"
 
@@ -57,10 +56,13 @@ void Hosts::allocate(Process& process, std::int64_t bytes, bool pinned) {
     Recorder& recorder = machine_.recorder;
     recorder.record(process.id, results::MemoryOom{bytes, free, recorder.text(pinned ? "pinned" : "host")});
     if (pinned) {
-        throw OutOfMemory(fmt::format("torch.AcceleratorError: CUDA error: out of memory (cudaHostAlloc of {} bytes)", bytes));
+        throw OutOfMemory(fmt::format(
+            "torch.AcceleratorError: CUDA error: out of memory (cudaHostAlloc of {} bytes)", bytes));
     }
-    recorder.log(no_rank, 2, fmt::format("{} kernel: Out of memory: Killed process {} (python) total-vm:{}kB", machine_.topology.host_name(process.node),
-                                         process.pid, host.memory_used / 1024));
+    recorder.log(
+        no_rank, 2,
+        fmt::format("{} kernel: Out of memory: Killed process {} (python) total-vm:{}kB",
+                    machine_.topology.host_name(process.node), process.pid, host.memory_used / 1024));
     process.pending_signal = sigkill;
     machine_.processes.settle(process);
 }

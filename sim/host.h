@@ -1,4 +1,5 @@
-// sim/host.h — Nodes: their memory, shared memory and file handles, their network interfaces, and their clocks.
+// sim/host.h — Nodes: their memory, shared memory and file handles, their network interfaces, and their
+// clocks.
 #pragma once
 
 #include <cstdint>

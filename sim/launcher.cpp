@@ -1,4 +1,5 @@
-// sim/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest, perhaps begin again.
+// sim/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest, perhaps
+// begin again.
 #include "sim/launcher.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr Time grace{30'000'000'000};      // between SIGTERM and SIGKILL
+constexpr Time grace{30'000'000'000};       // between SIGTERM and SIGKILL
 constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
 constexpr int sigkill = 9, sigterm = 15;
 
@@ -39,8 +40,8 @@ void Launcher::preempt(std::string_view reason) {
 void Launcher::body() {
     Recorder& recorder = machine_.recorder;
     const ClusterSettings& settings = machine_.settings;
-    recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes, settings.gpus_per_node,
-                                                        recorder.text(settings.job)});
+    recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes,
+                                                        settings.gpus_per_node, recorder.text(settings.job)});
     for (;;) {
         start_processes();
         const bool tells = settings.launcher != LauncherKind::bare;
@@ -49,8 +50,9 @@ void Launcher::body() {
         }
         if (!end_attempt()) return;
         ++machine_.attempt;
-        recorder.record(results::no_rank,
-                        results::Restart{machine_.attempt, recorder.text(fmt::format("rank {} failed", first_failure_))});
+        recorder.record(
+            results::no_rank,
+            results::Restart{machine_.attempt, recorder.text(fmt::format("rank {} failed", first_failure_))});
         machine_.begin_attempt();
     }
 }
@@ -90,7 +92,8 @@ bool Launcher::end_attempt() {
     // The agents look at their children at fixed intervals.
     const Time interval = std::max(settings.monitor_interval, Time{1});
     const Time since = machine_.engine.now() - machine_.attempt_started;
-    machine_.engine.sleep_until(machine_.attempt_started + interval * ((since + interval - Time{1}) / interval));
+    machine_.engine.sleep_until(machine_.attempt_started +
+                                interval * ((since + interval - Time{1}) / interval));
     recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
@@ -108,7 +111,8 @@ void Launcher::end_others() {
     for (Process& process : machine_.processes.all()) {
         if (!process.alive) continue;
         if (says) {
-            machine_.recorder.log(results::no_rank, 1, fmt::format("Sending process {} closing signal SIGTERM", process.pid));
+            machine_.recorder.log(results::no_rank, 1,
+                                  fmt::format("Sending process {} closing signal SIGTERM", process.pid));
         }
         machine_.processes.signal(process, sigterm);
     }

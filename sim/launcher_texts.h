@@ -8,8 +8,10 @@
 
 namespace deadrank::sim {
 
-std::string torchrun_failed_line(const Process& process);  // failed (exitcode: -9) local_rank: 2 (pid: 1002) of binary: …
-std::string torchrun_report(const std::string& script, const Process& process, const std::string& host, Time when);
+std::string torchrun_failed_line(
+    const Process& process);  // failed (exitcode: -9) local_rank: 2 (pid: 1002) of binary: …
+std::string torchrun_report(const std::string& script, const Process& process, const std::string& host,
+                            Time when);
 std::string mpirun_report(const Process& process, const std::string& host);
 int mpirun_code(const Process& process);
 std::string_view signal_name(int number);  // SIGKILL

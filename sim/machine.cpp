@@ -3,10 +3,26 @@
 
 namespace deadrank::sim {
 
-Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn, results::EventSink& sink)
-    : engine(engine_of_stage), settings(cluster), seed(drawn), recorder(engine, sink), topology(settings), environment(settings),
-      network(*this), hosts(*this), devices(*this), files(*this), processes(*this), gate(*this), stores(*this),
-      communicators(*this), bootstrap(*this), watchdog(*this), samples(*this), launcher(*this) {}
+Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn,
+                 results::EventSink& sink)
+    : engine(engine_of_stage),
+      settings(cluster),
+      seed(drawn),
+      recorder(engine, sink),
+      topology(settings),
+      environment(settings),
+      network(*this),
+      hosts(*this),
+      devices(*this),
+      files(*this),
+      processes(*this),
+      gate(*this),
+      stores(*this),
+      communicators(*this),
+      bootstrap(*this),
+      watchdog(*this),
+      samples(*this),
+      launcher(*this) {}
 
 void Machine::begin_attempt() {
     attempt_started = engine.now();

@@ -51,7 +51,8 @@ struct Machine {
         return done();
     }
 
-    void begin_attempt();  // what does not outlive the processes is forgotten: communicators, stores, device memory
+    void begin_attempt();  // what does not outlive the processes is forgotten: communicators, stores, device
+                           // memory
 
     Engine& engine;
     const ClusterSettings settings;

@@ -1,10 +1,9 @@
 // sim/nccl_settings.cpp — Facts: param.cc, socket.cc and tuning of NCCL 2.28, run with the stock library.
 #include "sim/nccl_settings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <optional>
 #include <vector>
 
@@ -37,9 +36,11 @@ void fail(NcclSettings& settings, Code code, std::string where, std::string prob
 }
 
 bool known_algorithm(const std::string& name) {
-    static constexpr std::string_view names[] = {"tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"};
+    static constexpr std::string_view names[] = {"tree",     "ring", "collnetdirect", "collnetchain", "nvls",
+                                                 "nvlstree", "pat"};
     std::string low = name;
-    std::transform(low.begin(), low.end(), low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+    std::transform(low.begin(), low.end(), low.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
     return std::find(std::begin(names), std::end(names), low) != std::end(names);
 }
 
@@ -61,8 +62,9 @@ bool matches(const std::string& interface, const std::string& pattern) {
     const bool exact = list.starts_with('=');
     if (exact) list = list.substr(1);
     const auto parts = split(list, ',');
-    const bool any = std::any_of(parts.begin(), parts.end(),
-                                 [&](const std::string& p) { return exact ? interface == p : interface.starts_with(p); });
+    const bool any = std::any_of(parts.begin(), parts.end(), [&](const std::string& p) {
+        return exact ? interface == p : interface.starts_with(p);
+    });
     return any != negated;
 }
 
@@ -73,14 +75,18 @@ int preference(const std::string& name) {
     return name.starts_with("lo") ? 3 : 1;
 }
 
-void choose_interface(NcclSettings& settings, const std::vector<Interface>& offered, const std::optional<std::string>& wish) {
+void choose_interface(NcclSettings& settings, const std::vector<Interface>& offered,
+                      const std::optional<std::string>& wish) {
     const Interface* chosen = nullptr;
     for (const Interface& candidate : offered) {
         if (wish && !wish->empty() ? !matches(candidate.name, *wish) : false) continue;
         const bool by_order = wish && !wish->empty();
-        if (!chosen || (!by_order && preference(candidate.name) < preference(chosen->name))) chosen = &candidate;
+        if (!chosen || (!by_order && preference(candidate.name) < preference(chosen->name)))
+            chosen = &candidate;
     }
-    if (!chosen) return fail(settings, Code::invalid_usage, "bootstrap.cc:116", "Bootstrap : no socket interface found");
+    if (!chosen)
+        return fail(settings, Code::invalid_usage, "bootstrap.cc:116",
+                    "Bootstrap : no socket interface found");
     settings.interface = chosen->name;
     settings.reaches_peers = chosen->routable;
 }
@@ -90,7 +96,8 @@ void read_root_address(NcclSettings& settings, const std::string& address) {
     const auto colon = address.rfind(':');
     if (colon != std::string::npos && lax_integer(address.substr(colon + 1)) > 0) return;
     fail(settings, Code::system_error, "misc/socket.cc:582",
-         fmt::format("ncclSocketConnect: connect to {}<0> returned Connection refused, exceeded error retry count after 35 attempts",
+         fmt::format("ncclSocketConnect: connect to {}<0> returned Connection refused, exceeded error retry "
+                     "count after 35 attempts",
                      address.substr(0, colon)));
     settings.problem_after = Time{59'500'000'000};
 }
@@ -102,7 +109,9 @@ std::int64_t lax_integer(const std::string& text) { return std::strtoll(text.c_s
 int nccl_version_code(const std::string& version) {
     const auto parts = split(version, '.');
     if (parts.size() < 2) return 0;
-    const auto number = [&](std::size_t i) { return i < parts.size() ? static_cast<int>(lax_integer(parts[i])) : 0; };
+    const auto number = [&](std::size_t i) {
+        return i < parts.size() ? static_cast<int>(lax_integer(parts[i])) : 0;
+    };
     return number(0) * 10000 + number(1) * 100 + number(2);
 }
 

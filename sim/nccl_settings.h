@@ -1,5 +1,5 @@
-// sim/nccl_settings.h — NCCL's environment variables as NCCL reads them: garbage becomes 0, unknown names are ignored,
-// and only a few wrong values are noticed at all.
+// sim/nccl_settings.h — NCCL's environment variables as NCCL reads them: garbage becomes 0, unknown names are
+// ignored, and only a few wrong values are noticed at all.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,18 @@ struct NcclSettings {
     results::Time problem_after{0};
 
     Algorithm algorithm = Algorithm::automatic;
-    std::string interface = {};  // chosen for the bootstrap
-    bool reaches_peers = true;   // whether other nodes can answer to it
+    std::string interface = {};     // chosen for the bootstrap
+    bool reaches_peers = true;      // whether other nodes can answer to it
     std::string root_address = {};  // NCCL_COMM_ID
     std::int64_t channels_max = -1;
     bool socket_transport = false;
     std::int64_t ib_timeout = 20;
     std::int64_t ib_retries = 7;
-    bool warns = true;   // prints WARN lines
+    bool warns = true;  // prints WARN lines
     bool informs = false;
 
-    results::Time retry_window() const;  // how long a network transfer is retried before it is given up; never = for ever
+    results::Time retry_window()
+        const;  // how long a network transfer is retried before it is given up; never = for ever
 };
 
 NcclSettings read_nccl_settings(const Machine& machine, const Process& process);

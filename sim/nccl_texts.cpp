@@ -1,9 +1,8 @@
 // sim/nccl_texts.cpp — Spelled as the libraries print them, odd spacing included.
 #include "sim/nccl_texts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace deadrank::sim {
 
@@ -12,30 +11,48 @@ using results::Op;
 std::string_view nccl_function(Op op) {
     switch (op) {
         case Op::barrier:
-        case Op::all_reduce: return "AllReduce";
-        case Op::broadcast: return "Broadcast";
-        case Op::reduce: return "Reduce";
-        case Op::all_gather: return "AllGather";
-        case Op::reduce_scatter: return "ReduceScatter";
-        case Op::all_to_all: return "AlltoAll";
-        case Op::send: return "Send";
-        case Op::recv: return "Recv";
-        default: return "Group";
+        case Op::all_reduce:
+            return "AllReduce";
+        case Op::broadcast:
+            return "Broadcast";
+        case Op::reduce:
+            return "Reduce";
+        case Op::all_gather:
+            return "AllGather";
+        case Op::reduce_scatter:
+            return "ReduceScatter";
+        case Op::all_to_all:
+            return "AlltoAll";
+        case Op::send:
+            return "Send";
+        case Op::recv:
+            return "Recv";
+        default:
+            return "Group";
     }
 }
 
 std::string_view op_type(Op op) {
     switch (op) {
         case Op::barrier:
-        case Op::all_reduce: return "ALLREDUCE";
-        case Op::broadcast: return "BROADCAST";
-        case Op::reduce: return "REDUCE";
-        case Op::all_gather: return "_ALLGATHER_BASE";
-        case Op::reduce_scatter: return "_REDUCE_SCATTER_BASE";
-        case Op::all_to_all: return "ALLTOALL_BASE";
-        case Op::send: return "SEND";
-        case Op::recv: return "RECV";
-        default: return "UNKNOWN";
+        case Op::all_reduce:
+            return "ALLREDUCE";
+        case Op::broadcast:
+            return "BROADCAST";
+        case Op::reduce:
+            return "REDUCE";
+        case Op::all_gather:
+            return "_ALLGATHER_BASE";
+        case Op::reduce_scatter:
+            return "_REDUCE_SCATTER_BASE";
+        case Op::all_to_all:
+            return "ALLTOALL_BASE";
+        case Op::send:
+            return "SEND";
+        case Op::recv:
+            return "RECV";
+        default:
+            return "UNKNOWN";
     }
 }
 
@@ -53,7 +70,8 @@ ErrorWords words_of(Code code) {
                     "ncclUnhandledCudaError: Call to CUDA function failed."};
         case Code::system_error:
             return {"unhandled system error (run with NCCL_DEBUG=INFO for details)",
-                    "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error."};
+                    "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or "
+                    "device error."};
         case Code::invalid_argument:
             return {"invalid argument (run with NCCL_DEBUG=WARN for details)",
                     "ncclInvalidArgument: Invalid value for an argument."};
@@ -62,7 +80,8 @@ ErrorWords words_of(Code code) {
                     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."};
         case Code::remote_error:
             return {"remote process exited or there was a network error",
-                    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."};
+                    "ncclRemoteError: A call failed possibly due to a network error or a remote process "
+                    "exiting prematurely."};
         default:
             return {"internal error - please report this issue to the NCCL developers",
                     "ncclInternalError: Internal check failed."};
@@ -71,21 +90,29 @@ ErrorWords words_of(Code code) {
 
 std::string_view tensor_type(Dtype dtype) {
     switch (dtype) {
-        case Dtype::i8: return "Char";
-        case Dtype::i32: return "Int";
-        case Dtype::i64: return "Long";
-        case Dtype::f16: return "Half";
-        case Dtype::bf16: return "BFloat16";
-        case Dtype::f64: return "Double";
-        default: return "Float";
+        case Dtype::i8:
+            return "Char";
+        case Dtype::i32:
+            return "Int";
+        case Dtype::i64:
+            return "Long";
+        case Dtype::f16:
+            return "Half";
+        case Dtype::bf16:
+            return "BFloat16";
+        case Dtype::f64:
+            return "Double";
+        default:
+            return "Float";
     }
 }
 
 std::string fingerprint(const Meeting& meeting, const Offer& offer) {
-    return fmt::format("CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], TensorDtypes={}, "
-                       "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda, layout=Strided (default), "
-                       "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))",
-                       meeting.seq, op_type(offer.op), offer.count, tensor_type(offer.dtype));
+    return fmt::format(
+        "CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], TensorDtypes={}, "
+        "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda, layout=Strided (default), "
+        "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))",
+        meeting.seq, op_type(offer.op), offer.count, tensor_type(offer.dtype));
 }
 
 bool differ(const Offer& one, const Offer& other) {
@@ -96,19 +123,22 @@ bool differ(const Offer& one, const Offer& other) {
 
 std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error) {
     const ErrorWords words = words_of(code);
-    return fmt::format("{}, NCCL version {}\n{}\nLast error:\n{}", words.error, version, words.meaning, last_error);
+    return fmt::format("{}, NCCL version {}\n{}\nLast error:\n{}", words.error, version, words.meaning,
+                       last_error);
 }
 
 std::string nccl_exception(Code code, std::string_view version, std::string_view last_error) {
-    return fmt::format("torch.distributed.DistBackendError: NCCL error in: "
-                       "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:94, {}",
-                       nccl_error_lines(code, version, last_error));
+    return fmt::format(
+        "torch.distributed.DistBackendError: NCCL error in: "
+        "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:94, {}",
+        nccl_error_lines(code, version, last_error));
 }
 
 std::string retries_exceeded_text(std::string_view peer) {
-    return fmt::format("NET/IB: Got completion from peer {}<4791> with status=IBV_WC_RETRY_EXC_ERR(12) "
-                       "opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 vendor_err=129 req_type=Send",
-                       peer);
+    return fmt::format(
+        "NET/IB: Got completion from peer {}<4791> with status=IBV_WC_RETRY_EXC_ERR(12) "
+        "opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 vendor_err=129 req_type=Send",
+        peer);
 }
 
 std::string connection_closed_text(std::string_view peer) {
@@ -130,29 +160,37 @@ std::string fingerprint_mismatch(const Meeting& meeting, Rank mine) {
     }
     const Offer& other = meeting.offers[static_cast<std::size_t>(peer)];
     std::string aspects;
-    if (own.op != other.op) aspects += fmt::format("\t  Op type: {}vs {}", op_type(own.op), op_type(other.op));
-    if (own.count != other.count) aspects += fmt::format("\t  Tensor Tensor shapes: {}vs {}", own.count, other.count);
+    if (own.op != other.op)
+        aspects += fmt::format("\t  Op type: {}vs {}", op_type(own.op), op_type(other.op));
+    if (own.count != other.count)
+        aspects += fmt::format("\t  Tensor Tensor shapes: {}vs {}", own.count, other.count);
     if (own.dtype != other.dtype) {
-        aspects += fmt::format("\t  Tensor Tensor dtypes: {}vs {}", tensor_type(own.dtype), tensor_type(other.dtype));
+        aspects += fmt::format("\t  Tensor Tensor dtypes: {}vs {}", tensor_type(own.dtype),
+                               tensor_type(other.dtype));
     }
-    return fmt::format("RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running collective: {}, but Rank {} "
-                       "is running collective: {}.Collectives differ in the following aspects: {}",
-                       mine, fingerprint(meeting, own), peer, fingerprint(meeting, other), aspects);
+    return fmt::format(
+        "RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running collective: {}, "
+        "but Rank {} "
+        "is running collective: {}.Collectives differ in the following aspects: {}",
+        mine, fingerprint(meeting, own), peer, fingerprint(meeting, other), aspects);
 }
 
 std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time timeout) {
     const auto milliseconds = timeout.count() / 1'000'000;
     if (mine != 0) {
-        return fmt::format("RuntimeError: Rank {} successfully reached monitoredBarrier, but received errors while waiting for "
-                           "send/recv from rank 0. Please check rank 0 logs for faulty rank.",
-                           mine);
+        return fmt::format(
+            "RuntimeError: Rank {} successfully reached monitoredBarrier, but received errors while waiting "
+            "for "
+            "send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+            mine);
     }
     std::string missing;
     for (std::size_t i = 0; i < meeting.offers.size(); ++i) {
         if (meeting.offers[i].arrived) continue;
         missing += fmt::format("{}{}", missing.empty() ? "" : ", ", i);
     }
-    return fmt::format("RuntimeError: [Rank 0]: Ranks {} failed to pass monitoredBarrier in {} ms", missing, milliseconds);
+    return fmt::format("RuntimeError: [Rank 0]: Ranks {} failed to pass monitoredBarrier in {} ms", missing,
+                       milliseconds);
 }
 
 }  // namespace deadrank::sim

@@ -1,4 +1,5 @@
-// sim/nccl_texts.h — The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so that they stay exact.
+// sim/nccl_texts.h — The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so
+// that they stay exact.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace deadrank::sim {
 std::string_view nccl_function(results::Op op);  // AllReduce, as NCCL's own messages call it
 std::string_view op_type(results::Op op);        // ALLREDUCE, as c10d's work objects do
 
-// "torch.distributed.DistBackendError: NCCL error in: …, invalid usage …, NCCL version 2.28.9\nncclInvalidUsage: …\nLast error:\n…"
+// "torch.distributed.DistBackendError: NCCL error in: …, invalid usage …, NCCL
+// version 2.28.9\nncclInvalidUsage: …\nLast error:\n…"
 std::string nccl_exception(Code code, std::string_view version, std::string_view last_error);
 std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error);
 

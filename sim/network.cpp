@@ -1,4 +1,5 @@
-// sim/network.cpp — Changes are kept as patterns and folded when asked: a cluster of thousands of nodes has millions of pairs.
+// sim/network.cpp — Changes are kept as patterns and folded when asked: a cluster of thousands of nodes has
+// millions of pairs.
 #include "sim/network.h"
 
 #include <algorithm>
@@ -14,7 +15,9 @@ constexpr std::int64_t resent_window = 64 << 10;  // a go-back-N sender repeats 
 constexpr std::int64_t billion = 1'000'000'000;
 
 bool covers(const LinkChange& change, int from, int to) {
-    const auto fits = [&](int a, int b) { return (change.from < 0 || change.from == a) && (change.to < 0 || change.to == b); };
+    const auto fits = [&](int a, int b) {
+        return (change.from < 0 || change.from == a) && (change.to < 0 || change.to == b);
+    };
     const bool within = change.from >= 0 && change.from == change.to;
     if (within != (from == to)) return false;
     return fits(from, to) || (!change.one_way && fits(to, from));
@@ -27,7 +30,8 @@ void take(std::optional<T>& into, const std::optional<T>& from) {
 
 }  // namespace
 
-Network::Network(Machine& machine) : machine_(machine), ports_(static_cast<std::size_t>(machine.settings.nodes)) {}
+Network::Network(Machine& machine)
+    : machine_(machine), ports_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
 LinkState Network::state(int from, int to) const {
     LinkState state;

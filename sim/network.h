@@ -1,5 +1,5 @@
-// sim/network.h — The state of the links between nodes, and how long data takes over them while they are healthy, slow,
-// lossy or down. Untouched links cost nothing to ask about: disturbed() is false then.
+// sim/network.h — The state of the links between nodes, and how long data takes over them while they are
+// healthy, slow, lossy or down. Untouched links cost nothing to ask about: disturbed() is false then.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,9 @@ struct LinkState {
     Time extra_latency{0};
     std::int64_t loss_ppb = 0;
 
-    bool healthy() const { return !down && bandwidth_permille == 1000 && extra_latency == Time{0} && loss_ppb == 0; }
+    bool healthy() const {
+        return !down && bandwidth_permille == 1000 && extra_latency == Time{0} && loss_ppb == 0;
+    }
 };
 
 // What the ports of a node counted since the job began.
@@ -35,7 +37,8 @@ public:
 
     bool disturbed() const { return !changes_.empty(); }
     LinkState state(int from, int to) const;
-    void change(const LinkChange& change);  // tells the communicators, whose transfers then go on at another pace
+    void change(
+        const LinkChange& change);  // tells the communicators, whose transfers then go on at another pace
 
     // The hop as it is now: slower, longer, or with bandwidth 0 when it is down.
     Hop now(Hop hop) const;

@@ -1,4 +1,5 @@
-// sim/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that speaks of more reads zeros.
+// sim/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that speaks of
+// more reads zeros.
 #include "sim/offer.h"
 
 #include <algorithm>
@@ -14,24 +15,31 @@ using results::Op;
 using results::ReduceOp;
 
 // Signed overflow wraps, as integer kernels do.
-Number add(Number a, Number b) { return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); }
+Number add(Number a, Number b) {
+    return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
 Number multiply(Number a, Number b) {
     return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
 Number combine(Number a, Number b, ReduceOp reduce) {
     switch (reduce) {
-        case ReduceOp::max: return std::max(a, b);
-        case ReduceOp::min: return std::min(a, b);
-        case ReduceOp::prod: return multiply(a, b);
-        default: return add(a, b);
+        case ReduceOp::max:
+            return std::max(a, b);
+        case ReduceOp::min:
+            return std::min(a, b);
+        case ReduceOp::prod:
+            return multiply(a, b);
+        default:
+            return add(a, b);
     }
 }
 
 Number element(const Offer& offer, std::int64_t at) {
     Number value = at < offer.in_size ? offer.in[at] : 0;
     if (offer.flip_bit >= 0 && !offer.flip_received && offer.flip_bit / 64 == at) {
-        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+        value =
+            static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
     }
     return value;
 }
@@ -66,7 +74,8 @@ void reduce_alike(Meeting& meeting, std::int64_t size) {
     for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.offers.size());
 }
 
-// Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to it.
+// Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to
+// it.
 void reduce_by_owners(Meeting& meeting, std::int64_t size) {
     const auto members = static_cast<std::int64_t>(meeting.offers.size());
     for (std::int64_t at = 0; at < size; ++at) {
@@ -74,8 +83,9 @@ void reduce_by_owners(Meeting& meeting, std::int64_t size) {
         Number sum = 0;
         bool first = true;
         for (const Offer& offer : meeting.offers) {
-            const Number value = offer.dtype == owner.dtype ? element(offer, at)
-                                                            : decode(encode(element(offer, at), offer.dtype), owner.dtype);
+            const Number value = offer.dtype == owner.dtype
+                                     ? element(offer, at)
+                                     : decode(encode(element(offer, at), offer.dtype), owner.dtype);
             sum = first ? value : combine(sum, value, owner.reduce);
             first = false;
         }
@@ -87,14 +97,17 @@ void put(const Offer& offer, std::int64_t at, Number value, Dtype from) {
     if (!offer.out || at >= offer.out_size) return;
     if (from != offer.dtype) value = decode(encode(value, from), offer.dtype);
     if (offer.flip_bit >= 0 && offer.flip_received && offer.flip_bit / 64 == at) {
-        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+        value =
+            static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
     }
     offer.out[at] = value;
 }
 
 }  // namespace
 
-std::int64_t bytes_of(const Offer& offer) { return offer.count * std::max<std::int64_t>(1, results::size_of(offer.dtype)); }
+std::int64_t bytes_of(const Offer& offer) {
+    return offer.count * std::max<std::int64_t>(1, results::size_of(offer.dtype));
+}
 
 bool fits(const Offer& one, const Offer& other) {
     return one.op == other.op && bytes_of(one) == bytes_of(other) && one.root == other.root;
@@ -143,7 +156,9 @@ void deliver(const Meeting& meeting, Rank index) {
     const auto members = static_cast<std::int64_t>(meeting.offers.size());
     const auto size = static_cast<std::int64_t>(meeting.result.size());
     // Counts may differ where types do; what is not there reads as 0.
-    const auto result = [&](std::int64_t at) { return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0; };
+    const auto result = [&](std::int64_t at) {
+        return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0;
+    };
     const auto dtype = [&](std::int64_t member) {
         return meeting.offers[static_cast<std::size_t>(std::min(member, members - 1))].dtype;
     };
@@ -153,22 +168,26 @@ void deliver(const Meeting& meeting, Rank index) {
             for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at * members / size));
             break;
         case Op::reduce_scatter:
-            for (std::int64_t at = 0; at < mine.count; ++at) put(mine, at, result(index * mine.count + at), dtype(index));
+            for (std::int64_t at = 0; at < mine.count; ++at)
+                put(mine, at, result(index * mine.count + at), dtype(index));
             break;
         case Op::broadcast:
             for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(mine.root));
             break;
         case Op::all_gather:
-            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at / std::max<std::int64_t>(mine.count, 1)));
+            for (std::int64_t at = 0; at < size; ++at)
+                put(mine, at, result(at), dtype(at / std::max<std::int64_t>(mine.count, 1)));
             break;
         case Op::all_to_all:
             for (std::int64_t from = 0; from < members; ++from) {
                 for (std::int64_t at = 0; at < mine.count; ++at) {
-                    put(mine, from * mine.count + at, result((from * members + index) * mine.count + at), dtype(from));
+                    put(mine, from * mine.count + at, result((from * members + index) * mine.count + at),
+                        dtype(from));
                 }
             }
             break;
-        default: break;
+        default:
+            break;
     }
 }
 

@@ -1,4 +1,5 @@
-// sim/offer.h — What one member brings to a collective, and the meeting of all members' offers under one sequence number.
+// sim/offer.h — What one member brings to a collective, and the meeting of all members' offers under one
+// sequence number.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ class SimWork;
 
 struct Offer {
     const Number* in = nullptr;
-    Number* out = nullptr;  // null: nobody takes the result any more
+    Number* out = nullptr;                   // null: nobody takes the result any more
     std::int64_t in_size = 0, out_size = 0;  // elements that are really there
     std::int64_t count = 0;                  // elements that the call speaks of (NCCL's count)
     std::int64_t flip_bit = -1;
@@ -54,11 +55,12 @@ struct Meeting {
     bool spoiled = false;  // somebody is stuck or gone
     State state = State::gathering;
     Movement movement;
-    std::vector<Offer> offers;    // by place in the communicator
-    std::vector<Number> result;   // computed when all have come, handed out when the data has moved
+    std::vector<Offer> offers;   // by place in the communicator
+    std::vector<Number> result;  // computed when all have come, handed out when the data has moved
 };
 
-// The numbers that come of it, by the members' own types and operations. Member i takes its part with deliver().
+// The numbers that come of it, by the members' own types and operations. Member i takes its part with
+// deliver().
 void compute(Meeting& meeting);
 void deliver(const Meeting& meeting, Rank index);
 

@@ -1,9 +1,9 @@
-// sim/p2p.cpp — Matching by order, moving over one hop, and what a receiver meets whose size is not the sender's.
+// sim/p2p.cpp — Matching by order, moving over one hop, and what a receiver meets whose size is not the
+// sender's.
 #include "sim/p2p.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "sim/communicator.h"
@@ -25,7 +25,9 @@ void P2pBoard::post(P2pCall& call) {
     if (waiting_.empty()) waiting_.resize(static_cast<std::size_t>(comm_.size()));
     call.entered = machine_.engine.now();
     std::vector<P2pCall*>& list = waiting_[static_cast<std::size_t>(call.to)];
-    const auto fits = [&](const P2pCall* other) { return other->from == call.from && other->is_send != call.is_send; };
+    const auto fits = [&](const P2pCall* other) {
+        return other->from == call.from && other->is_send != call.is_send;
+    };
     const auto other = std::find_if(list.begin(), list.end(), fits);
     // Two of a kind between the same ranks queue up; a hung kernel holds up all behind it.
     const bool first = std::none_of(list.begin(), list.end(), [&](const P2pCall* earlier) {
@@ -48,7 +50,8 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     std::copy_n(send.in, std::min(send.count, send.size), receive.payload.begin());
     if (send.flip_bit >= 0 && send.flip_bit / 64 < send.count) {
         Number& value = receive.payload[static_cast<std::size_t>(send.flip_bit / 64)];
-        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << send.flip_bit % 64);
+        value =
+            static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << send.flip_bit % 64);
     }
     for (Number& value : receive.payload) {
         if (send.dtype != receive.dtype) value = decode(encode(value, send.dtype), receive.dtype);
@@ -64,9 +67,11 @@ void P2pBoard::pace(P2pCall& receive) {
     const Cause cause{nobody, comm_.id() ^ static_cast<std::uint64_t>(receive.seq) << 20, "p2p"};
     if (hop.bandwidth == 0) {
         receive.movement.advance(machine_.engine.now(), results::never);
-        const Time patience = machine_.bootstrap.settings_of(comm_.member(receive.from).process).retry_window();
+        const Time patience =
+            machine_.bootstrap.settings_of(comm_.member(receive.from).process).retry_window();
         if (patience == results::never) return;
-        receive.movement.timer = machine_.engine.call_after(patience, cause, [this, &receive] { give_up(receive); });
+        receive.movement.timer =
+            machine_.engine.call_after(patience, cause, [this, &receive] { give_up(receive); });
         return;
     }
     const Time whole = launch + hop.latency + time_of(bytes, hop.bandwidth) +
@@ -79,7 +84,8 @@ void P2pBoard::finish(P2pCall& receive) {
     forget(moving_, receive);
     P2pCall* send = receive.partner;
     const Hop hop = comm_.hop_between(receive.from, receive.to);
-    const std::int64_t sent = static_cast<std::int64_t>(receive.payload.size()) * results::size_of(send ? send->dtype : receive.dtype);
+    const std::int64_t sent = static_cast<std::int64_t>(receive.payload.size()) *
+                              results::size_of(send ? send->dtype : receive.dtype);
     machine_.network.count(hop.from, hop.to, sent, machine_.network.retransmits(hop, sent));
     if (send) {
         send->done = true;
@@ -90,15 +96,18 @@ void P2pBoard::finish(P2pCall& receive) {
     if (sent != bytes_of(receive)) {
         receive.dead = true;
         stalled_.push_back(&receive);
-        comm_.async_error(receive.to, Code::internal_error,
-                          fmt::format("Message truncated : received {} bytes instead of {}", sent, bytes_of(receive)));
+        comm_.async_error(
+            receive.to, Code::internal_error,
+            fmt::format("Message truncated : received {} bytes instead of {}", sent, bytes_of(receive)));
         return;
     }
-    const auto landed = std::min({receive.size, receive.count, static_cast<std::int64_t>(receive.payload.size())});
+    const auto landed =
+        std::min({receive.size, receive.count, static_cast<std::int64_t>(receive.payload.size())});
     if (receive.out) std::copy_n(receive.payload.begin(), landed, receive.out);
     if (receive.out && receive.flip_bit >= 0 && receive.flip_bit / 64 < landed) {
         Number& value = receive.out[receive.flip_bit / 64];
-        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << receive.flip_bit % 64);
+        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1}
+                                                                            << receive.flip_bit % 64);
     }
     receive.done = true;
     machine_.engine.wake(static_cast<ActorId>(comm_.member(receive.to).process));
@@ -169,8 +178,6 @@ const P2pCall* P2pBoard::oldest_pending(Rank caller) const {
     return oldest;
 }
 
-void P2pBoard::forget(std::vector<P2pCall*>& list, const P2pCall& call) {
-    std::erase(list, &call);
-}
+void P2pBoard::forget(std::vector<P2pCall*>& list, const P2pCall& call) { std::erase(list, &call); }
 
 }  // namespace deadrank::sim

@@ -1,5 +1,6 @@
-// sim/p2p.h — Sends and receives of one communicator: between two ranks they match in the order of their calls.
-// Tags are written down and ignored, as NCCL's process group does. A send ends when its receiver has the data.
+// sim/p2p.h — Sends and receives of one communicator: between two ranks they match in the order of their
+// calls. Tags are written down and ignored, as NCCL's process group does. A send ends when its receiver has
+// the data.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ struct P2pCall {
     std::int64_t flip_bit = -1;
     bool stuck = false;
     bool done = false;
-    bool dead = false;       // matched with something that does not fit: it never ends
+    bool dead = false;  // matched with something that does not fit: it never ends
     Time entered{0};
     P2pCall* partner = nullptr;
-    Movement movement = {};        // of the receiver's call
+    Movement movement = {};            // of the receiver's call
     std::vector<Number> payload = {};  // of the receiver's call, since the sender may be gone when it lands
 
     Rank caller() const { return is_send ? from : to; }

@@ -1,4 +1,5 @@
-// sim/packages.cpp — Imports in the order of a training script: broken ones as the fault describes them, then torch and what it binds.
+// sim/packages.cpp — Imports in the order of a training script: broken ones as the fault describes them, then
+// torch and what it binds.
 #include "sim/packages.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,8 @@ namespace deadrank::sim {
 
 namespace {
 
-void refuse(Machine& machine, Process& process, std::string_view package, std::string_view problem, results::Code code) {
+void refuse(Machine& machine, Process& process, std::string_view package, std::string_view problem,
+            results::Code code) {
     Recorder& recorder = machine.recorder;
     const std::string version = machine.environment.version(process, package);
     recorder.record(process.id, results::PackageLoad{recorder.text(package), recorder.text(version),
@@ -28,11 +30,13 @@ void load_packages(Machine& machine, Process& process) {
     }
     const bool uses_torch = machine.settings.versions.contains("torch");
     if (uses_torch && machine.environment.version(process, "torch").empty()) {
-        refuse(machine, process, "torch", "ModuleNotFoundError: No module named 'torch'", results::Code::not_found);
+        refuse(machine, process, "torch", "ModuleNotFoundError: No module named 'torch'",
+               results::Code::not_found);
     }
     const bool uses_nccl = machine.settings.versions.contains("nccl");
     if (uses_nccl && machine.environment.version(process, "nccl").empty()) {
-        refuse(machine, process, "nccl", "libnccl.so.2: cannot open shared object file: No such file or directory",
+        refuse(machine, process, "nccl",
+               "libnccl.so.2: cannot open shared object file: No such file or directory",
                results::Code::not_found);
     }
 }

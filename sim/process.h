@@ -1,5 +1,5 @@
-// sim/process.h — What the cluster knows of one process of the job: where it runs, whether it lives, what it waits for.
-// Kept small: a crowd of a million has one each, and what most never use is an empty vector.
+// sim/process.h — What the cluster knows of one process of the job: where it runs, whether it lives, what it
+// waits for. Kept small: a crowd of a million has one each, and what most never use is an empty vector.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class WaitKind : std::uint8_t { none, collective, send, recv, comm_init, st
 struct WaitNote {
     WaitKind kind = WaitKind::none;
     const Communicator* comm = nullptr;
-    std::int64_t number = 0;   // sequence number, or the peer of a send or recv
+    std::int64_t number = 0;            // sequence number, or the peer of a send or recv
     const std::string* text = nullptr;  // a store key or a communicator's name; lives as long as the wait
 };
 
@@ -38,8 +38,8 @@ struct Process {
     Rank id = 0;
     Rank given_rank = 0;  // what the launcher writes into RANK
     int node = 0;
-    int local = 0;        // place on its node, and the device that is meant for it
-    int device = -1;      // the one it bound; -1 before it did
+    int local = 0;    // place on its node, and the device that is meant for it
+    int device = -1;  // the one it bound; -1 before it did
     int pid = 0;
 
     bool armed = false;

@@ -1,4 +1,5 @@
-// sim/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows nothing more.
+// sim/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows nothing
+// more.
 #include "sim/processes.h"
 
 #include <utility>
@@ -16,7 +17,8 @@ constexpr int first_pid = 1000;
 
 }  // namespace
 
-Processes::Processes(Machine& machine) : machine_(machine), all_(static_cast<std::size_t>(machine.settings.process_count())) {
+Processes::Processes(Machine& machine)
+    : machine_(machine), all_(static_cast<std::size_t>(machine.settings.process_count())) {
     for (Rank id = 0; id < count(); ++id) {
         Process& process = all_[static_cast<std::size_t>(id)];
         process.id = process.given_rank = id;
@@ -69,7 +71,8 @@ void Processes::run(Process& process) {
 
 void Processes::fail(Process& process, const RankFailure& failure) {
     if (!process.alive) return;
-    machine_.recorder.log(process.id, 2, std::string("Traceback (most recent call last):\n") + failure.what());
+    machine_.recorder.log(process.id, 2,
+                          std::string("Traceback (most recent call last):\n") + failure.what());
     end(process, ProcessEnd::failed, failure.code, 0);
 }
 

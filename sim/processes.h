@@ -1,4 +1,5 @@
-// sim/processes.h — The life of the job's processes: started, stopped, killed, raising, ended. The kernel's part of the cluster.
+// sim/processes.h — The life of the job's processes: started, stopped, killed, raising, ended. The kernel's
+// part of the cluster.
 #pragma once
 
 #include <string_view>

@@ -23,7 +23,8 @@ std::int64_t RankDevice::allocate(std::int64_t bytes) {
 }
 
 std::int64_t RankDevice::allocate_host(std::int64_t bytes, bool pinned) {
-    Call call{.kind = CallKind::allocate, .name = pinned ? "allocate_pinned" : "allocate_host", .count = bytes};
+    Call call{
+        .kind = CallKind::allocate, .name = pinned ? "allocate_pinned" : "allocate_host", .count = bytes};
     if (machine_.gate.plain(process_, call)) return 0;
     machine_.hosts.allocate(process_, call.count, pinned);
     pieces_.push_back({call.count, true});

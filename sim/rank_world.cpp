@@ -1,4 +1,5 @@
-// sim/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of the machine that knows.
+// sim/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of the
+// machine that knows.
 #include "sim/rank_world.h"
 
 #include "sim/machine.h"
@@ -14,11 +15,19 @@ void RankTimer::sleep(Time duration) {
     machine_.processes.settle(process_);
 }
 
-std::optional<std::string> RankEnv::get(std::string_view name) const { return machine_.environment.get(process_, name); }
-std::string RankEnv::version(std::string_view package) const { return machine_.environment.version(process_, package); }
+std::optional<std::string> RankEnv::get(std::string_view name) const {
+    return machine_.environment.get(process_, name);
+}
+std::string RankEnv::version(std::string_view package) const {
+    return machine_.environment.version(process_, package);
+}
 
 RankWorld::RankWorld(Machine& machine, Process& process)
-    : machine_(machine), process_(process), timer_(machine, process), env_(machine, process), device_(machine, process),
+    : machine_(machine),
+      process_(process),
+      timer_(machine, process),
+      env_(machine, process),
+      device_(machine, process),
       storage_(machine, process) {}
 
 Rank RankWorld::process() const { return process_.id; }
@@ -30,10 +39,13 @@ Store& RankWorld::rendezvous(std::string_view endpoint, bool host, Time timeout)
     return machine_.stores.connect(process_, endpoint, host, timeout);
 }
 
-std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) { return machine_.bootstrap.join(process_, request); }
+std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) {
+    return machine_.bootstrap.join(process_, request);
+}
 
 std::uint64_t RankWorld::chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) {
-    const Entity entity{static_cast<std::uint32_t>(process_.id), static_cast<std::uint32_t>(machine_.attempt)};
+    const Entity entity{static_cast<std::uint32_t>(process_.id),
+                        static_cast<std::uint32_t>(machine_.attempt)};
     return Chance(machine_.seed, entity, purpose).below(index, bound);
 }
 

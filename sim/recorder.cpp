@@ -34,7 +34,10 @@ void Recorder::record(Rank rank, const results::Payload& what) {
     const ActorId target = rank == no_rank ? nobody : static_cast<ActorId>(rank);
     const auto kind = static_cast<std::uint64_t>(what.index());
     std::visit(
-        [&]<class P>(const P& payload) { engine_.note({target, digest_of(payload, kind), P::kind.data()}); }, what);
+        [&]<class P>(const P& payload) {
+            engine_.note({target, digest_of(payload, kind), P::kind.data()});
+        },
+        what);
     last_ = engine_.now();
     sink_.record({last_, rank, what});
 }

@@ -1,4 +1,5 @@
-// sim/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into the trace, then to the sink.
+// sim/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into the
+// trace, then to the sink.
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,10 @@
-// sim/store.cpp — Listening, connecting, and the keys. Texts: TCPStore of torch 2.11; the client does not keep its time-out to
-// the letter when it cannot connect, which was measured and is kept.
+// sim/store.cpp — Listening, connecting, and the keys. Texts: TCPStore of torch 2.11; the client does not
+// keep its time-out to the letter when it cannot connect, which was measured and is kept.
 #include "sim/store.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <utility>
 
 #include "sim/machine.h"
@@ -74,7 +73,8 @@ private:
         if (there.bandwidth == 0 || back.bandwidth == 0) {
             const std::string silent = "a store that nothing comes back from";
             server_->waiting[silent].push_back(process_.id);
-            machine_.wait(process_, {.kind = WaitKind::store, .text = &silent}, [&] { return !server_->alive; });
+            machine_.wait(process_, {.kind = WaitKind::store, .text = &silent},
+                          [&] { return !server_->alive; });
         }
         machine_.engine.sleep(there.latency + back.latency);
         check_alive();
@@ -84,8 +84,9 @@ private:
     void check_alive() {
         machine_.processes.settle(process_);
         if (server_->alive) return;
-        throw LibraryError(Code::system_error, "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was "
-                                               "likely closed. Did the remote server shutdown or crash?");
+        throw LibraryError(Code::system_error,
+                           "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was "
+                           "likely closed. Did the remote server shutdown or crash?");
     }
 
     Machine& machine_;
@@ -127,9 +128,11 @@ int torch_major(const Machine& machine, const Process& process) {
 }
 
 [[noreturn]] void timed_out(std::string_view host, int port, Time timeout) {
-    throw LibraryError(Code::timeout, fmt::format("torch.distributed.DistNetworkError: The client socket has timed out after {}ms "
-                                                  "while trying to connect to ({}, {}).",
-                                                  timeout.count() / 1'000'000, host, port));
+    throw LibraryError(
+        Code::timeout,
+        fmt::format("torch.distributed.DistNetworkError: The client socket has timed out after {}ms "
+                    "while trying to connect to ({}, {}).",
+                    timeout.count() / 1'000'000, host, port));
 }
 
 }  // namespace
@@ -143,9 +146,11 @@ std::shared_ptr<Stores::Server> Stores::listening(int node, int port) const {
 
 void Stores::listen(Process& process, int port) {
     if (taken_.contains({process.node, port}) || listening(process.node, port)) {
-        refuse(fmt::format("The server socket has failed to listen on any local network address. port: {}, useIpv6: false, code: "
-                           "-98, name: EADDRINUSE, message: address already in use",
-                           port));
+        refuse(
+            fmt::format("The server socket has failed to listen on any local network address. port: {}, "
+                        "useIpv6: false, code: "
+                        "-98, name: EADDRINUSE, message: address already in use",
+                        port));
     }
     auto server = std::make_shared<Server>();
     server->owner = process.id;
@@ -165,20 +170,25 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     if (host) listen(process, port);
 
     const NameTrouble trouble = trouble_with(process, name);
-    const bool local = name == "localhost" || name.starts_with("127.") || name == machine_.topology.host_name(process.node);
+    const bool local =
+        name == "localhost" || name.starts_with("127.") || name == machine_.topology.host_name(process.node);
     const int node = local ? process.node : machine_.topology.node_named(name);
-    // Measured: 17 s for a time-out of 10 s when nobody listens, 13 s without a route, up to 21 s when the name means nothing.
+    // Measured: 17 s for a time-out of 10 s when nobody listens, 13 s without a route, up to 21 s when the
+    // name means nothing.
     if (trouble == NameTrouble::unroutable) {
         machine_.engine.sleep(timeout * 13 / 10);
-        refuse(fmt::format("The client socket has failed to connect to any network address of ({}, {}). The client socket has "
-                           "failed to connect to {}:{} (errno: 113 - No route to host).",
-                           name, port, name, port));
+        refuse(
+            fmt::format("The client socket has failed to connect to any network address of ({}, {}). The "
+                        "client socket has "
+                        "failed to connect to {}:{} (errno: 113 - No route to host).",
+                        name, port, name, port));
     }
     if (trouble == NameTrouble::unresolvable || node < 0) {
-        machine_.recorder.log(process.id, 1,
-                              fmt::format("The IPv6 network addresses of ({}, {}) cannot be retrieved (gai error: -2 - Name or "
-                                          "service not known).",
-                                          name, port));
+        machine_.recorder.log(
+            process.id, 1,
+            fmt::format("The IPv6 network addresses of ({}, {}) cannot be retrieved (gai error: -2 - Name or "
+                        "service not known).",
+                        name, port));
         machine_.engine.sleep(timeout * 2);
         timed_out(name, port, timeout);
     }
@@ -187,7 +197,9 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const auto answers = [&] { return hop.bandwidth > 0 && listening(node, port) != nullptr; };
     if (const auto taken = taken_.find({node, port}); taken != taken_.end()) {
         if (taken->second) machine_.wait(process, note, [] { return false; });
-        refuse("Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?");
+        refuse(
+            "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or "
+            "crash?");
     }
     const Time given_up = machine_.engine.now() + timeout * 17 / 10;
     if (!answers()) connecting_.push_back(process.id);
@@ -198,10 +210,13 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     machine_.processes.settle(process);
     const int mine = torch_major(machine_, process);
     if (mine != server->torch_major) {
-        if (mine < server->torch_major) throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
-        refuse(fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, timeout={}ms, delay=1000ms): "
-                           "Connection reset by peer",
-                           name, port, timeout.count() / 1'000'000));
+        if (mine < server->torch_major)
+            throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
+        refuse(
+            fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, "
+                        "timeout={}ms, delay=1000ms): "
+                        "Connection reset by peer",
+                        name, port, timeout.count() / 1'000'000));
     }
     clients_.push_back(std::make_unique<StoreClient>(machine_, process, server));
     return *clients_.back();
@@ -213,7 +228,8 @@ void Stores::wake_connecting() {
 
 void Stores::process_gone(const Process& process) {
     for (const auto& server : servers_) {
-        if (server->owner == process.id && std::exchange(server->alive, false)) server->wake(machine_.engine, {});
+        if (server->owner == process.id && std::exchange(server->alive, false))
+            server->wake(machine_.engine, {});
     }
 }
 

@@ -1,5 +1,6 @@
-// sim/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its process is.
-// Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends in its own words, or never.
+// sim/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its process
+// is. Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends in its
+// own words, or never.
 #pragma once
 
 #include <map>
@@ -37,7 +38,7 @@ private:
     Machine& machine_;
     std::vector<std::shared_ptr<Server>> servers_;
     std::vector<std::unique_ptr<StoreClient>> clients_;
-    std::vector<Rank> connecting_;  // before anybody listened
+    std::vector<Rank> connecting_;               // before anybody listened
     std::map<std::pair<int, int>, bool> taken_;  // node and port → whether it is mute
 };
 

@@ -1,10 +1,10 @@
-// sim/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches between leaves.
+// sim/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches between
+// leaves.
 #include "sim/topology.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace deadrank::sim {
 
@@ -18,17 +18,20 @@ Time time_of(std::int64_t bytes, std::int64_t bits_per_second) {
 }
 
 Hop Topology::hop(Place from, Place to) const {
-    if (from.node == to.node) return {from.node, to.node, settings_.nvlink_latency, settings_.nvlink_bandwidth};
+    if (from.node == to.node)
+        return {from.node, to.node, settings_.nvlink_latency, settings_.nvlink_bandwidth};
     Hop hop{from.node, to.node, settings_.link_latency, settings_.link_bandwidth};
     switch (settings_.topology) {
-        case TopologyKind::single_switch: break;
+        case TopologyKind::single_switch:
+            break;
         case TopologyKind::rails:
             // To another rail: first over NVLink to the device that sits on it.
             if (from.local != to.local) hop.latency += settings_.nvlink_latency;
             break;
         case TopologyKind::leaf_spine: {
             const int nodes_per_leaf = std::max(1, settings_.nodes_per_leaf);
-            if (from.node / nodes_per_leaf != to.node / nodes_per_leaf) hop.latency += 2 * settings_.link_latency;
+            if (from.node / nodes_per_leaf != to.node / nodes_per_leaf)
+                hop.latency += 2 * settings_.link_latency;
             break;
         }
     }

@@ -1,5 +1,6 @@
-// sim/topology.h — Where things are, and what lies between two devices: NVLink within a node, the network between nodes.
-// Switches do not block and links are not shared; a hop costs its latency and its bytes over its bandwidth.
+// sim/topology.h — Where things are, and what lies between two devices: NVLink within a node, the network
+// between nodes. Switches do not block and links are not shared; a hop costs its latency and its bytes over
+// its bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ public:
     explicit Topology(const ClusterSettings& settings) : settings_(settings) {}
 
     Hop hop(Place from, Place to) const;
-    std::string host_name(int node) const;     // node0, node1, …
+    std::string host_name(int node) const;        // node0, node1, …
     int node_named(std::string_view host) const;  // -1 when there is none
 
 private:

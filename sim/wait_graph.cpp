@@ -12,10 +12,15 @@ namespace {
 
 std::string state_of(const Process& process) {
     switch (process.end) {
-        case ProcessEnd::finished: return "which finished";
-        case ProcessEnd::failed: return fmt::format("which exited (code {})", process.exit_code);
-        case ProcessEnd::killed: return process.lost ? "which was lost with its node" : fmt::format("which exited (signal {})", process.exit_signal);
-        default: break;
+        case ProcessEnd::finished:
+            return "which finished";
+        case ProcessEnd::failed:
+            return fmt::format("which exited (code {})", process.exit_code);
+        case ProcessEnd::killed:
+            return process.lost ? "which was lost with its node"
+                                : fmt::format("which exited (signal {})", process.exit_signal);
+        default:
+            break;
     }
     return process.stopped ? "which is stopped" : "";
 }
@@ -31,10 +36,12 @@ std::string listed(const Machine& machine, const std::vector<Rank>& ranks) {
 }
 
 std::string op_text(const Offer& offer, std::int64_t seq) {
-    return fmt::format("{} #{} of {} {}", results::name_of(offer.op), seq, offer.count, results::name_of(offer.dtype));
+    return fmt::format("{} #{} of {} {}", results::name_of(offer.op), seq, offer.count,
+                       results::name_of(offer.dtype));
 }
 
-std::string collective_words(const Machine& machine, const Process& process, const Communicator& comm, std::int64_t seq) {
+std::string collective_words(const Machine& machine, const Process& process, const Communicator& comm,
+                             std::int64_t seq) {
     const Meeting* own = comm.meeting(seq);
     if (!own) return "waits for a call that is over";
     Rank mine = 0;
@@ -42,7 +49,8 @@ std::string collective_words(const Machine& machine, const Process& process, con
         if (known == &comm) mine = index;
     }
     const Offer& offer = own->offers[static_cast<std::size_t>(mine)];
-    const std::string where = fmt::format("waits in {} #{} of {}", results::name_of(offer.op), seq, comm.name());
+    const std::string where =
+        fmt::format("waits in {} #{} of {}", results::name_of(offer.op), seq, comm.name());
     // Calls end in order: what holds up an earlier one holds up this one.
     const Meeting& front = *comm.meeting(comm.last_completed() + 1);
     std::vector<Rank> missing, spoilers;
@@ -52,13 +60,14 @@ std::string collective_words(const Machine& machine, const Process& process, con
         if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(comm.member(i).process);
     }
     if (!missing.empty()) return fmt::format("{} for {}", where, listed(machine, missing));
-    if (!spoilers.empty()) return fmt::format("{} for {}, whose kernel never ended", where, listed(machine, spoilers));
+    if (!spoilers.empty())
+        return fmt::format("{} for {}, whose kernel never ended", where, listed(machine, spoilers));
     for (Rank i = 0; i < comm.size(); ++i) {
         const Offer& other = front.offers[static_cast<std::size_t>(i)];
         const Offer& first = front.offers.front();
         if (fits(other, first)) continue;
-        return fmt::format("{}: rank {} called {}, rank {} called {}", where, comm.member(0).process, op_text(first, front.seq),
-                           comm.member(i).process, op_text(other, front.seq));
+        return fmt::format("{}: rank {} called {}, rank {} called {}", where, comm.member(0).process,
+                           op_text(first, front.seq), comm.member(i).process, op_text(other, front.seq));
     }
     return fmt::format("{}: its connections are broken", where);
 }
@@ -66,20 +75,25 @@ std::string collective_words(const Machine& machine, const Process& process, con
 std::string words(const Machine& machine, const Process& process) {
     const WaitNote& note = process.waits;
     switch (note.kind) {
-        case WaitKind::collective: return collective_words(machine, process, *note.comm, note.number);
+        case WaitKind::collective:
+            return collective_words(machine, process, *note.comm, note.number);
         case WaitKind::send:
         case WaitKind::recv: {
             const char* way = note.kind == WaitKind::send ? "send to" : "recv from";
-            const Process& peer = machine.processes[note.comm->member(static_cast<Rank>(note.number)).process];
+            const Process& peer =
+                machine.processes[note.comm->member(static_cast<Rank>(note.number)).process];
             return fmt::format("waits in {} {} on {}", way, named(peer), note.comm->name());
         }
         case WaitKind::comm_init: {
             const std::vector<Rank> missing = machine.bootstrap.missing(process);
             const std::string where = fmt::format("waits in comm_init of {}", note.text ? *note.text : "");
-            return missing.empty() ? where + ": the root has given up, and tells nobody" : fmt::format("{} for {}", where, listed(machine, missing));
+            return missing.empty() ? where + ": the root has given up, and tells nobody"
+                                   : fmt::format("{} for {}", where, listed(machine, missing));
         }
-        case WaitKind::store: return fmt::format("waits at the store for {}", note.text ? *note.text : "");
-        default: return process.stopped ? "is stopped" : "waits for something that never ends";
+        case WaitKind::store:
+            return fmt::format("waits at the store for {}", note.text ? *note.text : "");
+        default:
+            return process.stopped ? "is stopped" : "waits for something that never ends";
     }
 }
 
@@ -88,7 +102,9 @@ std::string words(const Machine& machine, const Process& process) {
 std::vector<std::string> wait_graph(const Machine& machine) {
     std::vector<std::string> lines;
     for (const Process& process : machine.processes.all()) {
-        if (process.alive) lines.push_back(fmt::format("rank {}{} {}", process.id, process.stopped ? " (stopped)" : "", words(machine, process)));
+        if (process.alive)
+            lines.push_back(fmt::format("rank {}{} {}", process.id, process.stopped ? " (stopped)" : "",
+                                        words(machine, process)));
     }
     return lines;
 }

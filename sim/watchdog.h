@@ -1,5 +1,6 @@
-// sim/watchdog.h — torch.distributed's watchdog thread of each process: looks once a second for work that is too old and for
-// asynchronous errors, and takes the process down. It sleeps for good while nothing is pending, so that it costs no events.
+// sim/watchdog.h — torch.distributed's watchdog thread of each process: looks once a second for work that is
+// too old and for asynchronous errors, and takes the process down. It sleeps for good while nothing is
+// pending, so that it costs no events.
 #pragma once
 
 #include <string>
@@ -28,7 +29,8 @@ private:
     bool oldest(const Process& process, Pending& found) const;
     void time_out(Process& process, const Pending& late);
     void report_error(Process& process, Communicator& comm, results::Rank index);
-    void take_down(Process& process, const Communicator& comm, results::Rank index, const std::string& reason);
+    void take_down(Process& process, const Communicator& comm, results::Rank index,
+                   const std::string& reason);
     results::Time next_poll(const Process& process, results::Time after) const;
 
     Machine& machine_;

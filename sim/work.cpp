@@ -1,9 +1,8 @@
 // sim/work.cpp — Waiting for operations, and withdrawing them when their rank goes away.
 #include "sim/work.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "sim/machine.h"
 #include "sim/nccl_texts.h"
@@ -12,8 +11,10 @@ namespace deadrank::sim {
 
 void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index) {
     if (comm.member(index).aborted) {
-        throw LibraryError(Code::aborted, fmt::format("torch.distributed.DistBackendError: NCCL communicator was aborted on "
-                                                      "rank {}.", index));
+        throw LibraryError(Code::aborted,
+                           fmt::format("torch.distributed.DistBackendError: NCCL communicator was aborted on "
+                                       "rank {}.",
+                                       index));
     }
     machine.processes.settle(process);
 }
@@ -45,11 +46,13 @@ bool SimWork::ready() {
 
 void SimWork::wait() {
     if (!bound()) return;
-    if (Meeting* meeting = comm_.meeting(seq_)) meeting->offers[static_cast<std::size_t>(index_)].waiting = true;
+    if (Meeting* meeting = comm_.meeting(seq_))
+        meeting->offers[static_cast<std::size_t>(index_)].waiting = true;
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
                   [&] { return done_ || comm_.failed() || comm_.member(index_).aborted; });
     if (done_) return show();
-    if (comm_.failed()) throw RankFailure(fingerprint_mismatch(*comm_.meeting(comm_.last_completed() + 1), index_));
+    if (comm_.failed())
+        throw RankFailure(fingerprint_mismatch(*comm_.meeting(comm_.last_completed() + 1), index_));
     machine_.recorder.record(process_.id, results::CollectiveLeave{comm_.id(), seq_, op_, Code::aborted});
     check_usable(machine_, process_, comm_, index_);
 }
@@ -60,8 +63,9 @@ SimP2pWork::~SimP2pWork() {
 
 void SimP2pWork::post() {
     posted_ = true;
-    machine_.recorder.record(process_.id, results::P2pEnter{comm_.id(), call_.seq, call_.count, call_.peer(), call_.tag,
-                                                            call_.is_send ? results::Op::send : results::Op::recv, call_.dtype});
+    machine_.recorder.record(
+        process_.id, results::P2pEnter{comm_.id(), call_.seq, call_.count, call_.peer(), call_.tag,
+                                       call_.is_send ? results::Op::send : results::Op::recv, call_.dtype});
     comm_.p2p().post(call_);
 }
 
@@ -74,9 +78,10 @@ void SimP2pWork::own_buffers() {
 void SimP2pWork::show() {
     if (std::exchange(shown_, true)) return;
     const bool over = call_.done;
-    machine_.recorder.record(process_.id, results::P2pLeave{comm_.id(), call_.seq, call_.peer(),
-                                                            call_.is_send ? results::Op::send : results::Op::recv,
-                                                            over ? Code::ok : Code::aborted});
+    machine_.recorder.record(process_.id,
+                             results::P2pLeave{comm_.id(), call_.seq, call_.peer(),
+                                               call_.is_send ? results::Op::send : results::Op::recv,
+                                               over ? Code::ok : Code::aborted});
 }
 
 bool SimP2pWork::ready() {
@@ -87,8 +92,10 @@ bool SimP2pWork::ready() {
 void SimP2pWork::wait() {
     if (!posted_) return;
     const Rank index = call_.caller();
-    machine_.wait(process_, {.kind = call_.is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_.peer()},
-                  [&] { return call_.done || comm_.member(index).aborted; });
+    machine_.wait(
+        process_,
+        {.kind = call_.is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_.peer()},
+        [&] { return call_.done || comm_.member(index).aborted; });
     show();
     if (!call_.done) check_usable(machine_, process_, comm_, index);
 }

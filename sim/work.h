@@ -1,4 +1,5 @@
-// sim/work.h — Operations under way that a rank may wait for later. Dropped before its end, an operation goes on without a buffer.
+// sim/work.h — Operations under way that a rank may wait for later. Dropped before its end, an operation goes
+// on without a buffer.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,8 @@ private:
 
 class SimP2pWork final : public Work {
 public:
-    SimP2pWork(Machine& machine, Process& process, Communicator& comm) : machine_(machine), process_(process), comm_(comm) {}
+    SimP2pWork(Machine& machine, Process& process, Communicator& comm)
+        : machine_(machine), process_(process), comm_(comm) {}
     ~SimP2pWork() override;
 
     P2pCall& call() { return call_; }

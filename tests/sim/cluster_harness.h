@@ -41,7 +41,8 @@ ClusterSettings bare(int nodes, int gpus_per_node);  // no launcher and no watch
 using Script = std::function<void(World&)>;
 using Setup = std::function<void(Cluster&)>;
 
-Trial play(const ClusterSettings& settings, const Script& script, const Setup& setup = {}, std::uint64_t seed = 1);
+Trial play(const ClusterSettings& settings, const Script& script, const Setup& setup = {},
+           std::uint64_t seed = 1);
 
 // The communicator of all processes, without a store.
 std::unique_ptr<Comm> everybody(World& world, const std::string& name = "world");
@@ -49,7 +50,8 @@ std::unique_ptr<Comm> everybody(World& world, const std::string& name = "world")
 // Alters the n-th call of one kind by one rank.
 class AlterCall final : public Interceptor {
 public:
-    AlterCall(CallKind kind, std::function<void(Call&)> alter, int nth = 1) : kind_(kind), alter_(std::move(alter)), nth_(nth) {}
+    AlterCall(CallKind kind, std::function<void(Call&)> alter, int nth = 1)
+        : kind_(kind), alter_(std::move(alter)), nth_(nth) {}
     void before(Call& call) override {
         if (call.kind == kind_ && ++seen_ == nth_) alter_(call);
     }

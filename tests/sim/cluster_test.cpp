@@ -1,4 +1,5 @@
-// tests/sim/cluster_test.cpp — A job from launch to end: it finishes, dies, hangs or starts again, and one seed is one run.
+// tests/sim/cluster_test.cpp — A job from launch to end: it finishes, dies, hangs or starts again, and one
+// seed is one run.
 #include "sim/cluster.h"
 
 #include <gmock/gmock.h>
@@ -45,17 +46,21 @@ TEST(Cluster, OneSeedIsOneRun) {
 }
 
 TEST(Cluster, AKilledRankLeavesItsPeersWaitingAndIsNamed) {
-    const Trial trial = play(bare(2, 2), three_steps, [](Cluster& cluster) { cluster.at(45ms, [&] { cluster.kill(3, 9); }); });
+    const Trial trial = play(bare(2, 2), three_steps,
+                             [](Cluster& cluster) { cluster.at(45ms, [&] { cluster.kill(3, 9); }); });
     EXPECT_EQ(trial.result.ending, Ending::deadlock);
-    EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::stuck, ProcessEnd::stuck, ProcessEnd::stuck, ProcessEnd::killed));
+    EXPECT_THAT(trial.result.ends,
+                ElementsAre(ProcessEnd::stuck, ProcessEnd::stuck, ProcessEnd::stuck, ProcessEnd::killed));
     EXPECT_EQ(trial.of<results::RankExit>(3).at(0).signal, 9);
     ASSERT_EQ(trial.result.waits_for.size(), 3u);
-    EXPECT_EQ(trial.result.waits_for[0], "rank 0 waits in all_reduce #2 of world for rank 3, which exited (signal 9)");
+    EXPECT_EQ(trial.result.waits_for[0],
+              "rank 0 waits in all_reduce #2 of world for rank 3, which exited (signal 9)");
     EXPECT_EQ(trial.result.observed_until, trial.result.end + 120s);
 }
 
 TEST(Cluster, AnInterceptorKillsARankOnItsWayIntoACall) {
-    AlterCall alter(CallKind::collective, [](Call& call) { call.kill_signal = 11; }, 2);
+    AlterCall alter(
+        CallKind::collective, [](Call& call) { call.kill_signal = 11; }, 2);
     const Trial trial = play(bare(1, 4), three_steps, altering(alter, 1));
     EXPECT_EQ(trial.of<results::RankExit>(1).at(0).signal, 11);
     EXPECT_EQ(trial.of<results::CollectiveEnter>(1).size(), 1u);
