@@ -29,13 +29,22 @@ void Evidence::finish(Time observed_until) {
     if (!std::is_sorted(events_.begin(), events_.end(), earlier)) {
         std::stable_sort(events_.begin(), events_.end(), earlier);
     }
+    filed_ = 0;
     observed_until_ = events_.empty() ? observed_until : std::max(observed_until, events_.back().at);
 }
 
+const Evidence::Kinds& Evidence::kinds() const {
+    if (filed_ == events_.size()) return kinds_;
+    for (auto& kind : kinds_) kind.clear();
+    for (const Event& event : events_) kinds_[event.what.index()].push_back(&event);
+    filed_ = events_.size();
+    return kinds_;
+}
+
 std::int32_t Evidence::world_size() const {
+    if (const auto starts = each<JobStart>(); !starts.empty()) return starts.front()->as<JobStart>()->world_size;
     Rank highest = no_rank;
     for (const Event& event : events_) {
-        if (const auto* start = event.as<JobStart>()) return start->world_size;
         highest = std::max(highest, event.rank);
     }
     return highest + 1;

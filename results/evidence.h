@@ -2,6 +2,7 @@
 // As a file: JSON lines, the first of them names the format and its version; a torn last line is tolerated.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <filesystem>
 #include <span>
@@ -29,6 +30,11 @@ private:
 
 class Evidence final : public EventSink {
 public:
+    // Moved, never copied: its index points at its own events, and a copy of millions is never meant.
+    Evidence() = default;
+    Evidence(Evidence&&) = default;
+    Evidence& operator=(Evidence&&) = default;
+
     void record(const Event& event) override;
     TextId text(std::string_view words) override { return texts_.keep(words); }
 
@@ -42,27 +48,36 @@ public:
     Time observed_until() const { return observed_until_; }
     std::int32_t world_size() const;  // of job.start; else the highest rank seen + 1
 
-    // All events of one payload, in order: for (const Event& e : evidence.each<StepEnd>()) … e.as<StepEnd>()
+    // All events of one payload, in order: for (const Event* e : evidence.each<StepEnd>()) … e->as<StepEnd>()
+    // The first question after finish() sorts all events by kind, once; a finished Evidence may be read by one
+    // thread at a time.
     template <class P>
-    std::vector<const Event*> each() const;
+    std::span<const Event* const> each() const;
+
+    // What its reader had to leave out, in words.
+    const std::vector<std::string>& notes() const { return notes_; }
+    void note(std::string words) { notes_.push_back(std::move(words)); }
 
     // Bound on memory for huge runs: with keep(false) nothing is stored (the trace hash still sees every event).
     void keep(bool on) { keep_ = on; }
 
 private:
+    using Kinds = std::array<std::vector<const Event*>, std::variant_size_v<Payload>>;
+
+    const Kinds& kinds() const;
+
     std::vector<Event> events_;
+    mutable Kinds kinds_;           // filled on the first question
+    mutable std::size_t filed_ = 0;  // how many events are in it
     Texts texts_;
     Time observed_until_{0};
+    std::vector<std::string> notes_;
     bool keep_ = true;
 };
 
 template <class P>
-std::vector<const Event*> Evidence::each() const {
-    std::vector<const Event*> found;
-    for (const Event& event : events_) {
-        if (event.as<P>()) found.push_back(&event);
-    }
-    return found;
+std::span<const Event* const> Evidence::each() const {
+    return kinds()[Payload(P{}).index()];
 }
 
 scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file);
