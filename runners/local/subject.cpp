@@ -12,7 +12,11 @@ namespace {
 struct Mode {
     std::string_view workload, mode;
 };
-constexpr Mode modes[] = {{"data_parallel", "manual"}, {"zero", "zero"}, {"tensor_parallel", "tensor"}};
+constexpr Mode modes[] = {{"data_parallel", "manual"},
+                          {"zero", "zero"},
+                          {"tensor_parallel", "tensor"},
+                          {"pipeline", "pipeline"},
+                          {"fsdp", "fsdp"}};
 
 const std::map<std::string, std::string>& seam_functions() {
     static const std::map<std::string, std::string> functions = {
@@ -20,6 +24,9 @@ const std::map<std::string, std::string>& seam_functions() {
         {"shard.length", "layout.shard_length"},
         {"tp.size", "layout.tensor_parallel_size"},
         {"gradient.divisor", "layout.gradient_divisor"},
+        {"pp.size", "layout.pipeline_size"},
+        {"stage.first_layer", "layout.first_layer"},
+        {"p2p.peer", "layout.peer"},
         {"loss.divisor", "layout.loss_divisor"},
         {"row_parallel.all_reduce", "layout.sum_partial_results"},
         {"backward.all_reduce", "layout.sum_partial_gradients"},
@@ -69,8 +76,22 @@ std::vector<std::string> settings(const scenarios::Plan& plan, std::string_view 
     if (number(plan, "shuffle", 1) == 0) said.emplace_back("--in-order");
     if (mode == "manual") said.insert(said.end(), {"--buckets", std::to_string(number(plan, "buckets", 2))});
     if (mode == "zero") said.insert(said.end(), {"--stage", std::to_string(number(plan, "stage", 1))});
+    if (mode == "pipeline") {
+        said.insert(said.end(), {"--pp-size", std::to_string(number(plan, "pp_size", 2))});
+        said.insert(said.end(), {"--micro-batches", std::to_string(number(plan, "micro_batches", 1))});
+    }
     if (mode == "tensor") said.insert(said.end(), {"--tp-size", std::to_string(number(plan, "tp_size", 2))});
     return said;
+}
+
+// Ranks of one group must hold the same parameters; a group of one may hold what it likes.
+std::string group_of(const scenarios::Plan& plan, std::string_view mode, std::int64_t rank) {
+    if (mode == "tensor")
+        return fmt::format("dp:tp{}", rank % std::max<std::int64_t>(1, number(plan, "tp_size", 2)));
+    if (mode == "fsdp") return fmt::format("shard{}", rank);
+    if (mode != "pipeline") return "replica";
+    const std::int64_t stages = std::max<std::int64_t>(1, number(plan, "pp_size", 2));
+    return fmt::format("dp:pp{}", rank / std::max<std::int64_t>(1, plan.world_size() / stages));
 }
 
 }  // namespace
@@ -104,10 +125,8 @@ scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const std::f
     subject.arguments.insert(subject.arguments.end(), {"--timeout", fmt::format("{:.3f}", timeout_seconds)});
     subject.arguments.insert(subject.arguments.end(), {"--checkpoint", checkpoints.string()});
     subject.seams = seam_functions();
-    const std::int64_t tensor = std::max<std::int64_t>(1, number(plan, "tp_size", 2));
     for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {
-        subject.groups.push_back(mode == "tensor" ? fmt::format("dp:tp{}", rank % tensor)
-                                                  : std::string("replica"));
+        subject.groups.push_back(group_of(plan, mode, rank));
     }
     return subject;
 }

@@ -20,6 +20,20 @@ def tensor_parallel_size(size):
     return size
 
 
+def pipeline_size(size):
+    return size
+
+
+def first_layer(number):
+    """Of a pipeline's stage."""
+    return number
+
+
+def peer(stage):
+    """The stage that a pipeline's stage sends to or receives from."""
+    return stage
+
+
 def gradient_divisor(replicas):
     """Gradients were summed: by what they are divided to become a mean."""
     return replicas
@@ -39,8 +53,12 @@ def show(tensor, offset, length, total):
 
 
 def broadcast_parameters(model):
-    for parameter in model.parameters():
-        dist.broadcast(parameter.data, 0)
+    """Rank 0's parameters become everybody's, in one message."""
+    parameters = [parameter.data for parameter in model.parameters()]
+    flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
+    dist.broadcast(flat, 0)
+    for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
+        parameter.copy_(part.view_as(parameter))
 
 
 def reduce_bucket(bucket, group):

@@ -14,10 +14,24 @@ import checkpoint
 import layout
 import parallelism
 
+MODES = ("ddp", "fsdp", "manual", "pipeline", "tensor", "zero")
+
+
+def maker_of(mode):
+    if mode == "fsdp":
+        import fully_sharded
+
+        return fully_sharded.FullySharded
+    if mode == "pipeline":
+        import stages
+
+        return stages.Pipeline
+    return parallelism.MODES[mode]
+
 
 def arguments():
     parser = argparse.ArgumentParser(description="Train a toy model over several ranks.")
-    parser.add_argument("--mode", choices=sorted(parallelism.MODES), default="ddp")
+    parser.add_argument("--mode", choices=sorted(MODES), default="ddp")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument(
         "--step-seconds", type=float, default=0.0, help="how long a device would compute in each step"
@@ -31,6 +45,8 @@ def arguments():
         "--stage", type=int, choices=(1, 2), default=2, help="zero: what is sharded besides the optimizer"
     )
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
+    parser.add_argument("--pp-size", type=int, default=2, help="pipeline: stages")
+    parser.add_argument("--micro-batches", type=int, default=1, help="pipeline: parts of a batch")
     parser.add_argument("--learning-rate", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-order", action="store_true", help="do not shuffle the samples")
@@ -60,12 +76,7 @@ def batches(options, training):
 
 
 def train_step(training, options, features, targets):
-    for parameter in training.model.parameters():
-        if parameter.grad is not None:
-            parameter.grad.zero_()
-    loss = torch.nn.functional.mse_loss(training.model(features), targets)
-    time.sleep(options.step_seconds)
-    loss.backward()
+    loss = training.compute(features, targets, lambda: time.sleep(options.step_seconds))
     training.reduce()
     shown = layout.mean_loss(loss, training.data_group, training.replicas)
     training.step()
@@ -83,7 +94,7 @@ def main():
         flush=True,
     )
     layout.seed_everything(options.seed)
-    training = parallelism.MODES[options.mode](options)
+    training = maker_of(options.mode)(options)
     first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
     for step, (features, targets) in zip(range(first, options.steps), batches(options, training)):
         loss = train_step(training, options, features, targets)

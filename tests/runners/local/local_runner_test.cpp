@@ -28,6 +28,7 @@ Plan small_job(const std::string& workload = "data_parallel") {
     plan.cluster["ranks"] = number(ValueType::integer, 2);
     plan.cluster["collective_timeout"] = number(ValueType::duration, 4'000'000'000);
     plan.workload["steps"] = number(ValueType::integer, 5);
+    plan.workload["pp_size"] = number(ValueType::integer, 2);
     plan.workload["tp_size"] = number(ValueType::integer, 2);
     plan.workload["learning_rate"] = number(ValueType::ratio, 50'000'000);
     return plan;
@@ -88,24 +89,30 @@ bool log_says(const Record& record, std::string_view words) {
 
 // Goal: a healthy job shows every kind of thing a detector reads, on all ranks, and no harm.
 TEST_F(DeviceLocalRunner, AHealthyJobIsSeenWhole) {
-    for (const char* workload : {"data_parallel", "zero", "tensor_parallel"}) {
+    for (const std::string workload : {"data_parallel", "zero", "tensor_parallel", "pipeline", "fsdp"}) {
+        if (workload == "fsdp" && best_python()->major() < 2) continue;
+        SCOPED_TRACE(workload);
         const Record record = play(small_job(workload));
-        EXPECT_TRUE(record.truth.completed()) << workload;
+        EXPECT_TRUE(record.truth.completed());
         EXPECT_TRUE(record.truth.marks.empty());
         for (const results::Rank rank : {0, 1}) {
-            EXPECT_EQ(count<results::RankStart>(record, rank), 1u) << workload;
-            EXPECT_EQ(count<results::StepBegin>(record, rank), 5u) << workload;
-            EXPECT_EQ(count<results::StepEnd>(record, rank), 5u) << workload;
-            EXPECT_EQ(count<results::DataBatch>(record, rank), 5u) << workload;
-            EXPECT_EQ(count<results::RankExit>(record, rank), 1u) << workload;
-            EXPECT_GE(count<results::CommInitLeave>(record, rank), 1u) << workload;
+            EXPECT_EQ(count<results::RankStart>(record, rank), 1u);
+            EXPECT_EQ(count<results::StepBegin>(record, rank), 5u);
+            EXPECT_EQ(count<results::StepEnd>(record, rank), 5u);
+            EXPECT_EQ(count<results::DataBatch>(record, rank), 5u);
+            EXPECT_EQ(count<results::RankExit>(record, rank), 1u);
+            EXPECT_GE(count<results::CommInitLeave>(record, rank), 1u);
             EXPECT_EQ(count<results::CollectiveEnter>(record, rank),
                       count<results::CollectiveLeave>(record, rank));
-            EXPECT_EQ(count<results::CommError>(record, rank), 0u) << workload;
+            EXPECT_EQ(count<results::P2pEnter>(record, rank), count<results::P2pLeave>(record, rank));
+            EXPECT_EQ(count<results::CommError>(record, rank), 0u);
         }
-        EXPECT_TRUE(log_says(record, "step=4 loss=")) << workload;
-        const std::size_t versions_of_the_model = std::string_view(workload) == "tensor_parallel" ? 2 : 1;
-        EXPECT_EQ(last_digests(record, 4).size(), versions_of_the_model) << workload;
+        for (const results::Event* event : record.evidence.each<results::RankLog>()) {
+            const auto* log = event->as<results::RankLog>();
+            EXPECT_EQ(log->level, 0) << record.evidence.text(log->line);
+        }
+        const bool replicated = workload == "data_parallel" || workload == "zero";
+        EXPECT_EQ(last_digests(record, 4).size(), replicated ? 1u : 2u);
     }
 }
 
@@ -205,7 +212,7 @@ TEST_F(DeviceLocalRunner, WhatItCannotDoIsRefused) {
     Plan plan = small_job();
     FaultSpec drop{.kind = "drop_link"};
     plan.faults = {drop};
-    plan.workload_kind = "pipeline";
+    plan.workload_kind = "serving";
     const auto record = LocalRunner().run(plan, {});
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::unsupported);

@@ -144,8 +144,8 @@ class Call:
         except Exception as trouble:
             self.leave(trouble, report)
             raise
-        # isend and irecv answer with work without being asked to; the others do when they are asynchronous.
-        if work is None or not (self.asynchronous or self.pair):
+        # recv answers with the sender; isend and irecv with work, without being asked to.
+        if not hasattr(work, "wait") or not (self.asynchronous or self.pair):
             self.settle()
             self.leave(None, report)
             return work
