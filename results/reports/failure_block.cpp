@@ -76,7 +76,9 @@ void findings(Block& block, std::string_view label, const Judgement& judgement) 
 
 std::string failure_block(const Case& one, const Style& style) {
     Block block(style);
-    const Ink ink = one.verdict == Verdict::fail ? Ink::red : Ink::yellow;
+    const Ink ink = one.verdict == Verdict::pass   ? Ink::green
+                    : one.verdict == Verdict::fail ? Ink::red
+                                                   : Ink::yellow;
     block.title(fmt::format(
         "{} {}", verdict_mark(one.verdict, style),
         style.paint(Ink::bold, fmt::format("{} · seed {} · {}", one.scenario, one.seed, one.runner))));

@@ -1,12 +1,30 @@
 // runners/commands/catalog.cpp — The commands, one a line, in the order of `deadrank --help`.
 #include "runners/commands/command.h"
+#include "runners/commands/completion.h"
+#include "runners/commands/coverage.h"
+#include "runners/commands/explain.h"
+#include "runners/commands/judge.h"
+#include "runners/commands/list.h"
+#include "runners/commands/plan.h"
+#include "runners/commands/replay.h"
 #include "runners/commands/run.h"
+#include "runners/commands/taxonomy.h"
+#include "runners/commands/version.h"
 
 namespace deadrank::runners::commands {
 
 const std::vector<Command>& all_commands() {
     static const std::vector<Command> commands = {
         {"run", add_run},
+        {"list", add_list},
+        {"explain", add_explain},
+        {"plan", add_plan},
+        {"replay", add_replay},
+        {"judge", add_judge},
+        {"coverage", add_coverage},
+        {"taxonomy", add_taxonomy},
+        {"version", add_version},
+        {"completion", add_completion},
     };
     return commands;
 }

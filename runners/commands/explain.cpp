@@ -1,0 +1,65 @@
+// runners/commands/explain.cpp — One word, looked up everywhere; what is found is told, and the nearest word when nothing is.
+#include "runners/commands/explain.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runners/commands/explain_words.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct Arguments {
+    std::string word, catalog;
+    bool json = false;
+};
+
+void print(const std::vector<Explanation>& explanations, bool json) {
+    if (json) {
+        auto all = nlohmann::ordered_json::array();
+        for (const Explanation& one : explanations) {
+            nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+            for (const auto& [label, text] : one.rows) rows.push_back({{"label", label}, {"text", text}});
+            all.push_back({{"what", one.what}, {"id", one.id}, {"says", one.says}, {"rows", rows}});
+        }
+        fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        return;
+    }
+    const auto style = style_of(stdout);
+    bool first = true;
+    for (const Explanation& one : explanations) {
+        fmt::print("{}{}", first ? "" : "\n", text_of(one, style));
+        first = false;
+    }
+}
+
+void explain(const Arguments& arguments, Session& session) {
+    auto library = open_library(session, arguments.catalog);
+    if (!session.take(library)) return;
+    auto explanations = explain_word(*library, arguments.word);
+    if (session.take(explanations)) print(*explanations, arguments.json);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand(
+        "explain", "Says what a scenario, fault kind, workload, detector or taxonomy id means");
+    command->footer("Examples:\n"
+                    "  deadrank explain communication/rank_leaves_all_reduce\n"
+                    "  deadrank explain kill_rank\n"
+                    "  deadrank explain collective_deadlock_hang");
+    auto arguments = std::make_shared<Arguments>();
+    command->add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
+    add_catalog(*command, arguments->catalog);
+    add_json(*command, arguments->json, "A JSON array of what was found");
+    command->callback([arguments, &session] { explain(*arguments, session); });
+}
+
+}  // namespace deadrank::runners::commands

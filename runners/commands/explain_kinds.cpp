@@ -1,0 +1,96 @@
+// runners/commands/explain_kinds.cpp — A scenario told as a story, a kind told by its parameters.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "results/alarm.h"
+#include "results/words.h"
+#include "runners/commands/explain_words.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+void row(Explanation& explanation, std::string label, std::string text) {
+    if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+// What the seed may still decide, in the scenario's own notation.
+std::string setting_text(const scenarios::Setting& setting) {
+    if (!setting.selector.empty()) return setting.selector;
+    if (setting.range) {
+        return fmt::format("{}..{}", scenarios::value_text(setting.range->first), scenarios::value_text(setting.range->second));
+    }
+    std::vector<std::string> options;
+    for (const auto& option : setting.options) options.push_back(scenarios::value_text(option));
+    return fmt::format("{}", fmt::join(options, " or "));
+}
+
+std::string settings_text(const scenarios::Settings& settings) {
+    std::vector<std::string> parts;
+    for (const auto& [name, setting] : settings) parts.push_back(name + " " + setting_text(setting));
+    return joined(parts);
+}
+
+std::string fault_text(const scenarios::FaultSettings& fault) {
+    std::string text = fault.kind;
+    if (const std::string with = settings_text(fault.parameters); !with.empty()) text += " with " + with;
+    if (const std::string when = settings_text(fault.when.values); !when.empty()) text += " when " + when;
+    return text;
+}
+
+std::string expected_text(const scenarios::Expectation& expect) {
+    if (!expect.unseen.empty()) return "nothing: " + expect.unseen;
+    std::string text = expect.symptom;
+    if (!expect.blames.empty()) text += ", naming the " + joined(expect.blames);
+    text += ", within " + results::duration_text(results::Time{expect.within});
+    if (expect.reaction != "any") text += fmt::format("; the job should {}", results::wanted_text(expect.reaction));
+    return text;
+}
+
+std::string parameter_text(const scenarios::Parameter& parameter) {
+    std::string text = fmt::format("{}", scenarios::type_name(parameter.type));
+    if (!parameter.choices.empty()) text = joined(parameter.choices);
+    if (!parameter.fallback.empty()) {
+        text += fmt::format(" [{}]", parameter.fallback);
+    } else if (!parameter.optional) {
+        text += ", required";
+    }
+    return parameter.what.empty() ? text : fmt::format("{} — {}", text, parameter.what);
+}
+
+}  // namespace
+
+Explanation explain_scenario(const scenarios::Scenario& scenario) {
+    Explanation explanation{"scenario", scenario.id, scenario.story, {}};
+    row(explanation, "title", scenario.teach.title);
+    row(explanation, "one sees", scenario.teach.sees);
+    row(explanation, "symptom", scenario.bug.symptom);
+    row(explanation, "cause", scenario.bug.cause);
+    row(explanation, "fix", scenario.bug.fix);
+    row(explanation, "replays", joined(scenario.bug.replays));
+    row(explanation, "workload", fmt::format("{} {}", scenario.workload_kind, settings_text(scenario.workload)));
+    row(explanation, "cluster", settings_text(scenario.cluster));
+    for (const auto& fault : scenario.faults) row(explanation, "fault", fault_text(fault));
+    row(explanation, "must be seen", expected_text(scenario.expect));
+    row(explanation, "also right", joined(scenario.expect.also));
+    row(explanation, "healed by", scenario.heal.says);
+    row(explanation, "runs on", scenario.backends.empty() ? "sim" : joined(scenario.backends));
+    for (const auto& [backend, why] : scenario.parity) row(explanation, "differs on", backend + ": " + why);
+    row(explanation, "file", scenario.file.string());
+    row(explanation, "play it", "deadrank run " + scenario.id);
+    return explanation;
+}
+
+Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
+    Explanation explanation{what, kind.name, kind.what, {}};
+    for (const auto& parameter : kind.parameters) row(explanation, parameter.name, parameter_text(parameter));
+    row(explanation, "(levers)", joined(kind.levers));
+    row(explanation, "(seams)", joined(kind.seams));
+    row(explanation, "(blocks)", joined(kind.blocks));
+    if (kind.at_start) row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
+    return explanation;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,165 @@
+// runners/commands/explain_words.cpp — Looks a word up in the vocabulary, the detectors, the taxonomy and the catalog.
+#include "runners/commands/explain_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "results/detect.h"
+#include "runners/commands/selection.h"
+
+namespace deadrank::runners::commands {
+
+using results::reports::Ink;
+using scenarios::ErrorCode;
+using scenarios::TaxonomyEntry;
+
+namespace {
+
+using Entries = std::vector<TaxonomyEntry>;
+
+struct Axis {
+    std::string name;
+    const Entries& entries;
+    std::string sign;
+    std::string scenarios::Bug::*field;
+};
+
+std::vector<Axis> axes(const scenarios::Taxonomy& taxonomy) {
+    return {{"symptom", taxonomy.symptoms, "how one sees it", &scenarios::Bug::symptom},
+            {"cause", taxonomy.causes, "how it comes about", &scenarios::Bug::cause},
+            {"fix", taxonomy.fixes, "what it does", &scenarios::Bug::fix},
+            {"stage", taxonomy.stages, "", &scenarios::Bug::stage}};
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+void row(Explanation& explanation, std::string label, std::string text) {
+    if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
+}
+
+void detectors_of(Explanation& explanation, const std::string& symptom) {
+    for (const auto& detector : results::all_detectors()) {
+        const auto symptoms = detector->symptoms();
+        if (std::find(symptoms.begin(), symptoms.end(), symptom) != symptoms.end()) {
+            row(explanation, "reported by", std::string(detector->name()));
+        }
+    }
+}
+
+void partners(Explanation& explanation, const scenarios::Taxonomy& taxonomy, const std::string& id) {
+    for (const auto& pair : taxonomy.pairs) {
+        if (pair.symptom == id) row(explanation, "comes from", fmt::format("{} (healed by {})", pair.cause, joined(pair.fixes)));
+        if (pair.cause == id) row(explanation, "shows as", pair.symptom);
+    }
+}
+
+void scenarios_of(Explanation& explanation, const Library& library, const Axis& axis, const std::string& id) {
+    auto all = select(library, {});
+    if (!all) return;
+    for (const auto& scenario : all->scenarios) {
+        if (scenario.bug.*(axis.field) == id) row(explanation, "scenario", scenario.id);
+    }
+}
+
+Explanation explain_entry(const Library& library, const Axis& axis, const TaxonomyEntry& entry) {
+    Explanation explanation{axis.name, entry.id, entry.definition, {}};
+    row(explanation, "name", entry.name);
+    row(explanation, axis.sign, entry.sign);
+    row(explanation, "stages", joined(entry.stages));
+    if (entry.distributed_only) row(explanation, "only in", "distributed jobs");
+    row(explanation, "provenance", entry.provenance);
+    row(explanation, "reports", joined(entry.examples));
+    partners(explanation, library.taxonomy, entry.id);
+    if (axis.name == "symptom") detectors_of(explanation, entry.id);
+    scenarios_of(explanation, library, axis, entry.id);
+    return explanation;
+}
+
+void explain_detector(const std::string& word, std::vector<Explanation>& found) {
+    for (const auto& detector : results::all_detectors()) {
+        if (detector->name() != word) continue;
+        Explanation explanation{"detector", word, "Reads evidence alone, and reports:", {}};
+        for (const std::string_view symptom : detector->symptoms()) row(explanation, "symptom", std::string(symptom));
+        found.push_back(std::move(explanation));
+    }
+}
+
+// Of the fault's and workload's own words, the one that is meant: "kill_rank", "gradient.scale".
+void explain_vocabulary(const Library& library, const std::string& word, std::vector<Explanation>& found) {
+    if (const auto* kind = library.vocabulary.fault(word)) found.push_back(explain_kind("fault", *kind));
+    if (const auto* kind = library.vocabulary.workload(word)) found.push_back(explain_kind("workload", *kind));
+    const auto within = [&](const char* what, const std::vector<std::string>& words, const std::string& workload) {
+        if (std::find(words.begin(), words.end(), word) == words.end()) return;
+        Explanation explanation{what, word, fmt::format("A {} of the workload {}.", what, workload), {}};
+        row(explanation, "bent by", std::string(what) == "seam" ? "the fault bend_value" : "the fault skip_block");
+        found.push_back(std::move(explanation));
+    };
+    for (const scenarios::Kind& workload : library.vocabulary.workloads) {
+        within("seam", workload.seams, workload.name);
+        within("block", workload.blocks, workload.name);
+    }
+}
+
+std::vector<std::string> known_words(const Library& library) {
+    std::vector<std::string> words;
+    for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
+    for (const auto& kind : library.vocabulary.workloads) words.push_back(kind.name);
+    for (const Axis& axis : axes(library.taxonomy)) {
+        for (const auto& entry : axis.entries) words.push_back(entry.id);
+    }
+    for (const auto& detector : results::all_detectors()) words.emplace_back(detector->name());
+    if (const auto ids = scenario_ids(library)) {
+        for (const std::string& id : *ids) {
+            words.push_back(id);
+            words.push_back(id.substr(id.rfind('/') + 1));
+        }
+    }
+    return words;
+}
+
+}  // namespace
+
+scenarios::Result<std::vector<Explanation>> explain_word(const Library& library, const std::string& word) {
+    std::vector<Explanation> found;
+    explain_vocabulary(library, word, found);
+    explain_detector(word, found);
+    for (const Axis& axis : axes(library.taxonomy)) {
+        if (const auto* entry = find(axis.entries, word)) found.push_back(explain_entry(library, axis, *entry));
+    }
+    if (!found.empty()) return found;
+    SelectionOptions options;
+    options.names = {word};
+    auto selection = select(library, options);
+    if (selection) {
+        if (selection->scenarios.empty()) return tl::unexpected(selection->broken.front());
+        for (const auto& scenario : selection->scenarios) found.push_back(explain_scenario(scenario));
+        return found;
+    }
+    const std::string near = scenarios::nearest(word, known_words(library));
+    return scenarios::refuse(ErrorCode::usage, fmt::format("nothing is called '{}'", word),
+                             near.empty() ? "deadrank list and deadrank taxonomy show what there is"
+                                          : fmt::format("did you mean '{}'?", near));
+}
+
+std::string text_of(const Explanation& explanation, const results::reports::Style& style) {
+    std::size_t labels = 0;
+    for (const auto& [label, text] : explanation.rows) labels = std::max(labels, results::reports::columns_of(label));
+    std::string out = fmt::format("{} {}\n", style.paint(Ink::bold, explanation.id), style.paint(Ink::dim, explanation.what));
+    const std::size_t room = style.width > 30 ? style.width - 2 : 0;
+    for (const std::string& line : results::reports::wrap(explanation.says, room)) out += "  " + line + "\n";
+    if (!explanation.says.empty() && !explanation.rows.empty()) out += "\n";
+    std::string before;
+    for (const auto& [label, text] : explanation.rows) {
+        bool first = label != before;
+        for (const std::string& line : results::reports::wrap(text, room > labels + 20 ? room - labels - 2 : 0)) {
+            out += "  " + style.paint(Ink::dim, results::reports::pad_right(first ? label : "", labels)) + "  " + line + "\n";
+            first = false;
+        }
+        before = label;
+    }
+    return out;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,145 @@
+// runners/commands/replaying.cpp — A hash tells that two runs differ; only evidence tells where. So a plan is played twice if need be.
+#include "runners/commands/replaying.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "runners/build.h"
+#include "runners/commands/backend.h"
+#include "runners/commands/judging.h"
+#include "runners/commands/selection.h"
+#include "runners/compare.h"
+#include "runners/line.h"
+#include "runners/token.h"
+
+namespace deadrank::runners::commands {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string changed(std::string_view what, std::string_view then, std::string_view now) {
+    return fmt::format("{} has changed since: {} then, {} now", what, then, now);
+}
+
+Result<results::Evidence> evidence_of_then(const fs::path& place) {
+    std::error_code ignored;
+    return results::read_evidence(fs::is_directory(place, ignored) ? place / "evidence.jsonl" : place);
+}
+
+void settle(Replayed& replayed, Replayed::Outcome outcome, std::string says) {
+    replayed.outcome = outcome;
+    replayed.says = std::move(says);
+}
+
+// With the evidence of then.
+Result<void> compare_with_evidence(Replayed& replayed, const Wanted& wanted, const Played& now) {
+    auto then = evidence_of_then(wanted.against);
+    if (!then) return tl::unexpected(then.error());
+    replayed.difference = first_difference(*then, now.record.evidence);
+    if (replayed.difference.empty()) {
+        settle(replayed, Replayed::reproduced, "reproduced: every event is the one of then");
+    } else {
+        settle(replayed, Replayed::differs, "it is not the run of then");
+    }
+    return {};
+}
+
+// Without: is this build one with itself, at least?
+void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played& first, const Played& second) {
+    replayed.difference = first_difference(first.record.evidence, second.record.evidence);
+    if (!replayed.difference.empty() || first.record.trace_hash != second.record.trace_hash) {
+        settle(replayed, Replayed::differs, "one plan, played twice by this build, gave two runs");
+    } else if (wanted.trace_hash == 0) {
+        settle(replayed, Replayed::reproduced, "reproduced: played twice, the same run");
+    } else if (!wanted.changes.empty()) {
+        settle(replayed, Replayed::untold, "the token's run cannot be asked of what has changed since");
+    } else {
+        settle(replayed, Replayed::differs,
+               fmt::format("another run: the trace hash was {:016x}; this build gives the same run twice, so the builds "
+                           "differ ({} then, {} now)",
+                           wanted.trace_hash, wanted.build, this_build().commit));
+        replayed.notes.push_back("--against with the evidence of then names the first event that differs");
+    }
+}
+
+}  // namespace
+
+std::string_view name_of(Replayed::Outcome outcome) {
+    static constexpr std::array<std::string_view, 3> names = {"reproduced", "differs", "unknown"};
+    return names.at(static_cast<std::size_t>(outcome));
+}
+
+Result<Wanted> wanted_by_token(const Library& library, const std::string& text) {
+    auto token = parse_token(text);
+    if (!token) return tl::unexpected(token.error());
+    SelectionOptions options;
+    options.names = {token->scenario};
+    auto selection = select(library, options);
+    if (!selection) return tl::unexpected(selection.error());
+    if (selection->scenarios.empty()) return tl::unexpected(selection->broken.front());
+    auto runner = make_runner(token->runner);
+    if (!runner) return tl::unexpected(runner.error());
+    const scenarios::Scenario& scenario = selection->scenarios.front();
+    auto trial = scenarios::resolve(scenario, scenarios::Seed{token->seed}, (*runner)->capabilities(), library.vocabulary);
+    if (!trial) return tl::unexpected(trial.error());
+    Wanted wanted{trial->fault, token->runner, token->explored, token->trace_hash, {}, {}, token->build};
+    const Token now = token_of(wanted.plan, token->runner, token->explored, 0);
+    if (now.scenario_digest != token->scenario_digest) {
+        wanted.changes.push_back(changed("the scenario's file", token->scenario_digest, now.scenario_digest));
+    }
+    if (now.plan_digest != token->plan_digest) {
+        wanted.changes.push_back(changed("the plan", token->plan_digest, now.plan_digest));
+    }
+    return wanted;
+}
+
+Result<Wanted> wanted_by_plan(const Library& library, const fs::path& file, const std::string& runner) {
+    auto plan = scenarios::load_plan(file, library.taxonomy, library.vocabulary);
+    if (!plan) return tl::unexpected(plan.error());
+    Wanted wanted;
+    wanted.plan = std::move(*plan);
+    wanted.runner = runner;
+    std::error_code ignored;
+    if (const fs::path beside = file.parent_path() / "evidence.jsonl"; fs::exists(beside, ignored)) {
+        wanted.against = beside;
+    }
+    return wanted;
+}
+
+Result<Replayed> play_again(const Wanted& wanted, std::atomic<bool>& stop) {
+    auto runner = make_runner(wanted.runner);
+    if (!runner) return tl::unexpected(runner.error());
+    LineOptions options;
+    options.explore_order = wanted.explore_order;
+    options.stop = &stop;
+    auto played = play_plan(wanted.plan, **runner, options);
+    if (!played) return tl::unexpected(played.error());
+    Replayed replayed;
+    replayed.trace_hash = played->record.trace_hash;
+    replayed.events = played->record.events;
+    replayed.judgement =
+        judge_variant(played->plan, played->record.truth, played->record.evidence, played->findings, nullptr);
+    replayed.token = to_text(token_of(played->plan, wanted.runner, wanted.explore_order, replayed.trace_hash));
+    replayed.notes = wanted.changes;
+    if (wanted.runner != "sim") {
+        settle(replayed, Replayed::untold, "played again; real processes are never twice the same run, event by event");
+    } else if (wanted.trace_hash != 0 && wanted.trace_hash == replayed.trace_hash) {
+        settle(replayed, Replayed::reproduced, "reproduced: the same trace hash");
+    } else if (!wanted.against.empty()) {
+        if (auto compared = compare_with_evidence(replayed, wanted, *played); !compared) {
+            return tl::unexpected(compared.error());
+        }
+    } else {
+        auto again = play_plan(wanted.plan, **runner, options);
+        if (!again) return tl::unexpected(again.error());
+        compare_with_itself(replayed, wanted, *played, *again);
+    }
+    return replayed;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,47 @@
+// runners/commands/replaying.h — From a token or a plan to the run it means, played again and compared.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/judge.h"
+#include "runners/commands/library.h"
+#include "scenarios/plan.h"
+
+namespace deadrank::runners::commands {
+
+struct Wanted {
+    scenarios::Plan plan;
+    std::string runner;
+    bool explore_order = false;
+    std::uint64_t trace_hash = 0;       // 0 = not known
+    std::filesystem::path against;      // evidence of then; empty = none
+    std::vector<std::string> changes;   // what is not as it was: then no hash can be asked for
+    std::string build;                  // commit of then
+};
+
+// Errors: usage (no token, no such scenario), bad_input (the plan's file).
+scenarios::Result<Wanted> wanted_by_token(const Library& library, const std::string& text);
+scenarios::Result<Wanted> wanted_by_plan(const Library& library, const std::filesystem::path& file,
+                                         const std::string& runner);
+
+struct Replayed {
+    enum Outcome { reproduced, differs, untold };
+    Outcome outcome = untold;
+    std::string says;
+    std::string difference;  // the first event that differs; empty when there is none or it cannot be known
+    std::uint64_t trace_hash = 0;
+    std::uint64_t events = 0;
+    std::string token;
+    results::Judgement judgement;
+    std::vector<std::string> notes;
+};
+std::string_view name_of(Replayed::Outcome outcome);
+
+scenarios::Result<Replayed> play_again(const Wanted& wanted, std::atomic<bool>& stop);
+
+}  // namespace deadrank::runners::commands
