@@ -17,7 +17,7 @@ void Gate::ask(Process& process, Call& call) {
     interceptor_->before(call);
     machine_.processes.settle(process);
     if (call.delay > Time{0}) machine_.engine.sleep(call.delay);
-    if (call.stop) machine_.processes.stop(process);
+    process.pending_stop |= call.stop;
     if (call.kill_signal != 0) process.pending_signal = call.kill_signal;
     machine_.processes.settle(process);
 }

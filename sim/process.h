@@ -50,6 +50,7 @@ struct Process {
     ProcessEnd end = ProcessEnd::running;
     int exit_code = 0;
     int exit_signal = 0;
+    bool pending_stop = false;
     int pending_signal = 0;  // takes effect at the process's next point of decision, or when it is resumed
     std::optional<std::pair<int, std::string>> pending_exit = {};
 

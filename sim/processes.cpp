@@ -31,7 +31,7 @@ Processes::Processes(Machine& machine)
 void Processes::start(Process& process) {
     const int attempt = machine_.attempt;
     process.device = -1;
-    process.stopped = process.watched = false;
+    process.stopped = process.watched = process.pending_stop = process.lost = false;
     process.end = ProcessEnd::running;
     process.exit_code = process.exit_signal = process.pending_signal = 0;
     process.pending_exit.reset();
@@ -111,8 +111,13 @@ void Processes::raise(Process& process, int code, std::string_view says) {
 
 void Processes::stop(Process& process) {
     if (!process.alive || process.stopped) return;
+    const auto actor = static_cast<ActorId>(process.id);
+    if (machine_.engine.current() == actor) {
+        process.pending_stop = true;
+        return;
+    }
     process.stopped = true;
-    machine_.engine.freeze(static_cast<ActorId>(process.id));
+    machine_.engine.freeze(actor);
 }
 
 void Processes::resume(Process& process) {
@@ -126,11 +131,19 @@ void Processes::resume(Process& process) {
 void Processes::lose(Process& process) {
     if (!process.alive) return;
     process.lost = true;
+    if (machine_.engine.current() == static_cast<ActorId>(process.id)) {
+        process.pending_signal = sigkill;
+        return;
+    }
     end(process, ProcessEnd::killed, 0, sigkill);
     machine_.engine.kill(static_cast<ActorId>(process.id));
 }
 
 void Processes::take_pending(Process& process) {
+    if (std::exchange(process.pending_stop, false)) {
+        process.stopped = true;
+        machine_.engine.freeze(static_cast<ActorId>(process.id));  // comes back when it is resumed
+    }
     if (const int number = std::exchange(process.pending_signal, 0)) {
         end(process, ProcessEnd::killed, 0, number);
         machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here

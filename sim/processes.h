@@ -33,7 +33,8 @@ public:
 
     // On the process's own fiber, after each wait and each look from outside: takes what is pending.
     void settle(Process& process) {
-        if (process.pending_signal != 0 || process.pending_exit) take_pending(process);
+        if (process.pending_stop || process.pending_signal != 0 || process.pending_exit)
+            take_pending(process);
     }
 
 private:
