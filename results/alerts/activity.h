@@ -1,0 +1,37 @@
+// results/alerts/activity.h — When which alert was pending and firing, as Prometheus said: intervals for each label set.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/alerts/rule.h"
+#include "results/external/promtool.h"
+
+namespace deadrank::results::alerts {
+
+struct Interval {
+    double begin = 0;
+    double end = -1;  // -1 = still so when the run ended
+    bool open() const { return end < 0; }
+};
+
+// One alert with one set of labels.
+struct Instance {
+    std::map<std::string, std::string> labels;  // without alertstate and __name__
+    std::vector<Interval> pending, firing;
+};
+
+// By rule: its instances.
+using Activity = std::vector<std::vector<Instance>>;
+
+// The query whose samples are edges: 1 = began at this evaluation, 0 = ended.
+std::string edge_query(double eval);
+
+// Edges in order of time become intervals; instances go to the rule of that name with the labels it sets.
+Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules, double origin);
+
+// The rules that such an instance may come from: those of its name whose own labels it has, the most specific first.
+std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels, const std::vector<Rule>& rules);
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,96 @@
+// results/alerts/emitted.cpp — Collects label sets once; two nodes stand for all where matchers ask for kinds, not names.
+#include "results/alerts/emitted.h"
+
+#include <algorithm>
+#include <regex>
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+std::string label_of(const exporters::Labels& labels, const std::string& name) {
+    const auto at = labels.find(name);
+    return at == labels.end() ? std::string() : at->second;
+}
+
+}  // namespace
+
+bool fits(const Matcher& matcher, const std::string& value) {
+    if (matcher.op == "=") return value == matcher.value;
+    if (matcher.op == "!=") return value != matcher.value;
+    try {
+        const bool found = std::regex_match(value, std::regex(matcher.value));
+        return found == (matcher.op == "=~");
+    } catch (const std::regex_error&) {
+        return true;  // RE2 knows forms that this one does not
+    }
+}
+
+Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalog& signatures) {
+    for (const exporters::Metric& metric : world.catalog->metrics) {
+        if (!world.profile.emits(metric)) continue;
+        const std::string name = world.profile.shown_name(metric);
+        metrics_[name] = &metric;
+        auto& labels = series_[name];
+        for (exporters::Series& series : exporters::instances(world, metric)) {
+            if (series.node > 0 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus") continue;
+            labels.push_back(std::move(series.labels));
+        }
+        const std::size_t healthy = labels.size();
+        for (const exporters::Signature& signature : signatures.signatures) {
+            for (const exporters::Change& change : signature.changes) {
+                if (change.labels.empty() || !change.touches(metric.name)) continue;
+                for (std::size_t i = 0; i < healthy; ++i) {
+                    exporters::Labels changed = labels[i];
+                    for (const auto& [label, value] : change.labels) changed[label] = value;
+                    labels.push_back(std::move(changed));
+                }
+            }
+        }
+    }
+}
+
+const exporters::Metric* Emitted::metric(const std::string& shown) const {
+    const auto at = metrics_.find(shown);
+    return at == metrics_.end() ? nullptr : at->second;
+}
+
+const Matcher* Emitted::blocking(const Selector& selector) const {
+    const auto at = series_.find(selector.metric);
+    if (at == series_.end()) return nullptr;
+    std::vector<const exporters::Labels*> left;
+    for (const exporters::Labels& labels : at->second) left.push_back(&labels);
+    for (const Matcher& matcher : selector.matchers) {
+        if (matcher.label == "__name__") continue;
+        // Names of nodes are the site's own: a rule about one of them says nothing wrong about the others.
+        std::erase_if(left, [&](const auto* labels) { return !fits(matcher, label_of(*labels, matcher.label)); });
+        if (left.empty()) return &matcher;
+    }
+    return nullptr;
+}
+
+std::set<std::string> Emitted::label_names(const std::string& metric) const {
+    std::set<std::string> names;
+    if (const auto at = series_.find(metric); at != series_.end()) {
+        for (const exporters::Labels& labels : at->second) {
+            for (const auto& [name, value] : labels) names.insert(name);
+        }
+    }
+    return names;
+}
+
+std::set<std::string> Emitted::label_values(const std::string& metric, const std::string& label) const {
+    std::set<std::string> values;
+    if (const auto at = series_.find(metric); at != series_.end()) {
+        for (const exporters::Labels& labels : at->second) values.insert(label_of(labels, label));
+    }
+    return values;
+}
+
+std::vector<std::string> Emitted::names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, labels] : series_) names.push_back(name);
+    return names;
+}
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,38 @@
+// results/alerts/emitted.h — Every series that a site may ever show: healthy ones, and those that failures bring.
+// A selector which none of them fits can never match here, whatever breaks.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/alerts/promql.h"
+#include "results/exporters/render.h"
+#include "results/exporters/signature.h"
+
+namespace deadrank::results::alerts {
+
+class Emitted {
+public:
+    Emitted(const exporters::World& world, const exporters::SignatureCatalog& signatures);
+
+    bool has(const std::string& metric) const { return series_.contains(metric); }
+    const exporters::Metric* metric(const std::string& shown) const;
+
+    // The first matcher that keeps the selector from ever matching; nullptr when it can match.
+    const Matcher* blocking(const Selector& selector) const;
+
+    std::set<std::string> label_names(const std::string& metric) const;
+    std::set<std::string> label_values(const std::string& metric, const std::string& label) const;
+    std::vector<std::string> names() const;
+
+private:
+    std::map<std::string, std::vector<exporters::Labels>> series_;
+    std::map<std::string, const exporters::Metric*> metrics_;
+};
+
+// Does `value` satisfy the matcher? An expression that this machine's regex does not know counts as a match.
+bool fits(const Matcher& matcher, const std::string& value);
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,142 @@
+// results/alerts/policy.cpp — Reads the policy and holds a study against it.
+#include "results/alerts/policy.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/alerts/study.h"
+#include "results/exporters/toml_tree.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+using exporters::TomlNode;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+Result<Must> must_of(const TomlNode& node, const std::string& file) {
+    static const std::vector<std::string> keys = {"fault", "within", "place", "alerts", "receiver"};
+    if (auto checked = exporters::check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
+    Must must{.fault = node["fault"].text_or(), .place = node["place"].text_or(), .alerts = node["alerts"].texts(),
+              .receiver = node["receiver"].text_or(), .line = node.line};
+    if (must.fault.empty()) {
+        return refuse(ErrorCode::bad_input, "[[must]] names no fault", "write fault = \"nccl_hang\"", {file, node.line, 0});
+    }
+    if (node["within"]) {
+        must.within = exporters::seconds_of(node["within"].text_or());
+        if (must.within < 0) {
+            return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is no duration", "write \"5m\"",
+                          {file, node["within"].line, 0});
+        }
+    }
+    if (must.place != "" && must.place != "node" && must.place != "exact") {
+        return refuse(ErrorCode::bad_input, "unknown place '" + must.place + "'", "use node or exact",
+                      {file, node["place"].line, 0});
+    }
+    return must;
+}
+
+bool place_is_enough(const std::string& wanted, Place place) {
+    if (wanted == "exact") return place == Place::exact;
+    if (wanted == "node") return place == Place::exact || place == Place::node;
+    return true;
+}
+
+// Does any alert answer this demand? If not: why the nearest one does not.
+std::string unmet(const Study& study, const Row& row, const Must& must) {
+    const double within = must.within >= 0 ? must.within : row.incident.within;
+    std::string nearest = "no alert noticed it";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const Cell& cell = row.cells[i];
+        const std::string& name = study.rules[i].name;
+        if (!cell.noticed()) continue;
+        if (!must.alerts.empty() && std::find(must.alerts.begin(), must.alerts.end(), name) == must.alerts.end()) continue;
+        if (cell.latency_low > within) {
+            nearest = fmt::format("{} noticed it after {}, and {} are allowed", name,
+                                  exporters::duration_text(cell.latency_low), exporters::duration_text(within));
+        } else if (!place_is_enough(must.place, cell.place)) {
+            nearest = fmt::format("{} noticed it, but does not lead to the {}", name, must.place == "node" ? "node" : "place");
+        } else if (!must.receiver.empty() &&
+                   std::find(cell.paged.begin(), cell.paged.end(), must.receiver) == cell.paged.end()) {
+            nearest = fmt::format("{} noticed it, but goes to {} and not to {}", name,
+                                  cell.paged.empty() ? "nobody known" : fmt::format("{}", fmt::join(cell.paged, ", ")),
+                                  must.receiver);
+        } else {
+            return {};
+        }
+    }
+    return nearest;
+}
+
+void hold_musts(const Study& study, const Policy& policy, std::vector<Breach>& found) {
+    for (const Must& must : policy.musts) {
+        bool played = false;
+        for (const Row& row : study.rows) {
+            if (!fits_fault(must.fault, row.incident.id)) continue;
+            played = true;
+            if (!row.trouble.empty()) continue;
+            if (std::string why = unmet(study, row, must); !why.empty()) found.push_back({row.incident.id, "", std::move(why)});
+        }
+        if (!played) {
+            found.push_back({must.fault, "", fmt::format("{}:{} demands it, but no such failure was played", policy.file, must.line)});
+        }
+    }
+}
+
+}  // namespace
+
+bool fits_fault(const std::string& pattern, const std::string& id) {
+    if (pattern.ends_with('*')) return id.starts_with(pattern.substr(0, pattern.size() - 1));
+    return pattern == id;
+}
+
+Result<Policy> load_policy(const std::filesystem::path& file) {
+    auto tree = exporters::read_toml(file);
+    if (!tree) return tl::unexpected(tree.error());
+    if (auto checked = exporters::check_members(*tree, {"must", "healthy", "rules"}, file.string()); !checked) {
+        return tl::unexpected(checked.error());
+    }
+    Policy policy{.file = file.string(), .given = true};
+    for (const TomlNode& node : (*tree)["must"].items) {
+        auto must = must_of(node, file.string());
+        if (!must) return tl::unexpected(must.error());
+        policy.musts.push_back(std::move(*must));
+    }
+    const TomlNode& healthy = (*tree)["healthy"];
+    if (healthy["silent"]) policy.healthy_silent = healthy["silent"].is_true();
+    for (const std::string& name : healthy["allow"].texts()) policy.allowed.insert(name);
+    policy.forbid_dead = (*tree)["rules"]["dead"].text_or() == "fail";
+    policy.forbid_sticky = (*tree)["rules"]["sticky"].text_or() == "fail";
+    return policy;
+}
+
+std::vector<Breach> breaches(const Study& study, const Policy& policy) {
+    std::vector<Breach> found;
+    for (const external::LoadTrouble& trouble : study.invalid) {
+        found.push_back({"", trouble.file, fmt::format("{}:{}: {}", trouble.file, trouble.line, trouble.words)});
+    }
+    for (std::size_t i = 0; i < study.healthy.size(); ++i) {
+        const std::string& name = study.rules[i].name;
+        if (!policy.healthy_silent || policy.allowed.contains(name)) continue;
+        const bool loud = study.healthy[i].verdict == AlertVerdict::false_alarm ||
+                          (policy.given && study.healthy[i].verdict == AlertVerdict::background);
+        if (loud) found.push_back({"healthy", name, study.healthy[i].says});
+    }
+    for (std::size_t i = 0; policy.forbid_dead && i < study.rules.size(); ++i) {
+        if (study.rules[i].is_alert && study.analysis.rules[i].dead) {
+            found.push_back({"", study.rules[i].name, "can never fire: " + study.analysis.rules[i].why_dead});
+        }
+    }
+    for (const Row& row : study.rows) {
+        for (std::size_t i = 0; policy.forbid_sticky && i < row.cells.size(); ++i) {
+            if (row.cells[i].verdict != AlertVerdict::sticky) continue;
+            found.push_back({row.incident.id, study.rules[i].name, row.cells[i].says});
+        }
+    }
+    hold_musts(study, policy, found);
+    return found;
+}
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,160 @@
+// results/alerts/promtool_player.cpp — One run for each evaluation interval among the groups, since a unit test knows only
+// one. A rule that breaks promtool's limit of samples is taken out of a copy, named, and the rest is judged without it.
+#include "results/alerts/promtool_player.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <xxhash.h>
+
+#include "results/alerts/test_file.h"
+#include "results/exporters/toml_tree.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+std::string key_of(const std::string& version, const std::string& test, const std::vector<RuleFile>& files) {
+    std::string all = version;
+    for (const RuleFile& file : files) all += file.content;
+    const auto hash = XXH3_128bits((all + test).data(), all.size() + test.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Result<void> write(const std::filesystem::path& path, const std::string& text) {
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    std::ofstream out(path, std::ios::binary);
+    out << text;
+    if (!out) return refuse(ErrorCode::io, "cannot write '" + path.string() + "'");
+    return {};
+}
+
+std::vector<double> intervals_of(const std::vector<Rule>& rules, double eval) {
+    std::vector<double> all;
+    for (const Rule& rule : rules) {
+        if (rule.is_alert) all.push_back(rule.interval > 0 ? rule.interval : eval);
+    }
+    if (all.empty()) all.push_back(eval);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+class Run {
+public:
+    Run(const external::Promtool& tool, const PromtoolPlayer::Options& options, const std::vector<Rule>& rules,
+        TestInput input, std::vector<RuleFile> files, std::string id)
+        : tool_(tool), options_(options), rules_(rules), input_(std::move(input)), files_(std::move(files)), id_(std::move(id)) {}
+
+    // Until no rule is in the way any more.
+    Result<external::TestAnswer> edges(Played& played) {
+        for (int attempt = 0; attempt < 8; ++attempt) {
+            input_.rule_files.clear();
+            for (const RuleFile& file : files_) input_.rule_files.push_back(file.loaded);
+            const std::string test = edge_test(input_);
+            played.kept = options_.directory / (id_ + ".edges.yml");
+            if (auto written = write(played.kept, test); !written) return tl::unexpected(written.error());
+            auto answer = tool_.test_rules(played.kept.string(), options_.cache, key_of(tool_.version(), test, files_));
+            if (!answer) return answer;
+            played.cpu_seconds += answer->cpu_seconds;
+            played.cached = answer->cached;
+            if (answer->rules.empty()) return answer;
+            if (auto dropped = drop(answer->rules, played); !dropped) return tl::unexpected(dropped.error());
+        }
+        return refuse(ErrorCode::internal, "promtool could not evaluate these rules at this size");
+    }
+
+    const TestInput& input() const { return input_; }
+
+private:
+    Result<void> drop(const std::vector<external::RuleTrouble>& troubles, Played& played) {
+        std::set<std::string> names;
+        for (const auto& trouble : troubles) {
+            if (!names.insert(trouble.rule).second) continue;
+            played.notes.push_back(fmt::format("{} could not be evaluated: {}", trouble.rule, trouble.words));
+        }
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (names.contains(rules_[i].name)) played.unjudged[i] = true;
+        }
+        for (RuleFile& file : files_) {
+            auto copy = without_rules(file, names, options_.directory / "copies");
+            if (!copy) return tl::unexpected(copy.error());
+            file = std::move(*copy);
+        }
+        return {};
+    }
+
+    const external::Promtool& tool_;
+    const PromtoolPlayer::Options& options_;
+    const std::vector<Rule>& rules_;
+    TestInput input_;
+    std::vector<RuleFile> files_;
+    std::string id_;
+};
+
+// What promtool said, for the rules whose interval this was.
+void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input, bool only_own,
+          double global, Played& played) {
+    Activity activity = activity_of(answer.mismatches, rules, input.window.start());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const double own = rules[i].interval > 0 ? rules[i].interval : global;
+        if (!only_own || own == input.eval) played.activity[i] = std::move(activity[i]);
+    }
+}
+
+std::string file_safe(std::string id) {
+    std::replace_if(id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
+    return id;
+}
+
+}  // namespace
+
+std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
+                                          const StaticAnalysis& analysis) {
+    if (analysis.everything) return exporters::render(world, incident);
+    return exporters::render(world, incident, [&](const std::string& name) { return analysis.wanted.contains(name); });
+}
+
+Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
+                                    const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                    const StaticAnalysis& analysis) {
+    Played played;
+    played.activity.resize(rules.size());
+    played.unjudged.resize(rules.size(), false);
+    const std::string id = file_safe(incident.id);
+    const std::string block = series_block(series_for(world, incident, analysis));
+    const auto intervals = intervals_of(rules, world.window.eval);
+    for (const double interval : intervals) {
+        const bool several = intervals.size() > 1;
+        TestInput input{{}, incident.id, block, world.window, interval};
+        Run run(tool_, options_, rules, input, files, several ? id + "." + exporters::duration_text(interval) : id);
+        auto answer = run.edges(played);
+        if (!answer) return tl::unexpected(answer.error());
+        if (!answer->load.empty() || (answer->code != 0 && answer->mismatches.empty())) {
+            const std::string words = !answer->load.empty() ? answer->load[0].words
+                                      : answer->other.empty() ? "no reason given" : answer->other[0];
+            return refuse(ErrorCode::environment, "promtool gave no verdict: " + words, "", {played.kept.string(), 0, 0});
+        }
+        played.exit_code = std::max(played.exit_code, answer->code);
+        take(*answer, rules, input, several, world.window.eval, played);
+        if (!options_.keep) continue;
+        std::vector<Expectation> expectations;
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const double own = rules[i].interval > 0 ? rules[i].interval : world.window.eval;
+            if (!rules[i].is_alert || played.unjudged[i] || own != interval) continue;
+            expect_rule(rules[i], played.activity[i], world.window, expectations);
+        }
+        const auto kept = options_.directory / (id + (several ? "." + exporters::duration_text(interval) : "") + ".test.yml");
+        const std::string why = fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
+                                            incident.title, name(), kept.filename().string());
+        if (auto written = write(kept, kept_test(run.input(), expectations, why)); !written) return tl::unexpected(written.error());
+    }
+    return played;
+}
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,148 @@
+// results/alerts/read_rules.cpp — Rule files through yaml-cpp, for structure and lines. What the rules mean is left to
+// Prometheus: nothing is refused here that its own parser might accept.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <yaml-cpp/yaml.h>
+
+#include "results/alerts/rule.h"
+#include "results/exporters/toml_tree.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+
+std::string text_of(const YAML::Node& node) { return node && node.IsScalar() ? node.Scalar() : std::string(); }
+
+std::map<std::string, std::string> texts_of(const YAML::Node& node) {
+    std::map<std::string, std::string> texts;
+    if (!node || !node.IsMap()) return texts;
+    for (const auto& entry : node) texts[text_of(entry.first)] = text_of(entry.second);
+    return texts;
+}
+
+double duration_of(const YAML::Node& node) { return std::max(0.0, exporters::seconds_of(text_of(node))); }
+
+void read_group(const YAML::Node& group, RuleFile& file) {
+    if (!group.IsMap() || !group["rules"] || !group["rules"].IsSequence()) return;
+    for (const YAML::Node& node : group["rules"]) {
+        if (!node.IsMap()) continue;
+        Rule rule{.is_alert = !node["record"],
+                  .name = text_of(node["alert"] ? node["alert"] : node["record"]),
+                  .expr = text_of(node["expr"]),
+                  .hold = duration_of(node["for"]),
+                  .keep_firing = duration_of(node["keep_firing_for"]),
+                  .labels = texts_of(node["labels"]),
+                  .annotations = texts_of(node["annotations"]),
+                  .file = file.path,
+                  .line = line_of(node),
+                  .expr_line = node["expr"] ? line_of(node["expr"]) : line_of(node),
+                  .group = text_of(group["name"])};
+        if (group["interval"]) rule.interval = exporters::seconds_of(text_of(group["interval"]));
+        file.rules.push_back(std::move(rule));
+    }
+}
+
+// Groups of a plain file, of a PrometheusRule, or of a List of them.
+void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& wrapped) {
+    if (!document.IsMap()) return;
+    const std::string kind = text_of(document["kind"]);
+    if (document["items"] && document["items"].IsSequence()) {
+        for (const YAML::Node& item : document["items"]) collect(item, groups, wrapped);
+        wrapped = true;
+        return;
+    }
+    const bool resource = kind == "PrometheusRule" || kind == "VMRule";
+    const YAML::Node holder = resource ? document["spec"] : document;
+    wrapped = wrapped || resource;
+    if (!holder || !holder.IsMap() || !holder["groups"] || !holder["groups"].IsSequence()) return;
+    for (const YAML::Node& group : holder["groups"]) groups.push_back(group);
+}
+
+Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch, RuleFile& file) {
+    YAML::Emitter out;
+    out << YAML::BeginMap << YAML::Key << "groups" << YAML::Value << YAML::BeginSeq;
+    for (const YAML::Node& group : groups) out << group;
+    out << YAML::EndSeq << YAML::EndMap;
+    std::error_code trouble;
+    std::filesystem::create_directories(scratch, trouble);
+    const auto copy = scratch / (std::filesystem::path(file.path).stem().string() + ".unwrapped.yml");
+    file.content = std::string(out.c_str()) + "\n";
+    std::ofstream(copy) << file.content;
+    if (!std::filesystem::exists(copy)) return refuse(ErrorCode::io, "cannot write '" + copy.string() + "'");
+    file.loaded = std::filesystem::absolute(copy).string();
+    file.unwrapped = true;
+    return {};
+}
+
+}  // namespace
+
+Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
+                               const std::filesystem::path& scratch) {
+    RuleFile copy = file;
+    try {
+        YAML::Node root = YAML::Load(file.content);
+        for (YAML::Node group : root["groups"]) {
+            YAML::Node left(YAML::NodeType::Sequence);
+            for (const YAML::Node& rule : group["rules"]) {
+                if (!names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"]))) left.push_back(rule);
+            }
+            group["rules"] = left;
+        }
+        YAML::Emitter out;
+        out << root;
+        copy.content = std::string(out.c_str()) + "\n";
+    } catch (const YAML::Exception& trouble) {
+        return refuse(ErrorCode::internal, "cannot copy the rules: " + trouble.msg, "", {file.path, 0, 0});
+    }
+    std::error_code ignored;
+    std::filesystem::create_directories(scratch, ignored);
+    const auto path = scratch / (std::filesystem::path(file.path).stem().string() + ".reduced.yml");
+    std::ofstream(path) << copy.content;
+    copy.loaded = std::filesystem::absolute(path).string();
+    return copy;
+}
+
+Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in || std::filesystem::is_directory(path)) {
+        return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
+    }
+    std::ostringstream text;
+    text << in.rdbuf();
+    RuleFile file{.path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
+    if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
+    try {
+        std::vector<YAML::Node> groups;
+        bool wrapped = false;
+        const auto documents = YAML::LoadAll(file.content);
+        for (const YAML::Node& document : documents) collect(document, groups, wrapped);
+        if (groups.empty() && !documents.empty() && !(documents[0].IsMap() && documents[0]["groups"])) {
+            return refuse(ErrorCode::bad_input, "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
+                          "a rule file begins with `groups:`", {file.path, 1, 0});
+        }
+        for (const YAML::Node& group : groups) read_group(group, file);
+        if (wrapped) {
+            if (auto done = unwrap(groups, scratch, file); !done) return tl::unexpected(done.error());
+        }
+    } catch (const YAML::Exception& trouble) {
+        if (is_template(file.content)) {
+            return refuse(ErrorCode::bad_input, "'" + file.path + "' is a template, not YAML",
+                          "render it first (Helm: helm template CHART > rules.yaml)",
+                          {file.path, trouble.mark.line + 1, 0});
+        }
+        file.broken = trouble.msg;
+        file.broken_line = trouble.mark.line + 1;
+        file.broken_column = trouble.mark.column + 1;
+        file.rules.clear();
+    }
+    return file;
+}
+
+}  // namespace deadrank::results::alerts

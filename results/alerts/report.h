@@ -1,0 +1,32 @@
+// results/alerts/report.h — A study as text for a terminal, as JSON, as JUnit and as SARIF.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/alerts/policy.h"
+#include "results/alerts/study.h"
+#include "results/reports/style.h"
+
+namespace deadrank::results::alerts {
+
+// Matrix fault × alert within 80 columns, what was missed and what would have fired, what is wrong with the rules.
+// `explain`: a sentence for each cell that says something.
+std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches,
+                        const reports::Style& style, bool explain);
+
+std::string json_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
+
+// One test case for each failure and expectation, and one for each alert's silence on the healthy run.
+std::string junit_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
+
+// Static findings at their line, for code review.
+std::string sarif_report(const Study& study);
+
+// "+2:30", "late", "miss", …: what a cell of the matrix shows, at most seven columns.
+std::string cell_code(const Cell& cell);
+
+// "caught", "caught late", "missed", …: what became of the failure as a whole.
+std::string outcome_of(const Row& row);
+
+}  // namespace deadrank::results::alerts

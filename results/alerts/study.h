@@ -1,0 +1,81 @@
+// results/alerts/study.h — The whole question: these rules, this site, these failures. Prometheus judges, once healthy and
+// once for each failure; what it said becomes cells.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/alerts/policy.h"
+#include "results/alerts/static_check.h"
+#include "results/alerts/verdict.h"
+#include "results/external/amtool.h"
+#include "results/external/promtool.h"
+
+namespace deadrank::results::alerts {
+
+// Something that plays series to the rules and says which alerts were active when.
+struct Played {
+    Activity activity;
+    std::vector<bool> unjudged;           // by rule
+    std::vector<std::string> notes;
+    int exit_code = 0;                    // of promtool, on the edge file
+    double cpu_seconds = 0;
+    bool cached = false;
+    std::filesystem::path kept;           // the file that promtool judged
+};
+
+class Player {
+public:
+    virtual ~Player() = default;
+    virtual std::string name() const = 0;  // "promtool 2.42.0"
+    virtual scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
+                                           const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                           const StaticAnalysis& analysis) = 0;
+};
+
+// A suggestion that was tried: does it fire on the failure, and stay silent otherwise?
+struct Tried {
+    std::string expr, hold, says;
+    bool available = false;   // all that it reads exists under this profile
+    bool fired = false;
+    double latency_low = -1;
+    bool quiet_when_healthy = false;
+};
+
+struct Row {
+    exporters::Incident incident;
+    std::vector<Cell> cells;              // by rule; empty when `trouble` is set
+    std::set<std::string> touched;
+    std::string trouble;                  // why it could not be judged
+    int best = -1;                        // the rule that noticed it first
+    std::optional<Tried> suggestion;
+    Played played;
+};
+
+struct Study {
+    std::vector<RuleFile> files;
+    std::vector<external::LoadTrouble> invalid;  // with the operator's lines
+    std::vector<Rule> rules;
+    StaticAnalysis analysis;
+    std::vector<HealthyRow> healthy;
+    Played healthy_played;
+    std::vector<Row> rows;
+    std::string judge;                    // which program judged
+    exporters::World world;
+    std::vector<std::string> notes;
+    double cpu_seconds = 0;
+};
+
+struct StudyOptions {
+    int jobs = 2;
+    bool suggest = true;
+    external::Amtool* amtool = nullptr;
+};
+
+// Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
+scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,
+                                const exporters::SignatureCatalog& signatures, const StudyOptions& options);
+
+}  // namespace deadrank::results::alerts

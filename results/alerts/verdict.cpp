@@ -1,0 +1,199 @@
+// results/alerts/verdict.cpp — Judges a cell from intervals alone. Sample and evaluation coincide in a unit test, so the
+// latency is a range: a real system adds up to one scrape and one evaluation interval.
+#include "results/alerts/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "results/exporters/toml_tree.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+using exporters::duration_text;
+
+const Instance* same_labels(const std::vector<Instance>& instances, const Instance& wanted) {
+    const auto at = std::find_if(instances.begin(), instances.end(),
+                                 [&](const Instance& one) { return one.labels == wanted.labels; });
+    return at == instances.end() ? nullptr : &*at;
+}
+
+bool overlaps(const std::vector<Interval>& intervals, double time) {
+    return std::any_of(intervals.begin(), intervals.end(), [&](const Interval& one) {
+        return one.begin <= time && (one.open() || time < one.end);
+    });
+}
+
+struct Seen {
+    std::vector<const Instance*> fired;
+    double first = -1;
+    bool still = false;      // firing when the run ended
+    double waited = 0;       // longest time pending without firing
+    bool waiting_at_end = false;
+};
+
+// What began after the failure and was not there in the healthy run.
+Seen what_is_new(const Judged& what, const exporters::Incident& incident, double duration) {
+    Seen seen;
+    for (const Instance& instance : *what.failing) {
+        const Instance* usual = same_labels(*what.healthy, instance);
+        bool counted = false;
+        for (const Interval& one : instance.firing) {
+            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->firing, one.begin))) continue;
+            if (seen.first < 0 || one.begin < seen.first) seen.first = one.begin;
+            seen.still = seen.still || one.open();
+            if (!std::exchange(counted, true)) seen.fired.push_back(&instance);
+        }
+        for (const Interval& one : instance.pending) {
+            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->pending, one.begin))) continue;
+            seen.waited = std::max(seen.waited, (one.open() ? duration : one.end) - one.begin);
+            seen.waiting_at_end = seen.waiting_at_end || one.open();
+        }
+    }
+    return seen;
+}
+
+bool is_struck(const exporters::Incident& incident, const exporters::Target& place) {
+    return std::any_of(incident.targets.begin(), incident.targets.end(), [&](const exporters::Target& target) {
+        return target.node == place.node && (target.gpu < 0 || place.gpu < 0 || target.gpu == place.gpu);
+    });
+}
+
+// exact: only what was struck, as precisely as it was struck. node: the right node, the GPU left open.
+std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incident, const exporters::World& world) {
+    std::vector<exporters::Target> places;
+    for (const Instance* instance : seen.fired) {
+        for (const exporters::Target& place : places_of(instance->labels, world)) places.push_back(place);
+    }
+    if (places.empty()) return {Place::nowhere, false};
+    const auto right = std::count_if(places.begin(), places.end(),
+                                     [&](const auto& place) { return is_struck(incident, place); });
+    if (incident.scope == exporters::Scope::job) return {Place::spread, false};
+    if (right == 0) return {Place::spread, true};
+    if (static_cast<std::size_t>(right) < places.size()) return {Place::spread, false};
+    const bool device = incident.scope == exporters::Scope::gpu || incident.scope == exporters::Scope::port;
+    const bool named = std::all_of(places.begin(), places.end(), [](const auto& place) { return place.gpu >= 0; });
+    return {device && !named ? Place::node : Place::exact, false};
+}
+
+std::string where_words(Place place, const exporters::Incident& incident) {
+    switch (place) {
+        case Place::exact: return "names the place";
+        case Place::node: return "names the node but not which GPU or port";
+        case Place::spread:
+            return incident.scope == exporters::Scope::job ? "names ranks or nodes of the job"
+                                                           : "names healthy places beside the right one";
+        case Place::nowhere: return "names no place";
+    }
+    return {};
+}
+
+Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident& incident,
+                const exporters::World& world) {
+    Cell cell;
+    cell.latency_low = seen.first - incident.at;
+    cell.latency_high = cell.latency_low + world.window.scrape + world.window.eval;
+    for (const Instance* instance : seen.fired) {
+        if (cell.fired.size() < 64) cell.fired.push_back(instance->labels);
+    }
+    const auto [place, wrong] = locate(seen, incident, world);
+    cell.place = place;
+    const std::string range = duration_text(cell.latency_low) + " to " + duration_text(cell.latency_high);
+    // It has to hold for its windows to run out before one may say that it does not clear.
+    const double patience = 300 + what.rule->keep_firing + what.reads->look_back;
+    if (wrong) {
+        cell.verdict = AlertVerdict::wrong_place;
+        cell.says = fmt::format("fired {} after the failure, but names only places that are well", range);
+    } else if (cell.latency_low > incident.within) {
+        cell.verdict = AlertVerdict::late;
+        cell.says = fmt::format("fired {} after the failure, the objective is {}; it {}", range,
+                                duration_text(incident.within), where_words(place, incident));
+    } else if (seen.still && incident.until + patience < world.window.duration) {
+        cell.verdict = AlertVerdict::sticky;
+        cell.says = fmt::format("fired {} after the failure and still fires {} after the repair; it {}", range,
+                                duration_text(world.window.duration - incident.until), where_words(place, incident));
+    } else {
+        cell.verdict = AlertVerdict::caught;
+        cell.says = fmt::format("fired {} after the failure; it {}", range, where_words(place, incident));
+        if (cell.latency_high > incident.within) {
+            cell.says += fmt::format("; in the worst phase that is past the objective of {}", duration_text(incident.within));
+        }
+    }
+    return cell;
+}
+
+Cell silent_cell(const Judged& what, const Seen& seen, const std::set<std::string>& touched, double duration) {
+    Cell cell;
+    if (seen.waited > 0 || seen.waiting_at_end) {
+        cell.verdict = AlertVerdict::pending_only;
+        cell.needed = std::max(0.0, what.rule->hold - seen.waited);
+        cell.says = fmt::format("was pending for {} of its {}: the condition had to hold {} longer",
+                                duration_text(seen.waited), duration_text(what.rule->hold), duration_text(cell.needed));
+        if (seen.waiting_at_end) cell.says += fmt::format(" (it was pending still when the run ended at {})", duration_text(duration));
+        return cell;
+    }
+    std::vector<std::string> moved;
+    for (const std::string& metric : what.reads->metrics) {
+        if (touched.contains(metric)) moved.push_back(metric);
+    }
+    if (moved.empty() && !what.reads->everything) {
+        cell.says = "reads no metric that this failure moves";
+        return cell;
+    }
+    cell.verdict = AlertVerdict::missed;
+    cell.says = moved.empty() ? "stayed silent"
+                              : fmt::format("stayed silent although it reads {}, which the failure moves", fmt::join(moved, ", "));
+    return cell;
+}
+
+}  // namespace
+
+std::string_view name_of(AlertVerdict verdict) {
+    constexpr std::array<std::string_view, 12> names = {
+        "caught",      "late",        "sticky",     "wrong place", "pending only", "missed",
+        "unconcerned", "false alarm", "background", "dead",        "invalid",      "unjudged"};
+    return names[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view name_of(Place place) {
+    constexpr std::array<std::string_view, 4> names = {"exact", "node", "spread", "nowhere"};
+    return names[static_cast<std::size_t>(place)];
+}
+
+HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window) {
+    std::size_t fired = 0;
+    bool always = true;
+    double first = window.duration;
+    for (const Instance& instance : healthy) {
+        for (const Interval& one : instance.firing) {
+            ++fired;
+            first = std::min(first, one.begin);
+            // From as soon as its `for` allows until the end.
+            always = always && one.open() && one.begin <= rule.hold + 2 * window.eval + 2 * window.scrape;
+        }
+    }
+    if (fired == 0) return {};
+    if (always) {
+        return {AlertVerdict::background, "fires on a healthy cluster from beginning to end"};
+    }
+    return {AlertVerdict::false_alarm,
+            fmt::format("fires on a healthy cluster, {} times within {}, first after {}", fired,
+                        duration_text(window.duration), duration_text(first))};
+}
+
+Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
+                const exporters::World& world, const std::set<std::string>& touched) {
+    const Seen seen = what_is_new(what, incident, world.window.duration);
+    if (!seen.fired.empty()) return fired_cell(what, seen, incident, world);
+    if (row.verdict != AlertVerdict::unconcerned) {
+        return {.verdict = row.verdict, .says = row.says + "; the failure adds nothing to it"};
+    }
+    if (what.reads->dead) {
+        return {.verdict = AlertVerdict::dead, .says = "can never fire here: " + what.reads->why_dead};
+    }
+    return silent_cell(what, seen, touched, world.window.duration);
+}
+
+}  // namespace deadrank::results::alerts

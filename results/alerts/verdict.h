@@ -1,0 +1,72 @@
+// results/alerts/verdict.h — What became of one alert during one failure. The healthy run is the yardstick: what fires
+// there as well says nothing about the failure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/alerts/activity.h"
+#include "results/alerts/static_check.h"
+#include "results/exporters/incident.h"
+
+namespace deadrank::results::alerts {
+
+enum class AlertVerdict {
+    caught,        // fired after the failure, soon enough
+    late,          // fired, but after the objective
+    sticky,        // fired, and did not clear after the repair
+    wrong_place,   // fired, and names nodes or GPUs that are well
+    pending_only,  // saw it, and its `for` was longer than what it saw
+    missed,        // reads a metric that the failure moves, and stayed silent
+    unconcerned,   // reads nothing that the failure moves
+    false_alarm,   // fires on the healthy run, now and then
+    background,    // fires on the healthy run from beginning to end
+    dead,          // can never fire here: it reads what nothing emits
+    invalid,       // Prometheus refuses its rule file
+    unjudged,      // Prometheus could not evaluate it at this size
+};
+std::string_view name_of(AlertVerdict verdict);
+
+// How far its labels lead.
+enum class Place { exact, node, spread, nowhere };
+std::string_view name_of(Place place);
+
+struct Cell {
+    AlertVerdict verdict = AlertVerdict::unconcerned;
+    double latency_low = -1, latency_high = -1;  // seconds after the failure
+    Place place = Place::nowhere;
+    double needed = 0;      // pending only: how much longer the condition had to hold
+    std::string says;       // one sentence
+    std::vector<std::map<std::string, std::string>> fired;  // label sets of what fired anew, the first 64
+    std::vector<std::string> paged;                         // receivers, where Alertmanager was asked
+
+    bool noticed() const {
+        return verdict == AlertVerdict::caught || verdict == AlertVerdict::late || verdict == AlertVerdict::sticky;
+    }
+    bool in_time(double within) const { return noticed() && latency_low <= within; }
+};
+
+// What one rule does while all is well.
+struct HealthyRow {
+    AlertVerdict verdict = AlertVerdict::unconcerned;  // false_alarm or background, or neither
+    std::string says;
+};
+
+struct Judged {
+    const Rule* rule = nullptr;
+    const RuleReads* reads = nullptr;
+    const std::vector<Instance>* healthy = nullptr;
+    const std::vector<Instance>* failing = nullptr;
+};
+
+HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window);
+
+Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
+                const exporters::World& world, const std::set<std::string>& touched);
+
+// Which nodes and GPUs a label set names: (node, -1) where it names no GPU.
+std::vector<exporters::Target> places_of(const std::map<std::string, std::string>& labels,
+                                         const exporters::World& world);
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,25 @@
+// results/external/amtool.h — Whom Alertmanager would notify of an alert, asked of its own tool without a server.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/error.h"
+
+namespace deadrank::results::external {
+
+class Amtool {
+public:
+    // Checks the configuration at once. Errors: environment (no such program), bad_input (it refuses the file).
+    static scenarios::Result<Amtool> open(const std::string& name, const std::string& config);
+
+    // Receivers, in the order of the routes.
+    scenarios::Result<std::vector<std::string>> receivers(const std::map<std::string, std::string>& labels);
+
+private:
+    std::string path_, config_;
+    std::map<std::string, std::vector<std::string>> known_;
+};
+
+}  // namespace deadrank::results::external

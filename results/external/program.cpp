@@ -1,0 +1,124 @@
+// results/external/program.cpp — posix_spawn, two pipes read together, wait4 for the CPU time.
+#include "results/external/program.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace deadrank::results::external {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+struct Pipe {
+    int read_end = -1, write_end = -1;
+    Pipe() {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) == 0) read_end = ends[0], write_end = ends[1];
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    ~Pipe() {
+        close_write();
+        if (read_end >= 0) ::close(read_end);
+    }
+    void close_write() {
+        if (write_end >= 0) ::close(write_end);
+        write_end = -1;
+    }
+};
+
+void read_both(int out, int err, ProgramAnswer& answer) {
+    std::array<pollfd, 2> watched = {{{out, POLLIN, 0}, {err, POLLIN, 0}}};
+    std::array<char, 65536> buffer;
+    int open = 2;
+    while (open > 0) {
+        if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) return;
+        for (std::size_t i = 0; i < watched.size(); ++i) {
+            if (watched[i].fd < 0 || watched[i].revents == 0) continue;
+            const ssize_t got = ::read(watched[i].fd, buffer.data(), buffer.size());
+            if (got > 0) {
+                (i == 0 ? answer.out : answer.err).append(buffer.data(), static_cast<std::size_t>(got));
+            } else if (got == 0 || errno != EINTR) {
+                watched[i].fd = -1;
+                --open;
+            }
+        }
+    }
+}
+
+double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (std::string& text : texts) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+}  // namespace
+
+Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
+                                  const std::vector<std::string>& environment) {
+    Pipe out, err;
+    if (out.read_end < 0 || err.read_end < 0) return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
+    std::vector<std::string> arguments = argv, variables = environment;
+    for (char** one = environ; *one != nullptr; ++one) variables.emplace_back(*one);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out.write_end, 1);
+    posix_spawn_file_actions_adddup2(&actions, err.write_end, 2);
+    pid_t child = 0;
+    const int failed = posix_spawnp(&child, argv[0].c_str(), &actions, nullptr, pointers(arguments).data(),
+                                    pointers(variables).data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) {
+        return refuse(ErrorCode::environment,
+                      "cannot start '" + argv[0] + "': " + std::string(strerror(failed)));
+    }
+    out.close_write();
+    err.close_write();
+    ProgramAnswer answer;
+    read_both(out.read_end, err.read_end, answer);
+    int status = 0;
+    rusage usage{};
+    while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    answer.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return answer;
+}
+
+std::string find_program(const std::string& name) {
+    const auto executable = [](const std::string& path) {
+        return std::filesystem::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != std::string::npos) return executable(name) ? name : "";
+    const char* path = std::getenv("PATH");
+    std::string rest = path != nullptr ? path : "/usr/bin:/bin";
+    for (std::size_t at = 0; at <= rest.size();) {
+        const std::size_t end = std::min(rest.find(':', at), rest.size());
+        const std::string candidate = rest.substr(at, end - at) + "/" + name;
+        if (executable(candidate)) return candidate;
+        at = end + 1;
+    }
+    return {};
+}
+
+}  // namespace deadrank::results::external

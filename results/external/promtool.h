@@ -1,0 +1,72 @@
+// results/external/promtool.h — Prometheus' own rule checker and unit-test runner, unmodified: what it printed, as values.
+// Its format is Go's: durations such as 20m15s, labels sorted by name with Go-quoted values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/error.h"
+
+namespace deadrank::results::external {
+
+struct Sample {
+    std::map<std::string, std::string> labels;
+    double value = 0;
+};
+
+// One expression that gave other samples than the test file expected.
+struct Mismatch {
+    std::string expr;
+    double time = 0;  // seconds
+    std::vector<Sample> got;
+};
+
+// "FILE: LINE:COL: group "g", rule 1, "T": could not parse expression: …"
+struct LoadTrouble {
+    std::string file;
+    int line = 0, column = 0;
+    std::string words;
+};
+
+// "rule: X, time: 0s, err: query processing would load too many samples …": a rule that failed while it ran.
+struct RuleTrouble {
+    std::string rule;
+    std::string words;
+};
+
+struct TestAnswer {
+    int code = 0;
+    std::vector<Mismatch> mismatches;
+    std::vector<LoadTrouble> load;
+    std::vector<RuleTrouble> rules;
+    std::vector<std::string> other;  // lines of trouble that fit none of these
+    double cpu_seconds = 0;
+    bool cached = false;
+};
+
+TestAnswer read_test_output(int code, const std::string& out, const std::string& err);
+
+// "{a=\"b\", …} 1E+00, {…} 0E+00" or "nil". nullopt when it is no such list.
+std::optional<std::vector<Sample>> read_samples(std::string_view text);
+
+class Promtool {
+public:
+    // Errors: environment, when there is no such program.
+    static scenarios::Result<Promtool> find(const std::string& name = "promtool");
+
+    const std::string& path() const { return path_; }
+    const std::string& version() const { return version_; }  // "2.42.0+ds"
+
+    scenarios::Result<std::vector<LoadTrouble>> check_rules(const std::string& file) const;
+
+    // Answers are kept below `cache` by the bytes of what was asked; an empty text keeps none.
+    scenarios::Result<TestAnswer> test_rules(const std::string& test_file, const std::string& cache,
+                                             const std::string& key) const;
+
+private:
+    std::string path_, version_;
+};
+
+}  // namespace deadrank::results::external
