@@ -39,8 +39,11 @@ enum class ActorState : std::uint8_t { absent, ready, running, waiting, ended };
 
 // One cache line an actor.
 struct alignas(64) Actor {
-    FiberContext* fiber = nullptr;
-    StacklessActor* stackless = nullptr;
+    FiberContext* fiber = nullptr;  // null: an actor without a stack
+    union {
+        StacklessActor* stackless = nullptr;
+        const char* frame;  // where on its stack the fiber waits
+    };
     Wait wait;
     std::uint64_t hash = trace_hash_start;
     std::uint32_t wait_number = 0;  // a deadline is stale unless it carries the number of the present wait

@@ -172,6 +172,7 @@ private:
 
     void schedule(std::int64_t when, ActorId target, std::uint32_t payload);
     FiberContext* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
+    void foresee();
     FiberContext* pick_ready();
     bool event_goes_first();
     void play(std::uint64_t order, ActorId target, std::uint32_t payload);

@@ -47,6 +47,7 @@ bool Engine::suspend(const char* what, ActorId on, std::uint64_t detail, std::in
     }
     start_waiting(id, what, on, detail, deadline);
     current_ = nobody;
+    actors_[id].frame = static_cast<const char*>(__builtin_frame_address(0));
     go_on_from(actors_[id].fiber);
     const Actor& self = actors_[id];
     if (self.killed) throw ActorKilled{};
@@ -124,14 +125,14 @@ void Engine::step_stackless(ActorId id) {
 }
 
 void Engine::await(ActorId id, const Wait& wait, Time deadline) {
-    CHECK(current_ == id && actors_[id].stackless && actors_[id].state == ActorState::running);
+    CHECK(current_ == id && !actors_[id].fiber && actors_[id].state == ActorState::running);
     start_waiting(id, wait.what, wait.on, wait.detail, deadline.count());
 }
 
 bool Engine::timed_out(ActorId id) const { return id < actors_.size() && actors_[id].timed_out; }
 
 void Engine::finish(ActorId id) {
-    CHECK(current_ == id && actors_[id].stackless);
+    CHECK(current_ == id && !actors_[id].fiber);
     end(id);
 }
 
@@ -164,10 +165,10 @@ void Engine::kill(ActorId id) {
     }
     if (now_is != ActorState::waiting) return;
     actor.held = false;
-    if (actor.stackless) {
-        end(id);
-    } else {
+    if (actor.fiber) {
         make_ready(id, false);
+    } else {
+        end(id);
     }
 }
 
@@ -204,7 +205,7 @@ void Engine::close() {
     for (ActorId id = 0; living_ > 0 && id < actors_.size(); ++id) {
         Actor& actor = actors_[id];
         if (actor.state == ActorState::absent || actor.state == ActorState::ended) continue;
-        if (actor.stackless) {
+        if (!actor.fiber) {
             end(id);
             continue;
         }

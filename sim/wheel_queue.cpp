@@ -74,7 +74,7 @@ void WheelQueue::adopt(EventBuffer events) {
     clear();
     size_ = events.size();
     if (events.empty()) return;
-    resize(std::clamp(std::bit_ceil(events.size()), fewest_buckets, most_buckets));
+    resize(std::clamp(std::bit_ceil(events.size() / events_a_bucket + 1), fewest_buckets, most_buckets));
     shift_ = fitting_shift(events);
     current_ = std::min_element(events.begin(), events.end(), earlier)->time >> shift_;
     for (const QueuedEvent& event : events) place(event);
@@ -107,7 +107,8 @@ void WheelQueue::resize(std::size_t buckets) {
     if (buckets_.size() < buckets) buckets_.resize(buckets);
     occupied_.assign(buckets / 64, 0);
     mask_ = static_cast<std::int64_t>(buckets) - 1;
-    crowded_at_ = buckets == most_buckets ? std::numeric_limits<std::size_t>::max() : 2 * buckets;
+    crowded_at_ =
+        buckets == most_buckets ? std::numeric_limits<std::size_t>::max() : 2 * events_a_bucket * buckets;
 }
 
 void WheelQueue::clear() {

@@ -49,6 +49,11 @@ public:
         });
     }
 
+    // The event `ahead` places behind the next one, as far as known; null otherwise. A hint for the cache.
+    const QueuedEvent* glance(std::size_t ahead) const {
+        return cursor_ + ahead < due_.size() ? &due_[cursor_ + ahead] : nullptr;
+    }
+
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     void clear();
@@ -56,6 +61,7 @@ public:
 private:
     static constexpr std::size_t fewest_buckets = 128;
     static constexpr std::size_t most_buckets = 8192;
+    static constexpr std::size_t events_a_bucket = 16;  // enough to look ahead, few enough to sort
     static constexpr unsigned first_shift = 5;
 
     void place(const QueuedEvent& event) {
