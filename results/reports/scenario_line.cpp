@@ -35,14 +35,13 @@ std::string how_soon(const Case& one) {
     return duration_text(one.fault->noticed_at - one.fault->fault_at);
 }
 
+// What went wrong, in the vocabulary's word; where only the control or the healed run did, the reason says so
+// itself.
 std::string label_of(const Case& one) {
     if (one.verdict == Verdict::pass) return "";
+    if (one.fault && one.fault->verdict == Verdict::pass) return "";
     std::string label(one.fault ? name_of(one.fault->outcome) : name_of(one.verdict));
-    // A fault that was caught can still fail: by its control, its healed run, or the job's own reaction.
-    if (one.fault && one.fault->verdict == Verdict::pass)
-        label = one.control && one.control->verdict != Verdict::pass ? "control" : "healed";
-    if (one.fault && one.fault->verdict != Verdict::pass && one.fault->outcome == Outcome::caught)
-        label = "reaction";
+    if (one.fault && one.fault->outcome == Outcome::caught) label = "reaction";
     std::replace(label.begin(), label.end(), '_', ' ');
     return label + ": ";
 }
