@@ -5,46 +5,12 @@
 #include "sim/engine.h"
 #include "sim/stage.h"
 #include "tests/sim/ring.h"
+#include "tests/sim/stackless_ring.h"
 
 namespace deadrank::sim {
 namespace {
 
 using namespace std::chrono_literals;
-
-// The ring again, by ranks that keep their place in two numbers instead of a stack.
-class StacklessRing final : public StacklessActor {
-public:
-    StacklessRing(Engine& engine, testing::Ring& ring, std::uint32_t ranks)
-        : engine_(engine), ring_(ring), at_(ranks) {}
-
-    void spawn() {
-        for (ActorId rank = 0; rank < at_.size(); ++rank) engine_.spawn(rank, *this);
-    }
-
-    void woken(ActorId self) override {
-        Place& place = at_[self];
-        if (!place.started) {
-            place = {true, 0};
-            ring_.send(self, self);
-        }
-        while (ring_.has_mail(self)) {
-            const std::uint64_t value = ring_.take(self);
-            if (++place.round == ring_.rounds()) return engine_.finish(self);
-            ring_.send(self, value + place.round);
-        }
-        engine_.await(self, {.what = "message"});
-    }
-
-private:
-    struct Place {
-        bool started = false;
-        std::uint64_t round = 0;
-    };
-
-    Engine& engine_;
-    testing::Ring& ring_;
-    std::vector<Place> at_;
-};
 
 TEST(StacklessActor, GivesTheSameRunAsAFiber) {
     on_stage([](Engine& engine) {
@@ -56,7 +22,7 @@ TEST(StacklessActor, GivesTheSameRunAsAFiber) {
 
         engine.reset({.actors = 1'000});
         testing::Ring same(engine, 1'000, 200);
-        StacklessRing crowd(engine, same, 1'000);
+        testing::StacklessRing crowd(engine, same, 1'000);
         crowd.spawn();
         EXPECT_EQ(engine.run().ending, Ending::completed);
         EXPECT_EQ(engine.trace().value(), by_fibers);

@@ -1,0 +1,158 @@
+// tests/bench/engine_bench.cpp — The engine alone, per CPU second: the ring of tests/sim/ring.h by size and
+// by queue, and whole small simulations, each played twice and compared. Time is that of the stage's thread,
+// so that other work on the machine counts only through its caches.
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <ctime>
+#include <fstream>
+#include <malloc.h>
+
+#include "sim/engine.h"
+#include "sim/stage.h"
+#include "tests/sim/ring.h"
+#include "tests/sim/stackless_ring.h"
+
+namespace {
+
+using namespace deadrank::sim;
+using testing::Ring;
+using testing::StacklessRing;
+
+double thread_seconds() {
+    std::timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double resident_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    double total = 0;
+    double resident = 0;
+    statm >> total >> resident;
+    return resident * 4096;
+}
+
+struct Measured {
+    double seconds = 0;
+    double bytes = 0;
+    std::uint64_t messages = 0;
+    bool completed = false;
+};
+
+// The first run after the ranks were created, as in a real scenario: nothing is warm but the code.
+Measured ring(std::uint32_t ranks, QueueKind queue, bool fibers) {
+    const std::uint64_t messages = ranks < 1'000'000 ? 2'000'000 : 3'000'000;
+    Measured measured;
+    ::malloc_trim(0);
+    on_stage([&](Engine& engine) {
+        engine.reset({.actors = ranks, .stack_bytes = 16 << 10, .queue = queue});
+        Ring ring(engine, ranks, std::max<std::uint64_t>(1, messages / ranks));
+        StacklessRing crowd(engine, ring, ranks);
+        const double before = resident_bytes();
+        fibers ? ring.spawn() : crowd.spawn();
+        const double start = thread_seconds();
+        measured.completed = engine.run().ending == Ending::completed;
+        measured.seconds = thread_seconds() - start;
+        measured.bytes = (resident_bytes() - before) / ranks;
+        measured.messages = engine.trace().events();
+    });
+    return measured;
+}
+
+void ring_of(benchmark::State& state, bool fibers) {
+    const auto ranks = static_cast<std::uint32_t>(state.range(0));
+    double messages = 0;
+    double bytes = 0;
+    for (auto _ : state) {
+        const Measured measured = ring(ranks, static_cast<QueueKind>(state.range(1)), fibers);
+        if (!measured.completed) state.SkipWithError("the ring did not complete");
+        state.SetIterationTime(measured.seconds);
+        messages += static_cast<double>(measured.messages);
+        bytes = std::max(bytes, measured.bytes);
+    }
+    state.counters["messages"] = benchmark::Counter(messages, benchmark::Counter::kIsRate);
+    state.counters["bytes/rank"] = bytes;
+}
+
+void RingOfFibers(benchmark::State& state) { ring_of(state, true); }
+void RingOfStackless(benchmark::State& state) { ring_of(state, false); }
+
+void sizes_and_queues(benchmark::internal::Benchmark* bench) {
+    bench->ArgNames({"ranks", "queue"})->UseManualTime()->Unit(benchmark::kMillisecond);
+    for (std::int64_t ranks : {1'000, 10'000, 100'000}) {
+        for (QueueKind queue : {QueueKind::automatic, QueueKind::heap, QueueKind::wheel}) {
+            bench->Args({ranks, static_cast<std::int64_t>(queue)});
+        }
+    }
+    bench->Args({1'000'000, static_cast<std::int64_t>(QueueKind::automatic)});
+}
+BENCHMARK(RingOfFibers)->Apply(sizes_and_queues)->Iterations(1);
+BENCHMARK(RingOfStackless)->Apply(sizes_and_queues)->Iterations(1);
+
+// A ring with lost and late messages and time-outs on receive, 20 rounds: a simulation as a sweep plays them.
+class LossyRing {
+public:
+    LossyRing(Engine& engine, std::uint32_t ranks, std::uint64_t seed)
+        : engine_(engine), ranks_(ranks), seed_(seed), mail_(ranks) {}
+
+    void spawn() {
+        for (ActorId rank = 0; rank < ranks_; ++rank) engine_.spawn(rank, [this, rank] { live(rank); });
+    }
+
+private:
+    void live(ActorId rank) {
+        for (int round = 0; round < 20; ++round) {
+            send(rank);
+            while (mail_[rank] == 0) {
+                if (!engine_.block_until(engine_.now() + Time(50'000), {.what = "message"})) return;
+            }
+            --mail_[rank];
+        }
+    }
+
+    void send(ActorId rank) {
+        const std::uint64_t chance = draw(seed_, rank, sent_++);
+        if (chance % 997 == 0) return;
+        const std::uint64_t latency = (1000 + (chance >> 20) % 1000) * (chance % 61 == 0 ? 20 : 1);
+        const ActorId to = (rank + 1) % ranks_;
+        engine_.call_after(Time(latency), {to, chance, "message"}, [this, to] {
+            ++mail_[to];
+            engine_.wake(to);
+        });
+    }
+
+    Engine& engine_;
+    std::uint32_t ranks_;
+    std::uint64_t seed_;
+    std::uint64_t sent_ = 0;
+    std::vector<std::uint32_t> mail_;
+};
+
+void SimulationsPlayedTwice(benchmark::State& state) {
+    const auto ranks = static_cast<std::uint32_t>(state.range(0));
+    std::uint64_t seed = 0;
+    std::uint64_t mismatches = 0;
+    on_stage([&](Engine& engine) {
+        for (auto _ : state) {
+            const double start = thread_seconds();
+            std::uint64_t hashes[2];
+            for (std::uint64_t& hash : hashes) {
+                engine.reset({.actors = ranks, .stack_bytes = 16 << 10});
+                LossyRing ring(engine, ranks, seed);
+                ring.spawn();
+                engine.run();
+                engine.close();
+                hash = engine.trace().value();
+            }
+            mismatches += hashes[0] != hashes[1];
+            ++seed;
+            state.SetIterationTime(thread_seconds() - start);
+        }
+    });
+    if (mismatches > 0) state.SkipWithError("two runs of one seed differ");
+    // Both runs of a seed count, since both were played.
+    state.counters["runs"] = benchmark::Counter(2.0 * static_cast<double>(seed), benchmark::Counter::kIsRate);
+}
+BENCHMARK(SimulationsPlayedTwice)->ArgName("ranks")->Arg(8)->Arg(64)->Arg(1'024)->UseManualTime();
+
+}  // namespace
