@@ -177,7 +177,7 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
 
 void gather(const Harvest& harvest, Record& record) {
     results::Evidence& evidence = record.evidence;
-    record_job(harvest, "torchrun train.py", record);
+    record_job(harvest, "train.py", record);
     const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence);
     Printed printed(evidence, log);
     if (const int torn = read_evidence_files(harvest, printed)) {

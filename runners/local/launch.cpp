@@ -3,7 +3,6 @@
 #include "runners/local/launch.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -186,8 +185,13 @@ private:
             if (file.extension() != ".log") return;
             keep(std::atoi(file.parent_path().filename().c_str()), file.filename() == "stderr.log", text);
         });
-        if (!children_.empty() && done_.gone.contains(children_.front()))
-            done_.launcher = done_.gone[children_.front()];
+        // The first that failed speaks for the job.
+        for (const int pid : children_) {
+            const auto gone = done_.gone.find(pid);
+            if (gone == done_.gone.end()) continue;
+            const bool failed = done_.launcher.code > 0 || done_.launcher.signal > 0;
+            if (!failed) done_.launcher = gone->second;
+        }
     }
 
     const LaunchSpec& spec_;
@@ -207,21 +211,6 @@ private:
 
 Nanoseconds now() {
     return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-int free_port() {
-    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    int port = 0;
-    if (bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-        getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
-        port = ntohs(address.sin_port);
-    }
-    close(descriptor);
-    return port;
 }
 
 scenarios::Result<Launched> launch(const LaunchSpec& spec) { return Launch(spec).run(); }

@@ -52,15 +52,12 @@ struct Launched {
     std::map<int, Gone> gone;  // by pid: when it was seen to be gone
     std::map<int, char> left;  // by pid: state letter of ranks that were alive at the end ('T' = stopped)
     std::map<int, results::Rank> ranks;  // by pid
-    Gone launcher;                       // of the first child
+    Gone launcher;                       // how the job ended: the first child that failed, else the last one
 };
 
 // Errors: environment (a program that cannot be started), io.
 scenarios::Result<Launched> launch(const LaunchSpec& spec);
 
 Nanoseconds now();
-
-// A port of the loopback interface that was free a moment ago.
-int free_port();
 
 }  // namespace deadrank::runners

@@ -139,6 +139,21 @@ TEST_F(DeviceLocalRunner, AKilledRankIsSeenToDie) {
     EXPECT_TRUE(log_says(record, "ChildFailedError"));
 }
 
+// Goal: without a launcher nobody ends the others; each rank's own end is seen.
+TEST_F(DeviceLocalRunner, BareRanksEndEachByThemselves) {
+    Plan plan = small_job();
+    plan.cluster["launcher"] = {.type = ValueType::choice, .text = "bare"};
+    FaultSpec kill = on_rank_1("kill_rank");
+    kill.when.step = 1;
+    plan.faults = {kill};
+    const Record record = play(plan);
+    ASSERT_EQ(record.truth.ends.size(), 2u);
+    EXPECT_EQ(record.truth.ends[0], RankEnd::failed);
+    EXPECT_EQ(record.truth.ends[1], RankEnd::killed);
+    EXPECT_FALSE(log_says(record, "ChildFailedError"));
+    EXPECT_TRUE(log_says(record, "onnection"));
+}
+
 // Goal: what a fault kept from happening is not in the evidence.
 TEST_F(DeviceLocalRunner, ASkippedCollectiveIsNeverEntered) {
     Plan plan = small_job();

@@ -1,0 +1,114 @@
+// runners/local/job.cpp — What a shell script around a training job does, with nothing left to the user's
+// shell.
+#include "runners/local/job.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace deadrank::runners {
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+constexpr const char* names_of_ranks[] = {"RANK",       "WORLD_SIZE",  "LOCAL_RANK",
+                                          "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"};
+
+// The user's own environment, without what would steer a job, and with what keeps it small and on this
+// machine.
+Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
+    Variables job;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos || text.starts_with("DEADRANK_")) continue;
+        job[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+    }
+    for (const char* name : names_of_ranks) job.erase(name);
+    for (const char* name : {"PYTHONHOME", "PYTHONSTARTUP"}) job.erase(name);
+    job["OMP_NUM_THREADS"] = "1";
+    job["CUDA_VISIBLE_DEVICES"] = "";
+    job["PYTHONUNBUFFERED"] = "1";
+    job["PYTHONDONTWRITEBYTECODE"] = "1";
+    job["GLOO_SOCKET_IFNAME"] = "lo";
+    if (cluster_number(plan, "debug_detail", 0)) job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
+    if (const auto stated = plan.cluster.find("environment"); stated != plan.cluster.end()) {
+        for (const auto& [name, value] : stated->second.table) job[name] = value;
+    }
+    const std::string before = job["PYTHONPATH"];
+    job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
+    job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
+    job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
+    job["DEADRANK_STARTED"] = std::to_string(now());
+    return job;
+}
+
+std::vector<std::string> lines(const Variables& variables) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
+    return list;
+}
+
+ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Python& python,
+                   const JobPlace& place, const Variables& shared) {
+    ChildSpec child;
+    child.environment = lines(shared);
+    child.command = {python.program.string(), "-m", "torch.distributed.run"};
+    const auto say = [&](std::string name, std::string value) {
+        child.command.push_back(std::move(name));
+        child.command.push_back(std::move(value));
+    };
+    say("--nproc_per_node", std::to_string(plan.world_size()));
+    say("--master_addr", "127.0.0.1");
+    say("--master_port", std::to_string(place.port));
+    say("--max_restarts", std::to_string(cluster_number(plan, "restarts_max", 0)));
+    say("--log_dir", (place.directory / "logs").string());
+    if (python.major() >= 2) {
+        say("--redirects", "3");
+    } else {  // torch 1.13 cannot read "3" under Python 3.11; both together mean the same
+        say("--redirects", "2");
+        say("--tee", "1");
+    }
+    child.command.insert(child.command.end(), subject.arguments.begin(), subject.arguments.end());
+    return child;
+}
+
+ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subject, const Python& python,
+                    const JobPlace& place, Variables shared) {
+    shared["RANK"] = shared["LOCAL_RANK"] = shared["DEADRANK_RANK"] = std::to_string(rank);
+    shared["WORLD_SIZE"] = shared["LOCAL_WORLD_SIZE"] = std::to_string(ranks);
+    shared["MASTER_ADDR"] = "127.0.0.1";
+    shared["MASTER_PORT"] = std::to_string(place.port);
+    ChildSpec child{.rank = rank, .command = {python.program.string()}, .environment = lines(shared)};
+    child.command.insert(child.command.end(), subject.arguments.begin(), subject.arguments.end());
+    return child;
+}
+
+}  // namespace
+
+std::int64_t cluster_number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise) {
+    const auto found = plan.cluster.find(name);
+    return found == plan.cluster.end() ? otherwise : found->second.number;
+}
+
+bool starts_bare(const scenarios::Plan& plan) {
+    const auto stated = plan.cluster.find("launcher");
+    return stated != plan.cluster.end() && stated->second.text == "bare";
+}
+
+std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Subject& subject, const Python& python,
+                                   const JobPlace& place) {
+    const Variables shared = shared_by_all(plan, place);
+    if (!starts_bare(plan)) return {torchrun(plan, subject, python, place, shared)};
+    std::vector<ChildSpec> children;
+    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {
+        children.push_back(
+            bare_rank(static_cast<results::Rank>(rank), plan.world_size(), subject, python, place, shared));
+    }
+    return children;
+}
+
+}  // namespace deadrank::runners

@@ -1,0 +1,29 @@
+// runners/local/job.h — The processes of one job: torchrun, or every rank by itself, each with its
+// environment.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "runners/local/launch.h"
+#include "runners/local/python.h"
+#include "runners/local/subject.h"
+
+namespace deadrank::runners {
+
+struct JobPlace {
+    std::filesystem::path directory;  // of this run
+    std::filesystem::path hook;       // goes to PYTHONPATH
+    int port = 0;                     // where the ranks meet
+};
+
+// Bare: nobody watches over the ranks, as with plain ssh or srun.
+bool starts_bare(const scenarios::Plan& plan);
+
+std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Subject& subject, const Python& python,
+                                   const JobPlace& place);
+
+// Of [cluster]; `otherwise` when the plan does not say.
+std::int64_t cluster_number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise);
+
+}  // namespace deadrank::runners
