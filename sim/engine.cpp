@@ -24,7 +24,7 @@ constexpr std::ptrdiff_t saved_context_offset = 208;  // in Boost's context; a w
 
 }  // namespace
 
-Engine::Engine() : fibers_(std::make_unique<FiberPool>(*this)) {}
+Engine::Engine() : fibers_(std::make_unique<FiberPool>(*this)) { reset(); }
 
 Engine::~Engine() { close(); }
 
@@ -48,7 +48,7 @@ void Engine::reset(const EngineOptions& options) {
     watch_ = options.watch;
     watched_.clear();
     failures_.clear();
-    fibers_->prepare(options.actors, options.stack_bytes);
+    fibers_->prepare(options.actors, options.stack_bytes, options.canaries);
 }
 
 Outcome Engine::run(const Limits& limits) {

@@ -28,6 +28,8 @@ struct EngineOptions {
     std::size_t actors = 0;  // how many are expected; more may be spawned
     // Address space a fiber; only touched pages cost memory. 16 KiB do for bodies that format no text.
     std::size_t stack_bytes = 64 << 10;
+    // Canary words below the stacks even where the kernel has guard pages.
+    bool canaries = false;
     QueueKind queue = QueueKind::automatic;
     // When set, ties in time fall by chance, and so does who runs first of several woken.
     std::optional<Seed> explore_order = {};

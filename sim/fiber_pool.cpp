@@ -46,15 +46,16 @@ FiberPool::FiberPool(Engine& engine)
 
 FiberPool::~FiberPool() { retire_all(); }
 
-void FiberPool::prepare(std::size_t expected, std::size_t stack_bytes) {
+void FiberPool::prepare(std::size_t expected, std::size_t stack_bytes, bool canaries) {
     CHECK(active_ == main_);
-    const bool other_size =
-        !stacks_ || stacks_->stack_bytes() < stack_bytes || stacks_->stack_bytes() > 4 * stack_bytes;
+    const std::size_t present = stacks_ ? stacks_->stack_bytes() : 0;
+    const bool other_kind = present < stack_bytes || present / 4 > stack_bytes || canaries != wants_canaries_;
     const bool too_many = parked_.size() > kept_fibers && parked_.size() / 4 > expected;
-    if (other_size || too_many) {
+    if (other_kind || too_many) {
         retire_all();
         stacks_.reset();
-        stacks_ = std::make_unique<SlabStacks>(stack_bytes);
+        stacks_ = std::make_unique<SlabStacks>(stack_bytes, canaries ? GuardKind::canary : GuardKind::page);
+        wants_canaries_ = canaries;
     }
     CHECK(stacks_->in_use() == parked_.size());
     if (expected > parked_.size()) stacks_->reserve(expected - parked_.size());
@@ -70,7 +71,7 @@ Fiber& FiberPool::take() {
     boost::fibers::fiber(boost::fibers::launch::post, std::allocator_arg, StacksOf{stacks_.get()}, [this] {
         live();
     }).detach();
-    canaries_ = stacks_->guard() == GuardKind::canary;
+    has_canaries_ = stacks_->guard() == GuardKind::canary;
     // Its first resume lays its Fiber on its stack and comes straight back.
     creator_ = active_;
     switch_to(scheduler_->take_started());
@@ -78,7 +79,7 @@ Fiber& FiberPool::take() {
 }
 
 void FiberPool::switch_to(FiberContext* to) {
-    if (canaries_) CHECK(stacks_->intact_below(__builtin_frame_address(0)));
+    if (has_canaries_) CHECK(stacks_->intact_below(__builtin_frame_address(0)));
     const HandledExceptions mine = *handled_;
     active_ = to;
     to->resume();

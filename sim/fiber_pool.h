@@ -38,7 +38,7 @@ public:
     FiberPool& operator=(const FiberPool&) = delete;
 
     // Prepares for about `expected` fibers with stacks of this size. No fiber may be in use.
-    void prepare(std::size_t expected, std::size_t stack_bytes);
+    void prepare(std::size_t expected, std::size_t stack_bytes, bool canaries);
 
     // A fiber that waits for a body: set `actor` and `body`, then switch to it when its turn has come.
     Fiber& take();
@@ -63,7 +63,8 @@ private:
     FiberContext* active_;
     FiberContext* creator_ = nullptr;
     Fiber* newborn_ = nullptr;
-    bool canaries_ = false;
+    bool wants_canaries_ = false;
+    bool has_canaries_ = false;
     HandledExceptions* handled_;  // this thread's
 };
 

@@ -93,19 +93,25 @@ int recurse(int depth) {
     return depth == 0 ? frame[7] : recurse(depth - 1) + frame[9];
 }
 
-TEST(SlabStacksDeathTest, EndsAFiberThatRecursesWithoutEnd) {
-    const auto dig = [](int depth) {
-        on_stage([depth](Engine& engine) {
-            engine.reset({.stack_bytes = 16 << 10});
-            engine.spawn(0, [&] {
-                recurse(depth);
-                engine.sleep(Time(1));
-            });
-            engine.run();
+void dig(int depth, bool canaries) {
+    on_stage([=](Engine& engine) {
+        engine.reset({.stack_bytes = 16 << 10, .canaries = canaries});
+        engine.spawn(0, [&engine, depth] {
+            recurse(depth);
+            engine.sleep(Time(1));
         });
-    };
-    dig(10);  // well within
-    EXPECT_EXIT(dig(1'000), dies_of_the_guard, "");
+        EXPECT_EQ(engine.run().ending, Ending::completed);
+    });
+}
+
+TEST(SlabStacksDeathTest, EndsAFiberThatRecursesWithoutEnd) {
+    dig(10, false);  // well within
+    EXPECT_EXIT(dig(1'000, false), dies_of_the_guard, "");
+}
+
+TEST(SlabStacksDeathTest, FindsAnOverflowByItsCanaryAtTheNextSwitch) {
+    dig(10, true);
+    EXPECT_EXIT(dig(30, true), dies_of_the_guard, "intact_below");
 }
 
 }  // namespace
