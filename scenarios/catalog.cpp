@@ -17,7 +17,7 @@ Result<Catalog> load_catalog(const std::filesystem::path& directory, const Taxon
     }
     if (trouble) {
         return refuse(ErrorCode::io, fmt::format("cannot be listed: {}", trouble.message()),
-                      "check that it exists and is readable", {directory.string()});
+                      "name a directory that exists and that you may read", {directory.string()});
     }
     std::sort(files.begin(), files.end());
     Catalog catalog;
@@ -26,9 +26,12 @@ Result<Catalog> load_catalog(const std::filesystem::path& directory, const Taxon
         if (scenario) {
             catalog.scenarios.push_back(std::move(*scenario));
         } else {
-            catalog.broken.push_back(scenario.error());
+            for (Error& error : problems_in(file, taxonomy, vocabulary))
+                catalog.broken.push_back(std::move(error));
         }
     }
+    std::sort(catalog.scenarios.begin(), catalog.scenarios.end(),
+              [](const Scenario& a, const Scenario& b) { return a.id < b.id; });
     return catalog;
 }
 

@@ -1,6 +1,5 @@
-// scenarios/draw.h — Chance of a plan: each draw is a function of seed, scenario and the path of the setting
-// alone. Adding or taking away a setting leaves every other draw as it was; that is what makes shrinking and
-// replay work.
+// scenarios/draw.h — Chance while resolving: value = f(seed, scenario, name of the setting, n), in integers
+// only. No stream is shared, so adding a setting to a scenario moves no other draw.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +10,18 @@ namespace deadrank::scenarios {
 
 class Draw {
 public:
-    Draw(std::uint64_t seed, std::string_view scenario);
+    // `purpose` names the setting: "fault.0.rank".
+    Draw(std::uint64_t seed, std::string_view entity, std::string_view purpose);
 
-    // Uniform in [0, bound), bound > 0.
-    std::uint64_t below(std::string_view path, std::uint64_t bound, std::uint64_t index = 0) const;
+    std::uint64_t at(std::uint64_t n) const;
+    std::uint64_t below(std::uint64_t n, std::uint64_t bound) const;  // uniform in [0, bound); bound is not 0
+    std::int64_t between(std::uint64_t n, std::int64_t low, std::int64_t high) const;  // both ends included
 
-    // `count` different numbers of the given ones, ascending.
-    std::vector<std::int64_t> some_of(std::string_view path, std::vector<std::int64_t> from,
-                                      std::size_t count) const;
+    // `count` different ones of `candidates`, in ascending order; there are enough.
+    std::vector<std::int64_t> some(std::vector<std::int64_t> candidates, std::size_t count) const;
 
 private:
-    std::uint64_t base_;
+    std::uint64_t key_;
 };
 
 }  // namespace deadrank::scenarios

@@ -1,21 +1,40 @@
-// scenarios/parts.h — The parts that scenario files and plans share: bug, workload, faults, expectation.
-// Only for .cpp files of this room: it brings toml++.
+// scenarios/parts.h — The tables that scenario files and plans share: [bug], [cluster], [workload],
+// [[fault]], [expect].
 #pragma once
 
-#include "scenarios/plan.h"
-#include "scenarios/setting_reader.h"
+#include <string>
+#include <vector>
+
+#include "scenarios/reader.h"
+#include "scenarios/scenario.h"
 
 namespace deadrank::scenarios {
 
-Bug read_bug(TomlReader& top, const Taxonomy& taxonomy, Problems& problems);
+void read_format(Reader& top);  // format = 1
+Bug read_bug(Reader& top, const Taxonomy& taxonomy);
+Settings read_cluster(Reader& top);
 
-// nullptr when the kind is not known (which is then a problem).
-const Kind* read_workload(TomlReader& top, std::string& kind, Settings& settings,
-                          const Vocabulary& vocabulary, Problems& problems);
+struct WorkloadSettings {
+    const Kind* kind = nullptr;  // nullptr when it is not known
+    std::string name;
+    Settings settings;
+};
+WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary);
 
-std::vector<FaultSettings> read_faults(TomlReader& top, const Vocabulary& vocabulary, const Kind* workload,
-                                       Problems& problems);
+// `workload` may be nullptr: then the names of seams, blocks and calls are not looked up.
+std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload);
 
-Expectation read_expectation(TomlReader& top, const Bug& bug, const Taxonomy& taxonomy, Problems& problems);
+Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxonomy);
+std::vector<std::string> read_backends(Reader& top);
+
+std::vector<std::string> names_of(const std::vector<Kind>& kinds);
+
+// The words that the fields of [expect] and `backends` may hold.
+const std::vector<std::string>& blame_words();
+const std::vector<std::string>& reaction_words();
+const std::vector<std::string>& backend_words();
+
+// What `before` may name besides seams and blocks: calls, and families of calls.
+const std::vector<std::string>& call_words();
 
 }  // namespace deadrank::scenarios

@@ -1,9 +1,6 @@
 // scenarios/plan.cpp — Small questions asked of plans and faults.
 #include "scenarios/plan.h"
 
-#include <fmt/format.h>
-#include <xxhash.h>
-
 #include "scenarios/check.h"
 
 namespace deadrank::scenarios {
@@ -45,11 +42,6 @@ std::int64_t Plan::number(const Values& values, std::string_view name) const {
     const auto found = values.find(std::string(name));
     CHECK(found != values.end());
     return found->second.number;
-}
-
-std::string digest(const Plan& plan) {
-    const std::string text = to_toml(plan);
-    return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 }  // namespace deadrank::scenarios

@@ -22,12 +22,11 @@ struct Trigger {
     std::int64_t at = -1;    // nanoseconds after the job's start; -1 = not by time
     std::int64_t step = -1;  // training step, counted from 0
     std::string phase;       // data, forward, backward, reduce, optimizer, checkpoint
-    std::string
-        before;  // a call: all_reduce, …, send, recv, comm_init, checkpoint_save, checkpoint_load, store_get
-    std::string comm;      // name of the communicator of that call: world, tp, dp, pp, …
-    std::int64_t nth = 1;  // the n-th matching call of that rank (within the step, if a step is given)
-    bool always = false;   // from then on at every match, not once
-    std::int64_t until_step = -1;  // with `always`: the last step
+    std::string before;      // a call, as in call_words(): all_reduce, comm_init, …; or a seam or block
+    std::string comm;        // name of the communicator of that call: world, tp, dp, pp, …
+    std::int64_t nth = 1;    // the n-th matching call of that rank (within the step, if a step is given)
+    bool always = false;     // from then on at every match, not once
+    std::int64_t until_step = -1;  // the last step; beyond it the fault is reverted
     std::int64_t lasts = -1;       // nanoseconds after which the fault is reverted; -1 = stays
 
     bool operator==(const Trigger&) const = default;
@@ -84,17 +83,18 @@ struct Trial {
 };
 
 // Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
-// an empty range).
+// …).
 Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
                       const Vocabulary& vocabulary);
 
+// The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
+// value that is absent or left to chance.
 std::string to_toml(const Plan& plan);
 Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
 std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
 
-// The keys of [cluster] with types, defaults and one sentence each; the loader and the simulator share this
-// table.
+// The keys of [cluster] and of `when`, with types, defaults and one sentence each.
 const std::vector<Parameter>& cluster_parameters();
 const std::vector<Parameter>& trigger_parameters();
 

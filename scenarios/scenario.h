@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/error.h"
@@ -54,16 +55,15 @@ struct FaultSettings {
 // What must be noticed, about whom, how soon, and how the job must react.
 struct Expectation {
     std::string symptom;
-    std::vector<std::string>
-        blames;  // fields of results::Blame that must agree with the truth: "rank", "step", "variable", …
+    std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
     std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
     std::optional<std::int64_t> step;  // likewise
     std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
     std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms
-    std::string reaction =
-        "any";  // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
+    // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
+    std::string reaction = "any";
     std::int64_t recovers_within =
-        -1;  // nanoseconds after the fault by which the job must have recovered or ended; -1 = not asked
+        -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked
     std::string unseen;  // why no evidence can show this bug: then silence is right. Empty as a rule.
 
     bool operator==(const Expectation&) const = default;
@@ -71,8 +71,8 @@ struct Expectation {
 
 // What the fix changes. The healed run must be silent and complete.
 struct Heal {
-    std::string fault =
-        "none";  // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
+    // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
+    std::string fault = "none";
     Settings cluster;  // settings that the fix changes
     Settings workload;
     std::string says;  // one sentence: what the fix does
@@ -104,10 +104,16 @@ struct Scenario {
     std::vector<std::string> backends;          // where it can be played; empty = the simulator only
 };
 
-// Refuses unknown keys, ids and values with file, line and column, all of them at once (the first is the
-// Error, `more` the rest).
-Result<Scenario> load(const std::filesystem::path& file, const Taxonomy& taxonomy,
-                      const Vocabulary& vocabulary);
+// Refuses unknown keys, ids and values with file, line and column. All that is wrong is told at once: the
+// first is the Error, the others follow in its remedy, one a line.
+Result<Scenario> load(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
+
+// The same from text; `file` gives the id and the places.
+Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file, const Taxonomy&,
+                                const Vocabulary&);
+
+// All that is wrong with a file, one Error each, in order of place; empty when it loads.
+std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 
 // All scenario files below a directory, in order of id. Files that do not load are errors in `broken`, not a
 // stop.

@@ -1,181 +1,226 @@
-// scenarios/setting_reader.cpp — From TOML nodes to settings.
+// scenarios/setting_reader.cpp — Each type says which TOML forms it takes; a list is a choice, except of
+// ranks and nodes.
 #include "scenarios/setting_reader.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+
+#include "scenarios/selector.h"
 
 namespace deadrank::scenarios {
 
 namespace {
 
-bool is_list(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
+bool counts_members(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
 
-bool all_digits(std::string_view text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+bool is_number(ValueType type) {
+    return !counts_members(type) && type != ValueType::boolean && type != ValueType::text &&
+           type != ValueType::choice && type != ValueType::table;
 }
 
-bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
-std::optional<Value> read_scalar(const toml::node& node, const Parameter& parameter, Problems& problems) {
-    std::string text;
-    if (!scalar_text(node, text)) {
-        problems.add(node, fmt::format("'{}' is {}, not a {}", parameter.name, kind_of(node),
-                                       type_name(parameter.type)));
-        return {};
+// How a value of this type is written.
+std::string form(ValueType type) {
+    switch (type) {
+        case ValueType::boolean:
+            return "write true or false, without quotes";
+        case ValueType::integer:
+            return "write a whole number without quotes, or a range \"3..9\"";
+        case ValueType::text:
+        case ValueType::choice:
+            return "put it in quotes";
+        case ValueType::duration:
+            return "write a number and its unit in quotes: \"30s\"";
+        case ValueType::bytes:
+            return "write a number and its unit in quotes: \"64KiB\"";
+        case ValueType::rate:
+            return "write a number and its unit in quotes: \"100Gbps\"";
+        case ValueType::ratio:
+            return "write \"1/10000\" or \"0.1%\"";
+        case ValueType::factor:
+            return "write \"1.5x\" or a number";
+        case ValueType::ranks:
+        case ValueType::nodes:
+            return "write a number, a list of numbers, or words such as \"any 2\"";
+        case ValueType::table:
+            return "write { NAME = \"value\" }";
     }
-    auto value = parse_value(parameter.type, text);
-    if (!value) {
-        problems.add(Error{ErrorCode::bad_input,
-                           fmt::format("'{}': {}", parameter.name, value.error().what),
-                           value.error().remedy,
-                           {}},
-                     node);
-        return {};
-    }
-    if (parameter.type == ValueType::choice && std::find(parameter.choices.begin(), parameter.choices.end(),
-                                                         value->text) == parameter.choices.end()) {
-        const std::string near = nearest(value->text, parameter.choices);
-        std::string list;
-        for (const std::string& choice : parameter.choices) list += (list.empty() ? "" : ", ") + choice;
-        problems.add(node, fmt::format("'{}' cannot be '{}'", parameter.name, value->text),
-                     near.empty() ? "known are " + list : fmt::format("did you mean '{}'?", near));
-        return {};
-    }
-    return std::move(*value);
+    return {};
 }
 
-std::optional<Value> read_list(const toml::array& list, const Parameter& parameter, Problems& problems) {
-    Value value{.type = parameter.type};
-    for (const toml::node& item : list) {
-        const auto* number = item.as_integer();
-        if (!number || number->get() < 0) {
-            problems.add(item,
-                         fmt::format("'{}' holds {}, not a number from 0", parameter.name, kind_of(item)));
-            return {};
+// Does a value of this type come in this TOML form?
+bool takes(ValueType type, Node::Kind kind) {
+    switch (type) {
+        case ValueType::boolean:
+            return kind == Node::Kind::boolean;
+        case ValueType::integer:
+            return kind == Node::Kind::integer;
+        case ValueType::text:
+            return kind == Node::Kind::text || kind == Node::Kind::integer;
+        case ValueType::ratio:
+        case ValueType::factor:
+            return kind == Node::Kind::text || kind == Node::Kind::integer || kind == Node::Kind::fraction;
+        case ValueType::table:
+            return kind == Node::Kind::table;
+        default:
+            return kind == Node::Kind::text;
+    }
+}
+
+class SettingReader {
+public:
+    SettingReader(const Parameter& parameter, Problems& problems)
+        : parameter_(parameter), problems_(problems) {}
+
+    Setting read(const Node& node) {
+        Setting setting{.place = node.place};
+        if (counts_members(parameter_.type)) {
+            read_members(node, setting);
+        } else if (node.is(Node::Kind::list)) {
+            for (const Node& item : node.items) read_option(item, setting);
+            if (node.items.empty()) complain(node, "has nothing to choose from", "put values into the list");
+        } else if (is_number(parameter_.type) && node.text.find("..") != std::string::npos) {
+            read_range(node, setting);
+        } else {
+            read_option(node, setting);
         }
-        value.list.push_back(number->get());
+        return setting;
     }
-    std::sort(value.list.begin(), value.list.end());
-    if (std::adjacent_find(value.list.begin(), value.list.end()) != value.list.end()) {
-        problems.add(list, fmt::format("'{}' names one twice", parameter.name));
-    }
-    return value;
-}
 
-std::optional<Value> read_table(const toml::table& table, const Parameter& parameter, Problems& problems) {
-    Value value{.type = ValueType::table};
-    for (const auto& [key, node] : table) {
-        std::string text;
-        if (!scalar_text(node, text)) {
-            problems.add(node,
-                         fmt::format("'{}.{}' is {}, not a text", parameter.name, key.str(), kind_of(node)));
-            continue;
-        }
-        value.table.emplace(key.str(), text);
+private:
+    void complain(const Node& node, std::string_view what, std::string remedy) {
+        problems_.add(node.place, fmt::format("'{}' {}", parameter_.name, what), std::move(remedy));
     }
-    return value;
-}
+
+    void complain_of_form(const Node& node) {
+        complain(node, fmt::format("is {}, not {}", kind_name(node), type_phrase(parameter_.type)),
+                 form(parameter_.type));
+    }
+
+    bool parse(const Node& node, std::string_view text, Value& value) {
+        auto parsed = parse_value(parameter_.type, text);
+        if (!parsed) {
+            complain(node, "cannot be that: " + parsed.error().what, parsed.error().remedy);
+            return false;
+        }
+        if (is_number(parameter_.type) && parsed->number < parameter_.least) {
+            const Value least{.type = parameter_.type, .number = parameter_.least};
+            complain(node, fmt::format("cannot be {}", text),
+                     fmt::format("the least is {}", value_text(least)));
+            return false;
+        }
+        value = std::move(*parsed);
+        return true;
+    }
+
+    void read_option(const Node& node, Setting& setting) {
+        if (!takes(parameter_.type, node.kind)) return complain_of_form(node);
+        Value value;
+        if (parameter_.type == ValueType::table) {
+            if (!read_table(node, value)) return;
+        } else if (!parse(node, node.text, value)) {
+            return;
+        }
+        const auto& choices = parameter_.choices;
+        if (!choices.empty() && std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
+            return complain(node, fmt::format("cannot be '{}'", value.text), suggestion(value.text, choices));
+        }
+        setting.options.push_back(std::move(value));
+    }
+
+    bool read_table(const Node& node, Value& value) {
+        value.type = ValueType::table;
+        for (const Member& member : node.members) {
+            if (!takes(ValueType::text, member.value.kind)) {
+                problems_.add(member.value.place,
+                              fmt::format("'{}' in '{}' is {}, not a text", member.key, parameter_.name,
+                                          kind_name(member.value)),
+                              "put it in quotes");
+                return false;
+            }
+            value.table.emplace(member.key, member.value.text);
+        }
+        return true;
+    }
+
+    void read_range(const Node& node, Setting& setting) {
+        const auto dots = node.text.find("..");
+        Value low;
+        Value high;
+        if (!parse(node, std::string_view(node.text).substr(0, dots), low)) return;
+        if (!parse(node, std::string_view(node.text).substr(dots + 2), high)) return;
+        if (low.number > high.number) {
+            return complain(node, fmt::format("is the empty range \"{}\"", node.text),
+                            "write the smaller end first");
+        }
+        setting.range.emplace(std::move(low), std::move(high));
+    }
+
+    void read_members(const Node& node, Setting& setting) {
+        if (node.is(Node::Kind::text)) {
+            const auto known = check_selector(parameter_.type, node.text);
+            if (!known) return complain(node, "cannot be that: " + known.error().what, known.error().remedy);
+            setting.selector = node.text;
+        } else if (node.is(Node::Kind::integer)) {
+            read_numbers(node, {node}, setting);
+        } else if (!node.is(Node::Kind::list)) {
+            complain_of_form(node);
+        } else if (!node.items.empty() && node.items.front().is(Node::Kind::list)) {
+            for (const Node& item : node.items) read_numbers(item, item.items, setting);
+        } else {
+            read_numbers(node, node.items, setting);
+        }
+    }
+
+    void read_numbers(const Node& node, const std::vector<Node>& items, Setting& setting) {
+        Value value{.type = parameter_.type};
+        for (const Node& item : items) {
+            if (!item.is(Node::Kind::integer) || item.integer < 0) {
+                return complain(item, "holds something that is no number from 0", form(parameter_.type));
+            }
+            value.list.push_back(item.integer);
+        }
+        std::sort(value.list.begin(), value.list.end());
+        const auto twice = std::adjacent_find(value.list.begin(), value.list.end());
+        if (value.list.empty()) return complain(node, "names nobody", form(parameter_.type));
+        if (twice != value.list.end()) {
+            return complain(node, fmt::format("names {} twice", *twice), "name each once");
+        }
+        setting.options.push_back(std::move(value));
+    }
+
+    const Parameter& parameter_;
+    Problems& problems_;
+};
 
 }  // namespace
 
-bool is_selector(std::string_view text) {
-    if (text == "any" || text == "all" || text == "first" || text == "last" || text == "others" ||
-        text == "same" || text == "any node" || text == "last node" || text == "first node") {
-        return true;
-    }
-    for (const std::string_view head : {"any but ", "any ", "node ", "all but "}) {
-        if (starts(text, head)) return all_digits(text.substr(head.size()));
-    }
-    return false;
+Setting read_setting(const Node& node, const Parameter& parameter, Problems& problems) {
+    return SettingReader(parameter, problems).read(node);
 }
 
-Setting read_setting(const toml::node& node, const Parameter& parameter, Problems& problems) {
-    Setting setting;
-    setting.place = problems.place(node);
-    if (is_list(parameter.type)) {
-        if (const auto* text = node.as_string()) {
-            if (!is_selector(text->get())) {
-                problems.add(node, fmt::format("'{}' cannot be \"{}\"", parameter.name, text->get()),
-                             "write a number, a list, \"any\", \"any 2\", \"any but 0\", \"all\", \"all but "
-                             "0\", \"first\", \"last\", "
-                             "\"node 1\", \"any node\", \"others\" or \"same\"");
-            }
-            setting.selector = text->get();
-            return setting;
-        }
-        toml::array one_item;
-        if (const auto* number = node.as_integer()) one_item.push_back(number->get());
-        const toml::array* list = node.is_integer() ? &one_item : node.as_array();
-        if (!list) {
-            problems.add(node, fmt::format("'{}' is {}, not a {}", parameter.name, kind_of(node),
-                                           type_name(parameter.type)));
-        } else if (auto value = read_list(*list, parameter, problems)) {
-            setting.options.push_back(std::move(*value));
-        }
-        return setting;
-    }
-    if (parameter.type == ValueType::table) {
-        if (const auto* table = node.as_table()) {
-            if (auto value = read_table(*table, parameter, problems))
-                setting.options.push_back(std::move(*value));
-        } else {
-            problems.add(node, fmt::format("'{}' is {}, not a table", parameter.name, kind_of(node)),
-                         "write { NAME = \"value\" }");
-        }
-        return setting;
-    }
-    if (const auto* choices = node.as_array()) {
-        for (const toml::node& item : *choices) {
-            if (auto value = read_scalar(item, parameter, problems))
-                setting.options.push_back(std::move(*value));
-        }
-        if (choices->empty())
-            problems.add(node, fmt::format("'{}' has nothing to choose from", parameter.name));
-        return setting;
-    }
-    const auto* text = node.as_string();
-    const auto dots = text ? text->get().find("..") : std::string::npos;
-    const bool ranged = parameter.type != ValueType::text && parameter.type != ValueType::choice &&
-                        parameter.type != ValueType::boolean;
-    if (ranged && dots != std::string::npos) {
-        auto low = parse_value(parameter.type, std::string_view(text->get()).substr(0, dots));
-        auto high = parse_value(parameter.type, std::string_view(text->get()).substr(dots + 2));
-        if (!low || !high) {
-            problems.add(node, fmt::format("'{}' cannot be \"{}\"", parameter.name, text->get()),
-                         "a range is \"3..9\", both ends included");
-        } else if (low->number > high->number) {
-            problems.add(node, fmt::format("'{}' is an empty range: {}", parameter.name, text->get()),
-                         "write the smaller end first");
-        } else {
-            setting.range.emplace(std::move(*low), std::move(*high));
-        }
-        return setting;
-    }
-    if (auto value = read_scalar(node, parameter, problems)) setting.options.push_back(std::move(*value));
-    return setting;
-}
-
-Settings read_settings(TomlReader& reader, const std::vector<Parameter>& parameters, Problems& problems) {
+Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters) {
     Settings settings;
-    std::map<std::string, TomlReader> nested;
+    std::map<std::string, Reader> inner;  // one for each table that dotted names go through
+    std::map<std::string, const Node*> outer;
     for (const Parameter& parameter : parameters) {
         const auto dot = parameter.name.find('.');
-        const toml::node* node = nullptr;
+        const Node* node = nullptr;
         if (dot == std::string::npos) {
             node = reader.find(parameter.name);
         } else {
-            const std::string outer = parameter.name.substr(0, dot);
-            if (!nested.count(outer)) {
-                if (const toml::table* table = reader.table(outer))
-                    nested.emplace(outer, TomlReader(*table, outer, problems));
+            const std::string group = parameter.name.substr(0, dot);
+            if (outer.count(group) == 0) {
+                outer[group] = reader.table(group);
+                if (outer[group])
+                    inner.emplace(group, Reader(*outer[group], "'" + group + "'", reader.problems()));
             }
-            const auto inner = nested.find(outer);
-            if (inner != nested.end()) node = inner->second.find(parameter.name.substr(dot + 1));
+            const auto found = inner.find(group);
+            if (found != inner.end()) node = found->second.find(parameter.name.substr(dot + 1));
         }
-        if (node) settings.emplace(parameter.name, read_setting(*node, parameter, problems));
+        if (node) settings.emplace(parameter.name, read_setting(*node, parameter, reader.problems()));
     }
-    for (auto& [name, inner] : nested) inner.refuse_the_rest();
+    for (auto& [group, table] : inner) table.refuse_the_rest();
     return settings;
 }
 

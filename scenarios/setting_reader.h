@@ -1,21 +1,19 @@
-// scenarios/setting_reader.h — Reads settings by their declared parameters: concrete values, choices, ranges
-// and selectors. Only for .cpp files of this room: it brings toml++.
+// scenarios/setting_reader.h — From TOML to settings by declared parameters: concrete values, choices,
+// ranges, selectors.
 #pragma once
 
+#include <vector>
+
+#include "scenarios/reader.h"
 #include "scenarios/scenario.h"
-#include "scenarios/toml_reader.h"
 
 namespace deadrank::scenarios {
 
-// Reads every parameter that `reader`'s table holds, "a.b" from the inline table `a` too. Defaults are left
-// to resolve().
-Settings read_settings(TomlReader& reader, const std::vector<Parameter>& parameters, Problems& problems);
+// Reads what the table says of these parameters. "link.latency" is also `link = { latency = … }` and
+// [cluster.link]. Defaults are left to resolve().
+Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters);
 
-// One setting of a declared type. A text may be a range "3..9" or, for ranks and nodes, a selector such as
-// "any 2".
-Setting read_setting(const toml::node& node, const Parameter& parameter, Problems& problems);
-
-// "any", "any 2", "any node", "any but 0", "all", "first", "last", "node 1", "others", "same".
-bool is_selector(std::string_view text);
+// One setting. What cannot be meant goes to `problems`, and the setting is then empty.
+Setting read_setting(const Node& node, const Parameter& parameter, Problems& problems);
 
 }  // namespace deadrank::scenarios

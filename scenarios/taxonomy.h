@@ -27,25 +27,51 @@ struct TaxonomyEntry {
 struct SymptomCausePair {
     std::string symptom;
     std::string cause;
-    std::vector<std::string> fixes;
-    std::int64_t reports = 0;            // public reports of this pair: the weight that diagnosis uses
-    std::vector<std::string> scenarios;  // names, without stage, that were proposed for it
+    std::vector<std::string> fixes = {};      // most frequent first
+    std::int64_t reports = 0;                 // how many public reports carry it: its weight in a diagnosis
+    std::vector<std::string> scenarios = {};  // names, without stage, that were proposed for it
+    std::vector<std::string> examples = {};   // those reports
 };
 
-// A published table of production incidents.
+// A published table of production incidents: what a storm draws from.
 struct IncidentRow {
     std::string name;
-    std::int64_t count = 0;  // 0 = not public
+    std::string category;
+    std::int64_t count = 0;   // 0 = not public
+    std::int64_t weight = 0;  // the count, else the published share in parts per billion
     std::vector<std::string> symptoms;
     std::vector<std::string> causes;
-    std::string component;
     std::vector<std::string> scenarios;
+    std::string component;  // what broke: "gpu_memory"; empty when the source does not say
 };
+
 struct IncidentTable {
     std::string id;
     std::string name;
     std::string source;
+    std::string grade;
+    std::string note;
+    bool counts_are_weights = false;
+    std::int64_t days = 0;     // 0 = not stated
+    std::int64_t devices = 0;  // 0 = not stated
+    std::int64_t total = 0;
     std::vector<IncidentRow> rows;
+};
+
+// A class of the second study, coarser than our symptoms and causes.
+struct CoarseClass {
+    std::string kind;  // symptom or cause
+    std::string id;
+    std::string name;
+    std::string definition;
+    std::string grade;
+};
+
+// Which of two entries is meant where both seem to fit.
+struct TieBreak {
+    std::string kind;
+    std::string rule;
+    std::vector<std::string> between;
 };
 
 // One of the five bug classes the project is named for.
@@ -54,6 +80,7 @@ struct ProjectClass {
     std::string name;
     std::vector<std::string> symptoms;
     std::vector<std::string> causes;
+    std::vector<std::string> fixes;
 };
 
 struct Taxonomy {
@@ -64,6 +91,8 @@ struct Taxonomy {
     std::vector<SymptomCausePair> pairs;
     std::vector<ProjectClass> classes;
     std::vector<IncidentTable> incidents;
+    std::vector<CoarseClass> coarse_classes;
+    std::vector<TieBreak> tie_breaks;
     std::string disclosure;  // what is in print and what is ours, in one sentence
 
     static Result<Taxonomy> load(const std::filesystem::path& file);

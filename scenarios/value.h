@@ -22,9 +22,9 @@ enum class ValueType {
     rate,      // "100Gbps", "2GB/s"     → bits per second
     ratio,     // "1/10000", "0.1%"      → parts per billion
     factor,    // "1.5x", 2              → thousandths
-    ranks,  // 3, [1, 2], "any", "any 2", "all", "last", "node 1", "any node", "any but 0" → list of ranks
-    nodes,  // as ranks, of nodes
-    table,  // name → text, as in environment or versions
+    ranks,     // 3, [1, 2], "any 2 but 0", "node 1", … as in selector.h → list of ranks
+    nodes,     // as ranks, of nodes
+    table,     // name → text, as in environment or versions
 };
 
 // In a plan every Value is concrete. Which members count depends on `type`.
@@ -41,10 +41,11 @@ struct Value {
 // Reads the text form of a quantity ("5us", "1/10000", "100Gbps"). Errors name the units that would do.
 Result<Value> parse_value(ValueType type, std::string_view text);
 
-// The shortest text that parse_value reads back to the same value: 5000 ns is "5us".
+// In the largest unit without a fraction: 5000 ns is "5us". parse_value reads it back to the same value.
 std::string value_text(const Value& value);
 
-std::string_view type_name(ValueType type);
+std::string_view type_name(ValueType type);  // "duration"
+std::string type_phrase(ValueType type);     // "a duration"
 
 using Values = std::map<std::string, Value>;  // parameter name → value
 

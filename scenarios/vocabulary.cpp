@@ -1,4 +1,4 @@
-// scenarios/vocabulary.cpp — Look-ups in the vocabulary, and the nearest known word for a misspelled one.
+// scenarios/vocabulary.cpp — Look-ups by name.
 #include "scenarios/vocabulary.h"
 
 #include <algorithm>
@@ -7,45 +7,15 @@ namespace deadrank::scenarios {
 
 namespace {
 
-const Kind* kind_named(const std::vector<Kind>& kinds, std::string_view name) {
+const Kind* named(const std::vector<Kind>& kinds, std::string_view name) {
     const auto found =
         std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.name == name; });
     return found == kinds.end() ? nullptr : &*found;
 }
 
-// Edit distance with neighbours exchanged counted as one edit (optimal string alignment).
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
-    for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t same = a[i - 1] == b[j - 1] ? 0 : 1;
-            cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + same});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return cost[a.size()][b.size()];
-}
-
 }  // namespace
 
-const Kind* Vocabulary::fault(std::string_view name) const { return kind_named(faults, name); }
-const Kind* Vocabulary::workload(std::string_view name) const { return kind_named(workloads, name); }
-
-std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-    const std::string* best = nullptr;
-    std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
-    for (const std::string& candidate : known) {
-        const std::size_t apart = distance(word, candidate);
-        if (apart < best_distance) {
-            best = &candidate;
-            best_distance = apart;
-        }
-    }
-    return best ? *best : std::string();
-}
+const Kind* Vocabulary::fault(std::string_view name) const { return named(faults, name); }
+const Kind* Vocabulary::workload(std::string_view name) const { return named(workloads, name); }
 
 }  // namespace deadrank::scenarios

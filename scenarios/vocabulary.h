@@ -17,6 +17,7 @@ struct Parameter {
     std::string what = {};                  // one sentence for help texts and the editor schema
     std::vector<std::string> choices = {};  // for ValueType::choice
     bool optional = false;                  // may be absent without a default
+    std::int64_t least = INT64_MIN;         // numbers: none below it
 };
 
 // One kind of fault or workload.
