@@ -93,16 +93,14 @@ Code Files::write(Process& process, std::string_view path, std::span<const Numbe
 }
 
 Code Files::sync(Process& process, std::string_view path) {
-    machine_.engine.sleep(machine_.settings.storage_latency);
-    machine_.processes.settle(process);
+    pass_time(process, path, 0);
     const auto found = files_.find(path);
     if (found != files_.end()) found->second.synced = true;  // a lost write syncs well, too
     return Code::ok;
 }
 
 Code Files::rename(Process& process, std::string_view from, std::string_view to) {
-    machine_.engine.sleep(machine_.settings.storage_latency);
-    machine_.processes.settle(process);
+    pass_time(process, to, 0);
     if (standing(StorageTrouble::read_only, to)) return Code::system_error;
     const auto found = files_.find(from);
     if (found == files_.end()) return Code::not_found;
@@ -118,8 +116,7 @@ Code Files::rename(Process& process, std::string_view from, std::string_view to)
 }
 
 Code Files::remove(Process& process, std::string_view path) {
-    machine_.engine.sleep(machine_.settings.storage_latency);
-    machine_.processes.settle(process);
+    pass_time(process, path, 0);
     const auto found = files_.find(path);
     if (found == files_.end()) return Code::not_found;
     used_ -= static_cast<std::int64_t>(found->second.content.size());

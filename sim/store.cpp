@@ -48,10 +48,11 @@ public:
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
         machine_.wait_until(process_, note, machine_.engine.now() + timeout,
                             [&] { return !server_->alive || server_->values.contains(name); });
-        check_alive();
+        // An answer that was under way when the host left still arrives.
         const auto found = server_->values.find(name);
-        if (found == server_->values.end()) return std::nullopt;
-        return found->second;
+        if (found != server_->values.end()) return found->second;
+        check_alive();
+        return std::nullopt;
     }
 
     std::int64_t add(std::string_view key, std::int64_t amount) override {

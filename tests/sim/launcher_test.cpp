@@ -1,0 +1,167 @@
+// tests/sim/launcher_test.cpp — One process fails: what torchrun, mpirun and a bare loop make of it, and what
+// broken packages do.
+#include <gmock/gmock.h>
+
+#include "tests/sim/cluster_harness.h"
+
+namespace deadrank::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using results::no_rank;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ClusterSettings launched_by(LauncherKind launcher, int gpus = 3) {
+    ClusterSettings settings = bare(1, gpus);
+    settings.launcher = launcher;
+    return settings;
+}
+
+void wait_long(World& world) { world.timer().sleep(60s); }
+
+Setup kill(Rank rank, int signal, Time when = 2s) {
+    return [=](Cluster& cluster) { cluster.at(when, [=, &cluster] { cluster.kill(rank, signal); }); };
+}
+
+TEST(Torchrun, EndsTheOthersAtItsNextLookAndSaysWhoWasFirst) {
+    const Trial trial = play(launched_by(LauncherKind::torchrun), wait_long, kill(2, 9));
+    EXPECT_EQ(trial.times<results::RankExit>(2).at(0), 2s);
+    EXPECT_EQ(trial.times<results::RankExit>(0).at(0), 5s);
+    EXPECT_EQ(trial.of<results::RankExit>(0).at(0).signal, 15);
+    EXPECT_TRUE(trial.says(no_rank, "failed (exitcode: -9) local_rank: 2 (pid: 1002)"));
+    EXPECT_TRUE(trial.says(no_rank, "Sending process 1000 closing signal SIGTERM"));
+    EXPECT_TRUE(trial.says(no_rank, "traceback : Signal 9 (SIGKILL) received by PID 1002"));
+    EXPECT_TRUE(trial.says(no_rank, "rank      : 2 (local_rank: 2)"));
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
+}
+
+TEST(Torchrun, KillsAStoppedChildAfterItsGrace) {
+    const Trial trial = play(launched_by(LauncherKind::torchrun), wait_long, [](Cluster& cluster) {
+        cluster.at(1s, [&] { cluster.stop(1); });
+        cluster.at(2s, [&] { cluster.kill(2, 9); });
+    });
+    EXPECT_EQ(trial.of<results::RankExit>(1).at(0).signal, 9);
+    EXPECT_EQ(trial.times<results::RankExit>(1).at(0), 35s);
+}
+
+TEST(Torchrun, StartsAgainWhileRestartsAreLeft) {
+    ClusterSettings settings = launched_by(LauncherKind::torchrun);
+    settings.restarts_max = 2;
+    const Trial trial = play(settings, [](World& world) {
+        if (world.attempt() == 0 && world.process() == 1) throw RankFailure("RuntimeError: once", 3);
+        const auto comm = everybody(world);
+        Number data[] = {1};
+        comm->all_reduce(data);
+    });
+    EXPECT_THAT(trial.result.ends, Each(ProcessEnd::finished));
+    EXPECT_EQ(trial.of<results::Restart>(no_rank).size(), 1u);
+    EXPECT_EQ(trial.of<results::RankStart>(0).size(), 2u);
+    EXPECT_NE(trial.of<results::RankStart>(0).at(0).pid, trial.of<results::RankStart>(0).at(1).pid);
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 0);
+    EXPECT_TRUE(trial.says(1, "RuntimeError: once"));
+}
+
+TEST(Torchrun, GivesUpWhenRestartsAreSpent) {
+    ClusterSettings settings = launched_by(LauncherKind::torchrun);
+    settings.restarts_max = 1;
+    const Trial trial = play(settings, [](World& world) {
+        if (world.process() == 1) throw RankFailure("RuntimeError: always");
+        wait_long(world);
+    });
+    EXPECT_EQ(trial.of<results::Restart>(no_rank).size(), 1u);
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
+}
+
+TEST(BareLauncher, TellsNobody) {
+    const Trial trial = play(launched_by(LauncherKind::bare), wait_long, kill(2, 9));
+    EXPECT_THAT(trial.result.ends,
+                ElementsAre(ProcessEnd::finished, ProcessEnd::finished, ProcessEnd::killed));
+    EXPECT_EQ(trial.times<results::RankExit>(0).at(0), 60s);
+}
+
+TEST(Mpirun, EndsAllAtOnceWithTheFirstOnesCode) {
+    const Trial signalled = play(launched_by(LauncherKind::mpirun), wait_long, kill(2, 9));
+    EXPECT_EQ(signalled.of<results::JobStop>(no_rank).at(0).code, 137);
+    EXPECT_EQ(signalled.times<results::RankExit>(0).at(0), 2s);
+    EXPECT_TRUE(signalled.says(no_rank, "exited on signal 9 (Killed)"));
+    const Trial left = play(launched_by(LauncherKind::mpirun), [](World& world) {
+        if (world.process() == 2) throw RankFailure("bad", 9);
+        wait_long(world);
+    });
+    EXPECT_EQ(left.of<results::JobStop>(no_rank).at(0).code, 9);
+    EXPECT_TRUE(left.says(no_rank, "Exit code:    9"));
+}
+
+TEST(Mpirun, DoesNotNoticeAStoppedProcess) {
+    const Trial trial = play(launched_by(LauncherKind::mpirun), wait_long,
+                             [](Cluster& cluster) { cluster.at(1s, [&] { cluster.stop(1); }); });
+    EXPECT_EQ(trial.result.ends.at(1), ProcessEnd::stopped);
+    EXPECT_TRUE(trial.of<results::JobStop>(no_rank).empty());
+}
+
+TEST(Scheduler, TakesTheWholeJob) {
+    const Trial trial = play(launched_by(LauncherKind::torchrun), wait_long, [](Cluster& cluster) {
+        cluster.at(2s, [&] {
+            cluster.preempt("slurmstepd: error: *** JOB 7 ON node0 CANCELLED DUE TO PREEMPTION ***");
+        });
+    });
+    EXPECT_THAT(trial.result.ends, Each(ProcessEnd::killed));
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 143);
+    EXPECT_TRUE(trial.says(no_rank, "DUE TO PREEMPTION"));
+}
+
+TEST(Process, RaisesFromOutsideInItsOwnWords) {
+    const Trial trial = play(
+        bare(1, 2),
+        [](World& world) {
+            if (world.process() == 0) everybody(world);
+        },
+        [](Cluster& cluster) { cluster.at(1s, [&] { cluster.exit(0, 7, "AssertionError: planted"); }); });
+    EXPECT_TRUE(trial.says(0, "Traceback (most recent call last):\nAssertionError: planted"));
+    EXPECT_EQ(trial.of<results::RankExit>(0).at(0).code, 7);
+    EXPECT_EQ(trial.times<results::RankExit>(0).at(0), 1s);
+}
+
+TEST(Process, SeesWhatTheLauncherAndItsFaultsPutIntoItsEnvironment) {
+    ClusterSettings settings = bare(2, 2);
+    settings.environment = {{"OMP_NUM_THREADS", "1"}, {"MASTER_PORT", "1234"}};
+    std::string seen;
+    const Trial trial = play(
+        settings,
+        [&](World& world) {
+            if (world.process() != 3) return;
+            for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+                                     "OMP_NUM_THREADS", "GONE"}) {
+                seen += world.env().get(name).value_or("-") + " ";
+            }
+        },
+        [](Cluster& cluster) {
+            cluster.swap_ranks(3, 2);
+            cluster.set_env(3, "WORLD_SIZE", "");
+            cluster.unset_env(3, "OMP_NUM_THREADS");
+        });
+    EXPECT_EQ(seen, "2 1  node0 1234 - - ");
+    const std::string shown(trial.evidence.text(trial.of<results::RankStart>(3).at(0).environment));
+    EXPECT_THAT(shown, testing::EndsWith("WORLD_SIZE="));
+    EXPECT_THAT(shown, HasSubstr("RANK=2\n"));
+    EXPECT_THAT(shown, testing::Not(HasSubstr("OMP_NUM_THREADS")));
+}
+
+TEST(Packages, ThatAreMissingOrBrokenEndTheProcessAtItsImport) {
+    const Trial trial = play(
+        bare(1, 3), [](World&) {},
+        [](Cluster& cluster) {
+            cluster.set_version(0, "torch", "");
+            cluster.break_package(1, "flash_attn",
+                                  "flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi");
+        });
+    EXPECT_TRUE(trial.says(0, "ModuleNotFoundError: No module named 'torch'"));
+    EXPECT_TRUE(trial.says(1, "ImportError: flash_attn_2_cuda.so: undefined symbol"));
+    EXPECT_EQ(trial.of<results::PackageLoad>(1).at(0).result, Code::corrupt);
+    EXPECT_EQ(trial.result.ends.at(2), ProcessEnd::finished);
+}
+
+}  // namespace
+}  // namespace deadrank::sim
