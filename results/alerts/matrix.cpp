@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "results/alerts/report.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::alerts {
 
@@ -64,12 +65,13 @@ std::string row_text(const Row& row, const std::vector<std::size_t>& columns, co
 std::string block(const Study& study, const std::vector<std::size_t>& columns, std::size_t first, const Style& style) {
     std::string text(name_width, ' ');
     for (std::size_t i = 0; i < columns.size(); ++i) text += reports::pad_right(letter(first + i), cell_width);
+    while (text.ends_with(' ')) text.pop_back();
     text = style.paint(Ink::bold, text) + "\n";
     for (const Row& row : study.rows) text += row_text(row, columns, style) + "\n";
     text += '\n';
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const Rule& rule = study.rules[columns[i]];
-        const std::string hold = rule.hold > 0 ? fmt::format("  for {:.0f}s", rule.hold) : "";
+        const std::string hold = rule.hold > 0 ? "  for " + exporters::duration_text(rule.hold) : "";
         text += style.cut(fmt::format("  {:<3}{}  {}:{}{}", letter(first + i), rule.name,
                                       std::filesystem::path(rule.file).filename().string(), rule.line, hold), 79) + "\n";
     }
@@ -82,7 +84,7 @@ std::string legend(const Study& study, const Style& style) {
         const char* says;
     };
     constexpr Entry entries[] = {
-        {AlertVerdict::caught, "+m:ss  caught that long after the failure, in the best phase; ? = does not lead to it"},
+        {AlertVerdict::caught, "+m:ss  caught, that long after the failure; ? = does not lead to the place"},
         {AlertVerdict::late, "+m:ss! late: later than the objective"},
         {AlertVerdict::sticky, "+m:ss~ caught, and still firing long after the repair"},
         {AlertVerdict::wrong_place, "wrong  fired, and names only places that are well"},

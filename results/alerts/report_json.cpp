@@ -35,7 +35,8 @@ Json row_json(const Study& study, const Row& row) {
     json["targets"] = targets;
     if (!row.incident.notes.empty()) json["notes"] = row.incident.notes;
     if (!row.trouble.empty()) json["trouble"] = row.trouble;
-    json["moved"] = row.touched;
+    json["moved"] = row.touched.moved;
+    json["vanished"] = row.touched.vanished;
     json["promtool"] = {{"file", row.played.kept.string()}, {"exit", row.played.exit_code},
                         {"cpu_seconds", row.played.cpu_seconds}, {"cached", row.played.cached}};
     Json cells = Json::array();

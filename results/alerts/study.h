@@ -47,7 +47,7 @@ struct Tried {
 struct Row {
     exporters::Incident incident;
     std::vector<Cell> cells;              // by rule; empty when `trouble` is set
-    std::set<std::string> touched;
+    exporters::Touched touched;
     std::string trouble;                  // why it could not be judged
     int best = -1;                        // the rule that noticed it first
     std::optional<Tried> suggestion;

@@ -71,7 +71,12 @@ std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incid
     const auto right = std::count_if(places.begin(), places.end(),
                                      [&](const auto& place) { return is_struck(incident, place); });
     if (incident.scope == exporters::Scope::job) return {Place::spread, false};
-    if (right == 0) return {Place::spread, true};
+    if (right == 0) {
+        // Half the cluster together is the job that suffers, and accuses nobody.
+        std::set<int> nodes;
+        for (const exporters::Target& place : places) nodes.insert(place.node);
+        return {Place::spread, 2 * nodes.size() < static_cast<std::size_t>(world.cluster.nodes)};
+    }
     if (static_cast<std::size_t>(right) < places.size()) return {Place::spread, false};
     const bool device = incident.scope == exporters::Scope::gpu || incident.scope == exporters::Scope::port;
     const bool named = std::all_of(places.begin(), places.end(), [](const auto& place) { return place.gpu >= 0; });
@@ -124,7 +129,7 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     return cell;
 }
 
-Cell silent_cell(const Judged& what, const Seen& seen, const std::set<std::string>& touched, double duration) {
+Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched& touched, double duration) {
     Cell cell;
     if (seen.waited > 0 || seen.waiting_at_end) {
         cell.verdict = AlertVerdict::pending_only;
@@ -135,8 +140,16 @@ Cell silent_cell(const Judged& what, const Seen& seen, const std::set<std::strin
         return cell;
     }
     std::vector<std::string> moved;
+    const auto& selectors = what.reads->reads.selectors;
+    const bool asks_absence = std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
+    bool vanished = false;
     for (const std::string& metric : what.reads->metrics) {
-        if (touched.contains(metric)) moved.push_back(metric);
+        if (touched.moved.contains(metric) || (asks_absence && touched.vanished.contains(metric))) moved.push_back(metric);
+        vanished = vanished || touched.vanished.contains(metric);
+    }
+    if (moved.empty() && vanished) {
+        cell.says = "does not ask for absence, and all that the failure does to what it reads is to end it";
+        return cell;
     }
     if (moved.empty() && !what.reads->everything) {
         cell.says = "reads no metric that this failure moves";
@@ -184,7 +197,7 @@ HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
 }
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
-                const exporters::World& world, const std::set<std::string>& touched) {
+                const exporters::World& world, const exporters::Touched& touched) {
     const Seen seen = what_is_new(what, incident, world.window.duration);
     if (!seen.fired.empty()) return fired_cell(what, seen, incident, world);
     if (row.verdict != AlertVerdict::unconcerned) {

@@ -8,7 +8,7 @@
 
 #include "results/alerts/activity.h"
 #include "results/alerts/static_check.h"
-#include "results/exporters/incident.h"
+#include "results/exporters/render.h"
 
 namespace deadrank::results::alerts {
 
@@ -63,7 +63,7 @@ struct Judged {
 HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window);
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
-                const exporters::World& world, const std::set<std::string>& touched);
+                const exporters::World& world, const exporters::Touched& touched);
 
 // Which nodes and GPUs a label set names: (node, -1) where it names no GPU.
 std::vector<exporters::Target> places_of(const std::map<std::string, std::string>& labels,

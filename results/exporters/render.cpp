@@ -274,18 +274,21 @@ std::vector<Series> render(const World& world, const Incident& incident,
     return out;
 }
 
-std::set<std::string> touched(const World& world, const Incident& incident) {
-    std::set<std::string> names;
+Touched touched(const World& world, const Incident& incident) {
+    Touched found;
     for (const Metric& metric : world.catalog->metrics) {
         const std::string name = world.profile.shown_name(metric);
-        if (!world.profile.emits(metric) || names.contains(name)) continue;
+        if (!world.profile.emits(metric)) continue;
         for (const Series& series : instances(world, metric)) {
-            if (active_on(world, incident, series).empty()) continue;
-            names.insert(name);
-            break;
+            const auto active = active_on(world, incident, series);
+            if (active.empty()) continue;
+            const bool gone = std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
+            (gone ? found.vanished : found.moved).insert(name);
+            if (!gone) break;
         }
     }
-    return names;
+    for (const std::string& name : found.moved) found.vanished.erase(name);
+    return found;
 }
 
 }  // namespace deadrank::results::exporters

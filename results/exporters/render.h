@@ -30,8 +30,13 @@ std::vector<Series> render(const World& world, const Incident& incident,
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
 
-// Shown names of the metrics that an incident moves under this profile.
-std::set<std::string> touched(const World& world, const Incident& incident);
+// Shown names of the metrics that an incident moves under this profile. Those whose series do no more than vanish are told
+// apart: only rules about absence can see that.
+struct Touched {
+    std::set<std::string> moved, vanished;
+    bool empty() const { return moved.empty() && vanished.empty(); }
+};
+Touched touched(const World& world, const Incident& incident);
 
 std::string host_name(const Profile& profile, int node);
 std::string target_instance(const Profile& profile, int node, int port);

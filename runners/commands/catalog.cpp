@@ -1,4 +1,5 @@
 // runners/commands/catalog.cpp — The commands, one a line, in the order of `deadrank --help`.
+#include "runners/commands/alerts.h"
 #include "runners/commands/command.h"
 #include "runners/commands/completion.h"
 #include "runners/commands/coverage.h"
@@ -21,6 +22,7 @@ const std::vector<Command>& all_commands() {
         {"plan", add_plan},
         {"replay", add_replay},
         {"judge", add_judge},
+        {"alerts", add_alerts},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},
         {"version", add_version},
