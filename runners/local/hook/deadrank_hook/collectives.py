@@ -43,9 +43,10 @@ def watch(hook):
 
 
 def leave(hook, real, args, settings):
-    hook.calls.issue_held()
-    hook.training.finish()
-    hook.flight.dump()
+    if not args and settings.get("group") is None:  # the world, not one group of it
+        hook.calls.issue_held()
+        hook.training.finish()
+        hook.flight.dump()
     return real(*args, **settings)
 
 
@@ -53,13 +54,16 @@ class Calls:
     """The calls of this rank: a fault alters one, holds it back or leaves it out; the rest are written down."""
 
     def __init__(self, hook):
+        import torch.distributed as dist
+
         self.hook = hook
+        self.stranger = dist.GroupMember.NON_GROUP_MEMBER  # a group that this rank is not in
         self.held = []
         self.pending = {}  # call → since when, for the flight recorder's watch
 
     def watched(self, real, shape, pair):
         def call(*args, **settings):
-            if getattr(inside, "call", False):
+            if getattr(inside, "call", False) or settings.get("group") is self.stranger:
                 return real(*args, **settings)
             return self.pass_through(Call(self.hook, real, shape, pair, args, settings))
 
