@@ -1,9 +1,8 @@
 // results/coverage.cpp — Counted from the files, never typed.
 #include "results/coverage.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 #include <tuple>
 
@@ -54,7 +53,8 @@ std::vector<CoverageCell> cells_of(const std::vector<scenarios::Scenario>& scena
         cell.cause = bug.cause;
         cell.stage = bug.stage;
         cell.fix = bug.fix;
-        for (const std::string& backend : backends_of(scenario)) cell.backends[backend].push_back(scenario.id);
+        for (const std::string& backend : backends_of(scenario))
+            cell.backends[backend].push_back(scenario.id);
     }
     std::vector<CoverageCell> all;
     for (auto& [key, cell] : cells) all.push_back(std::move(cell));

@@ -1,4 +1,5 @@
-// results/coverage.h — Which ids and cells of the taxonomy the catalog covers, and which it does not, and why.
+// results/coverage.h — Which ids and cells of the taxonomy the catalog covers, and which it does not, and
+// why.
 #pragma once
 
 #include <map>
@@ -32,13 +33,13 @@ struct Gap {
 struct Coverage {
     std::size_t scenarios = 0;
     CoverageAxis symptoms, causes, fixes, stages;
-    std::vector<CoverageCell> cells;             // in order of symptom, cause, stage, fix
-    std::size_t pairs = 0;                       // (symptom, cause) that the taxonomy proposes
-    std::vector<Gap> gaps;                       // of these, without a scenario
+    std::vector<CoverageCell> cells;                          // in order of symptom, cause, stage, fix
+    std::size_t pairs = 0;                                    // (symptom, cause) that the taxonomy proposes
+    std::vector<Gap> gaps;                                    // of these, without a scenario
     std::vector<std::pair<std::string, std::string>> beyond;  // covered, though not proposed
-    std::map<std::string, std::size_t> backends;  // backend → scenarios
-    std::vector<std::string> unseen;             // scenarios whose bug no evidence can show
-    std::vector<std::string> without_report;     // scenarios that cite no public report
+    std::map<std::string, std::size_t> backends;              // backend → scenarios
+    std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show
+    std::vector<std::string> without_report;                  // scenarios that cite no public report
 
     bool complete() const;  // no id of any axis is missing
 };

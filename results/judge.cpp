@@ -68,10 +68,12 @@ void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, 
     const Time settled = settled_at(evidence);
     if (settled <= due) return;
     judgement.verdict = Verdict::fail;
-    const std::string took = settled == never ? "it never was"
-                                              : fmt::format("it took {}", duration_text(settled - judgement.fault_at));
-    judgement.reason = fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
-                                   judgement.reason, duration_text(Time{expect.recovers_within}), took);
+    const std::string took = settled == never
+                                 ? "it never was"
+                                 : fmt::format("it took {}", duration_text(settled - judgement.fault_at));
+    judgement.reason =
+        fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
+                    judgement.reason, duration_text(Time{expect.recovers_within}), took);
 }
 
 Judgement begun(const Truth& truth, const std::vector<Finding>& findings, Reaction reaction) {

@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
     try {
         return deadrank::runners::commands::run_program(argc, argv);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "deadrank: a mistake of ours: {} — please report it with the command\n", error.what());
+        fmt::print(stderr, "deadrank: a mistake of ours: {} — please report it with the command\n",
+                   error.what());
         return deadrank::runners::commands::exit_unknown;
     }
 }

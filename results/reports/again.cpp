@@ -7,6 +7,7 @@
 namespace deadrank::results::reports {
 
 std::vector<std::string> commands_to_see_again(const Case& one) {
+    if (one.runner == from_files) return {"deadrank judge " + one.directory.string()};
     std::vector<std::string> commands;
     if (!one.token.empty()) commands.push_back("deadrank replay " + one.token);
     const std::string runner = one.runner == "sim" ? "" : " --runner " + one.runner;

@@ -89,7 +89,7 @@ std::string failure_block(const Case& one, const Style& style) {
     }
     block.row("because", one.reason, ink);
     if (one.fault) {
-        block.row("was due", due(one));
+        if (!one.expect.symptom.empty()) block.row("was due", due(one));
         findings(block, "was said", *one.fault);
         block.row("the job", reaction_text(one.fault->reaction));
     }

@@ -104,7 +104,7 @@ std::string last_line(const Scorecard& card, double seconds, const Style& style)
     std::string text = fmt::format("  {} · {} · {}", part(Verdict::pass, Ink::green),
                                    part(Verdict::fail, Ink::red), part(Verdict::unknown, Ink::yellow));
     if (card.total.quiet_due > 0) {
-        text += fmt::format(" · quiet without fault {}/{}", card.total.quiet, card.total.quiet_due);
+        text += fmt::format(" · control and healed runs quiet {}/{}", card.total.quiet, card.total.quiet_due);
     }
     return text + style.paint(Ink::dim, fmt::format(" · {:.1f} s", seconds)) + "\n";
 }

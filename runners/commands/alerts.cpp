@@ -1,5 +1,5 @@
-// runners/commands/alerts.cpp — Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is invalid or an
-// alert cries on a healthy cluster; 2 when Prometheus is missing.
+// runners/commands/alerts.cpp — Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is
+// invalid or an alert cries on a healthy cluster; 2 when Prometheus is missing.
 #include "runners/commands/alerts.h"
 
 #include <CLI/CLI.hpp>
@@ -31,15 +31,19 @@ using scenarios::Result;
 struct Arguments {
     std::vector<std::string> rules;
     runners::alerts::SiteOptions site;
-    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit, sarif;
+    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit,
+                sarif;
     std::string prometheus = "prometheus";
-    bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false, server = false, verify = false;
+    bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
+         server = false, verify = false;
     int jobs = 0;
 };
 
 std::string cache_directory() {
-    for (const auto& [variable, below] : {std::pair{"XDG_CACHE_HOME", "/deadrank/promtool"}, std::pair{"HOME", "/.cache/deadrank/promtool"}}) {
-        if (const char* home = std::getenv(variable); home != nullptr && *home != '\0') return std::string(home) + below;
+    for (const auto& [variable, below] : {std::pair{"XDG_CACHE_HOME", "/deadrank/promtool"},
+                                          std::pair{"HOME", "/.cache/deadrank/promtool"}}) {
+        if (const char* home = std::getenv(variable); home != nullptr && *home != '\0')
+            return std::string(home) + below;
     }
     return {};
 }
@@ -56,7 +60,8 @@ public:
         site_ = site->get();
         if (arguments_.list) return list();
         if (arguments_.rules.empty()) {
-            return session_.complain({ErrorCode::usage, "there is no rule file", "give one: deadrank alerts --rules FILE"});
+            return session_.complain(
+                {ErrorCode::usage, "there is no rule file", "give one: deadrank alerts --rules FILE"});
         }
         study_.world = site_->world;
         if (!read_policy() || !read_rules()) return;
@@ -88,7 +93,9 @@ private:
         for (const std::string& path : arguments_.rules) {
             auto file = alerts::read_rules(path, std::filesystem::path(arguments_.out) / "copies");
             if (!session_.take(file)) return false;
-            if (file->unwrapped) study_.notes.push_back(path + " is a Kubernetes resource: its rules were unwrapped into " + file->loaded);
+            if (file->unwrapped)
+                study_.notes.push_back(path + " is a Kubernetes resource: its rules were unwrapped into " +
+                                       file->loaded);
             if (!file->broken.empty()) {
                 study_.invalid.push_back({path, file->broken_line, file->broken_column, file->broken});
             } else if (check(*file)) {
@@ -142,7 +149,8 @@ private:
             amtool = std::make_unique<external::Amtool>(std::move(*opened));
         }
         if (player != nullptr && !study_.files.empty()) {
-            alerts::StudyOptions options{.jobs = jobs(), .suggest = !arguments_.no_suggestions, .amtool = amtool.get()};
+            alerts::StudyOptions options{
+                .jobs = jobs(), .suggest = !arguments_.no_suggestions, .amtool = amtool.get()};
             auto done = alerts::conduct(study_, incidents, *player, site_->signatures, options);
             if (!done) return session_.complain(done.error());
             if (arguments_.verify) verify();
@@ -152,7 +160,8 @@ private:
 
     int jobs() const {
         if (arguments_.server) return 1;
-        return arguments_.jobs > 0 ? arguments_.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+        return arguments_.jobs > 0 ? arguments_.jobs
+                                   : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }
 
     std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
@@ -163,19 +172,22 @@ private:
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);
-            study_.notes.push_back(missing.error().text() + "; the test files were written, and nothing was judged");
+            study_.notes.push_back(missing.error().text() +
+                                   "; the test files were written, and nothing was judged");
             runners::alerts::write_tests(study_, incidents, arguments_.out);
             return nullptr;
         }
         const std::string cache = arguments_.no_cache ? "" : cache_directory();
-        return std::make_unique<alerts::PromtoolPlayer>(*tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
+        return std::make_unique<alerts::PromtoolPlayer>(
+            *tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
     }
 
     // promtool's own exit codes on the kept files, held against our verdicts.
     void verify() {
         const auto disagreements = runners::alerts::verify_kept(study_, *tool_, arguments_.out);
         for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
-        study_.notes.push_back(fmt::format("promtool ran the kept files again: {} disagreements", disagreements.size()));
+        study_.notes.push_back(
+            fmt::format("promtool ran the kept files again: {} disagreements", disagreements.size()));
         disagrees_ = !disagreements.empty();
     }
 
@@ -186,11 +198,14 @@ private:
         if (arguments_.json) {
             fmt::print("{}\n", alerts::json_report(study_, policy_, found));
         } else {
-            fmt::print("{}", alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
+            fmt::print("{}",
+                       alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
         }
         if (session_.code != exit_pass) return;
-        if (!found.empty() || disagrees_) session_.code = exit_fail;
-        else if (!judged) session_.code = exit_unknown;
+        if (!found.empty() || disagrees_)
+            session_.code = exit_fail;
+        else if (!judged)
+            session_.code = exit_unknown;
     }
 
     void write(const std::string& path, const std::string& text) {
@@ -212,28 +227,45 @@ private:
 }  // namespace
 
 void add_alerts(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("alerts", "Says which failures your Prometheus alert rules catch, how fast and where");
-    command->footer("Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach of the "
-                    "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be judged.");
+    CLI::App* command = app.add_subcommand(
+        "alerts", "Says which failures your Prometheus alert rules catch, how fast and where");
+    command->footer(
+        "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
+        "of the "
+        "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
+        "judged.");
     auto arguments = std::make_shared<Arguments>();
-    command->add_option("rules,-r,--rules", arguments->rules, "Prometheus rule files, or PrometheusRule resources")->type_name("FILE");
+    command
+        ->add_option("rules,-r,--rules", arguments->rules,
+                     "Prometheus rule files, or PrometheusRule resources")
+        ->type_name("FILE");
     runners::alerts::add_site(*command, arguments->site);
-    command->add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")->type_name("FILE");
-    command->add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")->type_name("PATH");
-    command->add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")->type_name("FILE");
+    command->add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
+        ->type_name("FILE");
+    command->add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")
+        ->type_name("PATH");
+    command->add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
+        ->type_name("FILE");
     command->add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
-    command->add_flag("--server", arguments->server, "Judge through a real Prometheus server on loopback, for large clusters");
-    command->add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")->type_name("PATH");
-    command->add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")->type_name("DIR");
+    command->add_flag("--server", arguments->server,
+                      "Judge through a real Prometheus server on loopback, for large clusters");
+    command->add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
+        ->type_name("PATH");
+    command->add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
+        ->type_name("DIR");
     command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
-    command->add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")->type_name("FILE");
-    command->add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")->type_name("N");
+    command->add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")
+        ->type_name("FILE");
+    command->add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
+        ->type_name("N");
     command->add_flag("--json", arguments->json, "One JSON object on standard output");
     command->add_flag("--explain", arguments->explain, "A sentence for each cell");
-    command->add_flag("--verify", arguments->verify, "Let promtool run the kept files again and compare its exit codes");
+    command->add_flag("--verify", arguments->verify,
+                      "Let promtool run the kept files again and compare its exit codes");
     command->add_flag("--list", arguments->list, "List the failures, and do nothing");
     command->add_flag("--no-cache", arguments->no_cache, "Ask promtool anew even where its answer is known");
-    command->add_flag("--no-suggestions", arguments->no_suggestions, "Try no expressions for what was missed");
+    command->add_flag("--no-suggestions", arguments->no_suggestions,
+                      "Try no expressions for what was missed");
     command->callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
 }
 

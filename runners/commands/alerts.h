@@ -1,4 +1,5 @@
-// runners/commands/alerts.h — `deadrank alerts`: which failures an operator's own alert rules catch, how fast, and where.
+// runners/commands/alerts.h — `deadrank alerts`: which failures an operator's own alert rules catch, how
+// fast, and where.
 #pragma once
 
 #include "runners/commands/command.h"

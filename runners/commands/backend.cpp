@@ -1,12 +1,10 @@
 // runners/commands/backend.cpp — An explicit table of runners.
 #include "runners/commands/backend.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <thread>
 
-#include "runners/local/local_runner.h"
 #include "runners/local/local_runner.h"
 #include "runners/sim/runner.h"
 #include "scenarios/vocabulary.h"
@@ -26,8 +24,9 @@ scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name) 
                       "deadrank version says what it was built with; --runner sim is always there");
     }
     const std::string near = scenarios::nearest(name, known);
-    return refuse(ErrorCode::usage, fmt::format("'{}' is no runner", name),
-                  near.empty() ? "there are sim, local, mpi and gpu" : fmt::format("did you mean '{}'?", near));
+    return refuse(
+        ErrorCode::usage, fmt::format("'{}' is no runner", name),
+        near.empty() ? "there are sim, local, mpi and gpu" : fmt::format("did you mean '{}'?", near));
 }
 
 int usual_jobs(const std::string& runner) {

@@ -1,4 +1,5 @@
-// runners/commands/backend.h — The runner that --runner names, or the reason why this build or machine has none.
+// runners/commands/backend.h — The runner that --runner names, or the reason why this build or machine has
+// none.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@ namespace deadrank::runners::commands {
 // Errors: usage, for an unknown name; unsupported, when this build was made without it.
 scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name);
 
-// How many trials may run at once unless --jobs says otherwise: the simulator fills the machine, real jobs need it whole.
+// How many trials may run at once unless --jobs says otherwise: the simulator fills the machine, real jobs
+// need it whole.
 int usual_jobs(const std::string& runner);
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,5 @@
-// runners/commands/command.h — A command of the program adds itself to the parser and leaves its exit code in the session.
-// Exit codes: 0 pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
+// runners/commands/command.h — A command of the program adds itself to the parser and leaves its exit code in
+// the session. Exit codes: 0 pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,13 @@ class App;
 
 namespace deadrank::runners::commands {
 
-enum ExitCode : int { exit_pass = 0, exit_fail = 1, exit_unknown = 2, exit_usage = 64, exit_interrupted = 130 };
+enum ExitCode : int {
+    exit_pass = 0,
+    exit_fail = 1,
+    exit_unknown = 2,
+    exit_usage = 64,
+    exit_interrupted = 130
+};
 
 // One invocation of the program.
 struct Session {

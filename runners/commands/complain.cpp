@@ -1,7 +1,7 @@
-// runners/commands/complain.cpp — The one place where errors are printed, on standard error, in red on a terminal.
-#include <fmt/format.h>
-
+// runners/commands/complain.cpp — The one place where errors are printed, on standard error, in red on a
+// terminal.
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
@@ -12,8 +12,10 @@ int code_of(const scenarios::Error& error) {
     switch (error.code) {
         case scenarios::ErrorCode::usage:
         case scenarios::ErrorCode::bad_input:
-        case scenarios::ErrorCode::io: return exit_usage;
-        default: return exit_unknown;
+        case scenarios::ErrorCode::io:
+            return exit_usage;
+        default:
+            return exit_unknown;
     }
 }
 

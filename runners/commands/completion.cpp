@@ -1,10 +1,10 @@
-// runners/commands/completion.cpp — Written from the parser itself, so that no option is forgotten. Ids come from `list`.
+// runners/commands/completion.cpp — Written from the parser itself, so that no option is forgotten. Ids come
+// from `list`.
 #include "runners/commands/completion.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace deadrank::runners::commands {
@@ -65,7 +65,8 @@ complete -o filenames -F _deadrank deadrank
 }
 
 std::string quoted_for_zsh(std::string text) {
-    for (std::size_t at = text.find_first_of("':"); at != std::string::npos; at = text.find_first_of("':", at)) {
+    for (std::size_t at = text.find_first_of("':"); at != std::string::npos;
+         at = text.find_first_of("':", at)) {
         text.replace(at, 1, " ");
     }
     return text;
@@ -101,16 +102,21 @@ _deadrank "$@"
 }
 
 std::string fish(const std::vector<Words>& all) {
-    std::string text = "# Put this in ~/.config/fish/completions/deadrank.fish\ncomplete -c deadrank -n __fish_use_subcommand -f\n";
+    std::string text =
+        "# Put this in ~/.config/fish/completions/deadrank.fish\ncomplete -c deadrank -n "
+        "__fish_use_subcommand -f\n";
     for (const Words& words : all) {
         text += fmt::format("complete -c deadrank -n __fish_use_subcommand -a {} -d '{}'\n", words.command,
                             quoted_for_zsh(words.what));
         for (const std::string& option : words.options) {
-            text += fmt::format("complete -c deadrank -n '__fish_seen_subcommand_from {}' -l {}\n", words.command,
-                                option.substr(2));
+            text += fmt::format("complete -c deadrank -n '__fish_seen_subcommand_from {}' -l {}\n",
+                                words.command, option.substr(2));
         }
     }
-    return text + fmt::format("complete -c deadrank -n '__fish_seen_subcommand_from run list plan explain' -a \"({})\"\n", ids);
+    return text +
+           fmt::format(
+               "complete -c deadrank -n '__fish_seen_subcommand_from run list plan explain' -a \"({})\"\n",
+               ids);
 }
 
 void print(const CLI::App& program, const std::string& shell) {

@@ -1,4 +1,5 @@
-// runners/commands/completion.h — deadrank completion: a script that lets a shell complete commands, options and scenario ids.
+// runners/commands/completion.h — deadrank completion: a script that lets a shell complete commands, options
+// and scenario ids.
 #pragma once
 
 #include "runners/commands/command.h"

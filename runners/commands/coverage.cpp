@@ -1,10 +1,9 @@
 // runners/commands/coverage.cpp — First the four shares, then what is missing, and on request every cell.
 #include "runners/commands/coverage.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -43,8 +42,10 @@ void print_json(const Coverage& coverage) {
     Json json = {{"scenarios", coverage.scenarios}};
     for (const CoverageAxis* axis : axes(coverage)) json[axis->name] = axis_json(*axis);
     Json gaps = Json::array(), beyond = Json::array(), cells = Json::array();
-    for (const auto& gap : coverage.gaps) gaps.push_back({{"symptom", gap.symptom}, {"cause", gap.cause}, {"why", gap.why}});
-    for (const auto& [symptom, cause] : coverage.beyond) beyond.push_back({{"symptom", symptom}, {"cause", cause}});
+    for (const auto& gap : coverage.gaps)
+        gaps.push_back({{"symptom", gap.symptom}, {"cause", gap.cause}, {"why", gap.why}});
+    for (const auto& [symptom, cause] : coverage.beyond)
+        beyond.push_back({{"symptom", symptom}, {"cause", cause}});
     for (const auto& cell : coverage.cells) {
         cells.push_back({{"symptom", cell.symptom},
                          {"cause", cell.cause},
@@ -68,8 +69,9 @@ void print_share(const Style& style, std::string_view name, std::size_t covered,
     const std::size_t full = of == 0 ? 0 : covered * bar / of;
     std::string filled, empty;
     for (std::size_t i = 0; i < bar; ++i) (i < full ? filled : empty) += i < full ? "█" : "░";
-    fmt::print("  {:<10} {}{}  {:>3}/{}\n", name, style.paint(covered == of ? Ink::green : Ink::yellow, filled),
-               style.paint(Ink::dim, empty), covered, of);
+    fmt::print("  {:<10} {}{}  {:>3}/{}\n", name,
+               style.paint(covered == of ? Ink::green : Ink::yellow, filled), style.paint(Ink::dim, empty),
+               covered, of);
 }
 
 void print_missing(const Style& style, const Coverage& coverage) {
@@ -107,9 +109,11 @@ void print_text(const Coverage& coverage, bool cells) {
     print_share(style, "pairs", coverage.pairs - coverage.gaps.size(), coverage.pairs);
     std::string backends;
     for (const auto& [backend, count] : coverage.backends) backends += fmt::format("{} {}  ", backend, count);
-    fmt::print("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends, coverage.cells.size());
+    fmt::print("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends,
+               coverage.cells.size());
     if (!coverage.beyond.empty()) {
-        fmt::print("  beyond       {} that the taxonomy does not propose\n", results::counted(coverage.beyond.size(), "pair"));
+        fmt::print("  beyond       {} that the taxonomy does not propose\n",
+                   results::counted(coverage.beyond.size(), "pair"));
     }
     if (!coverage.unseen.empty()) fmt::print("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
     print_missing(style, coverage);
@@ -132,9 +136,12 @@ void coverage(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_coverage(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("coverage", "Says which cells of the taxonomy have a scenario, and which not");
-    command->footer("A cell is symptom × cause × stage × fix × backend. Exit code 1 when a symptom, cause, fix pattern or "
-                    "stage has no scenario at all.");
+    CLI::App* command =
+        app.add_subcommand("coverage", "Says which cells of the taxonomy have a scenario, and which not");
+    command->footer(
+        "A cell is symptom × cause × stage × fix × backend. Exit code 1 when a symptom, cause, fix pattern "
+        "or "
+        "stage has no scenario at all.");
     auto arguments = std::make_shared<Arguments>();
     add_catalog(*command, arguments->catalog);
     command->add_flag("--cells", arguments->cells, "List every cell");

@@ -1,4 +1,5 @@
-// runners/commands/coverage.h — deadrank coverage: which cells of symptom × cause × stage × fix × backend have a scenario, and which have not.
+// runners/commands/coverage.h — deadrank coverage: which cells of symptom × cause × stage × fix × backend
+// have a scenario, and which have not.
 #pragma once
 
 #include "runners/commands/command.h"

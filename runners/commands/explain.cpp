@@ -1,9 +1,9 @@
-// runners/commands/explain.cpp — One word, looked up everywhere; what is found is told, and the nearest word when nothing is.
+// runners/commands/explain.cpp — One word, looked up everywhere; what is found is told, and the nearest word
+// when nothing is.
 #include "runners/commands/explain.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -51,10 +51,11 @@ void explain(const Arguments& arguments, Session& session) {
 void add_explain(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand(
         "explain", "Says what a scenario, fault kind, workload, detector or taxonomy id means");
-    command->footer("Examples:\n"
-                    "  deadrank explain communication/rank_leaves_all_reduce\n"
-                    "  deadrank explain kill_rank\n"
-                    "  deadrank explain collective_deadlock_hang");
+    command->footer(
+        "Examples:\n"
+        "  deadrank explain communication/rank_leaves_all_reduce\n"
+        "  deadrank explain kill_rank\n"
+        "  deadrank explain collective_deadlock_hang");
     auto arguments = std::make_shared<Arguments>();
     command->add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
     add_catalog(*command, arguments->catalog);

@@ -1,4 +1,5 @@
-// runners/commands/explain.h — deadrank explain: what a scenario, a fault kind, a workload, a detector or an id of the taxonomy means.
+// runners/commands/explain.h — deadrank explain: what a scenario, a fault kind, a workload, a detector or an
+// id of the taxonomy means.
 #pragma once
 
 #include "runners/commands/command.h"

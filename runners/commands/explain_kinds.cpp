@@ -14,13 +14,16 @@ void row(Explanation& explanation, std::string label, std::string text) {
     if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
 }
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+std::string joined(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ", "));
+}
 
 // What the seed may still decide, in the scenario's own notation.
 std::string setting_text(const scenarios::Setting& setting) {
     if (!setting.selector.empty()) return setting.selector;
     if (setting.range) {
-        return fmt::format("{}..{}", scenarios::value_text(setting.range->first), scenarios::value_text(setting.range->second));
+        return fmt::format("{}..{}", scenarios::value_text(setting.range->first),
+                           scenarios::value_text(setting.range->second));
     }
     std::vector<std::string> options;
     for (const auto& option : setting.options) options.push_back(scenarios::value_text(option));
@@ -45,7 +48,8 @@ std::string expected_text(const scenarios::Expectation& expect) {
     std::string text = expect.symptom;
     if (!expect.blames.empty()) text += ", naming the " + joined(expect.blames);
     text += ", within " + results::duration_text(results::Time{expect.within});
-    if (expect.reaction != "any") text += fmt::format("; the job should {}", results::wanted_text(expect.reaction));
+    if (expect.reaction != "any")
+        text += fmt::format("; the job should {}", results::wanted_text(expect.reaction));
     return text;
 }
 
@@ -70,7 +74,8 @@ Explanation explain_scenario(const scenarios::Scenario& scenario) {
     row(explanation, "cause", scenario.bug.cause);
     row(explanation, "fix", scenario.bug.fix);
     row(explanation, "replays", joined(scenario.bug.replays));
-    row(explanation, "workload", fmt::format("{} {}", scenario.workload_kind, settings_text(scenario.workload)));
+    const std::string settings = settings_text(scenario.workload);
+    row(explanation, "workload", scenario.workload_kind + (settings.empty() ? "" : " with " + settings));
     row(explanation, "cluster", settings_text(scenario.cluster));
     for (const auto& fault : scenario.faults) row(explanation, "fault", fault_text(fault));
     row(explanation, "must be seen", expected_text(scenario.expect));

@@ -1,10 +1,10 @@
-// runners/commands/explain_words.cpp — Looks a word up in the vocabulary, the detectors, the taxonomy and the catalog.
+// runners/commands/explain_words.cpp — Looks a word up in the vocabulary, the detectors, the taxonomy and the
+// catalog.
 #include "runners/commands/explain_words.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "results/detect.h"
 #include "runners/commands/selection.h"
@@ -33,7 +33,9 @@ std::vector<Axis> axes(const scenarios::Taxonomy& taxonomy) {
             {"stage", taxonomy.stages, "", &scenarios::Bug::stage}};
 }
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+std::string joined(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ", "));
+}
 
 void row(Explanation& explanation, std::string label, std::string text) {
     if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
@@ -50,7 +52,8 @@ void detectors_of(Explanation& explanation, const std::string& symptom) {
 
 void partners(Explanation& explanation, const scenarios::Taxonomy& taxonomy, const std::string& id) {
     for (const auto& pair : taxonomy.pairs) {
-        if (pair.symptom == id) row(explanation, "comes from", fmt::format("{} (healed by {})", pair.cause, joined(pair.fixes)));
+        if (pair.symptom == id)
+            row(explanation, "comes from", fmt::format("{} (healed by {})", pair.cause, joined(pair.fixes)));
         if (pair.cause == id) row(explanation, "shows as", pair.symptom);
     }
 }
@@ -81,7 +84,8 @@ void explain_detector(const std::string& word, std::vector<Explanation>& found) 
     for (const auto& detector : results::all_detectors()) {
         if (detector->name() != word) continue;
         Explanation explanation{"detector", word, "Reads evidence alone, and reports:", {}};
-        for (const std::string_view symptom : detector->symptoms()) row(explanation, "symptom", std::string(symptom));
+        for (const std::string_view symptom : detector->symptoms())
+            row(explanation, "symptom", std::string(symptom));
         found.push_back(std::move(explanation));
     }
 }
@@ -89,11 +93,14 @@ void explain_detector(const std::string& word, std::vector<Explanation>& found) 
 // Of the fault's and workload's own words, the one that is meant: "kill_rank", "gradient.scale".
 void explain_vocabulary(const Library& library, const std::string& word, std::vector<Explanation>& found) {
     if (const auto* kind = library.vocabulary.fault(word)) found.push_back(explain_kind("fault", *kind));
-    if (const auto* kind = library.vocabulary.workload(word)) found.push_back(explain_kind("workload", *kind));
-    const auto within = [&](const char* what, const std::vector<std::string>& words, const std::string& workload) {
+    if (const auto* kind = library.vocabulary.workload(word))
+        found.push_back(explain_kind("workload", *kind));
+    const auto within = [&](const char* what, const std::vector<std::string>& words,
+                            const std::string& workload) {
         if (std::find(words.begin(), words.end(), word) == words.end()) return;
         Explanation explanation{what, word, fmt::format("A {} of the workload {}.", what, workload), {}};
-        row(explanation, "bent by", std::string(what) == "seam" ? "the fault bend_value" : "the fault skip_block");
+        row(explanation, "bent by",
+            std::string(what) == "seam" ? "the fault bend_value" : "the fault skip_block");
         found.push_back(std::move(explanation));
     };
     for (const scenarios::Kind& workload : library.vocabulary.workloads) {
@@ -126,7 +133,8 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
     explain_vocabulary(library, word, found);
     explain_detector(word, found);
     for (const Axis& axis : axes(library.taxonomy)) {
-        if (const auto* entry = find(axis.entries, word)) found.push_back(explain_entry(library, axis, *entry));
+        if (const auto* entry = find(axis.entries, word))
+            found.push_back(explain_entry(library, axis, *entry));
     }
     if (!found.empty()) return found;
     SelectionOptions options;
@@ -145,16 +153,20 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
 
 std::string text_of(const Explanation& explanation, const results::reports::Style& style) {
     std::size_t labels = 0;
-    for (const auto& [label, text] : explanation.rows) labels = std::max(labels, results::reports::columns_of(label));
-    std::string out = fmt::format("{} {}\n", style.paint(Ink::bold, explanation.id), style.paint(Ink::dim, explanation.what));
+    for (const auto& [label, text] : explanation.rows)
+        labels = std::max(labels, results::reports::columns_of(label));
+    std::string out = fmt::format("{} {}\n", style.paint(Ink::bold, explanation.id),
+                                  style.paint(Ink::dim, explanation.what));
     const std::size_t room = style.width > 30 ? style.width - 2 : 0;
     for (const std::string& line : results::reports::wrap(explanation.says, room)) out += "  " + line + "\n";
     if (!explanation.says.empty() && !explanation.rows.empty()) out += "\n";
     std::string before;
     for (const auto& [label, text] : explanation.rows) {
         bool first = label != before;
-        for (const std::string& line : results::reports::wrap(text, room > labels + 20 ? room - labels - 2 : 0)) {
-            out += "  " + style.paint(Ink::dim, results::reports::pad_right(first ? label : "", labels)) + "  " + line + "\n";
+        for (const std::string& line :
+             results::reports::wrap(text, room > labels + 20 ? room - labels - 2 : 0)) {
+            out += "  " + style.paint(Ink::dim, results::reports::pad_right(first ? label : "", labels)) +
+                   "  " + line + "\n";
             first = false;
         }
         before = label;

@@ -5,8 +5,8 @@
 
 namespace deadrank::runners::commands {
 
-// Listens from now on until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second one
-// has its usual effect.
+// Listens from now on until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the
+// second one has its usual effect.
 std::atomic<bool>& stop_on_interrupt();
 
 }  // namespace deadrank::runners::commands

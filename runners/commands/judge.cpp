@@ -1,9 +1,8 @@
 // runners/commands/judge.cpp — The line, entered at the evidence: nothing is played.
 #include "runners/commands/judge.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <memory>
 
 #include "results/reports/terminal.h"
@@ -44,11 +43,16 @@ void judge(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_judge(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("judge", "Detects and judges again from files, without playing anything");
-    command->footer("A run's directory (from run --out) has plan, evidence and truth, and gets a verdict. An evidence file "
-                    "alone, say of a production job, gets findings and the verdict unknown (exit code 2).");
+    CLI::App* command =
+        app.add_subcommand("judge", "Detects and judges again from files, without playing anything");
+    command->footer(
+        "A run's directory (from run --out) has plan, evidence and truth, and gets a verdict. An evidence "
+        "file "
+        "alone, say of a production job, gets findings and the verdict unknown (exit code 2).");
     auto arguments = std::make_shared<Arguments>();
-    command->add_option("places", arguments->places, "Directories of runs, or evidence files")->required()->type_name("PLACE");
+    command->add_option("places", arguments->places, "Directories of runs, or evidence files")
+        ->required()
+        ->type_name("PLACE");
     add_catalog(*command, arguments->catalog);
     add_json(*command, arguments->json, "One JSON object a line, as run --json");
     command->callback([arguments, &session] { judge(*arguments, session); });

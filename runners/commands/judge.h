@@ -1,4 +1,5 @@
-// runners/commands/judge.h — deadrank judge: enters the line at the evidence: detects and judges again from files, or reads a stranger's evidence.
+// runners/commands/judge.h — deadrank judge: enters the line at the evidence: detects and judges again from
+// files, or reads a stranger's evidence.
 #pragma once
 
 #include "runners/commands/command.h"

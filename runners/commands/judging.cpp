@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "results/detect.h"
+#include "results/reports/again.h"
 #include "results/words.h"
 
 namespace deadrank::runners::commands {
@@ -28,7 +29,8 @@ results::Judgement judge_heard(const Heard& heard, const results::Evidence* cont
     if (heard.plan && heard.truth) {
         return judge_variant(*heard.plan, *heard.truth, heard.evidence, heard.findings, control);
     }
-    return unjudged(heard, fmt::format("{}, and no {} to judge against", results::counted(heard.findings.size(), "finding"),
+    return unjudged(heard, fmt::format("{}, and no {} to judge against",
+                                       results::counted(heard.findings.size(), "finding"),
                                        heard.plan ? "truth" : "plan"));
 }
 
@@ -70,12 +72,16 @@ Result<Heard> read_run(const Library& library, const fs::path& place) {
 }
 
 results::Judgement judge_variant(const scenarios::Plan& plan, const results::Truth& truth,
-                                 const results::Evidence& evidence, const std::vector<results::Finding>& findings,
+                                 const results::Evidence& evidence,
+                                 const std::vector<results::Finding>& findings,
                                  const results::Evidence* control) {
     switch (plan.variant) {
-        case Variant::control: return results::judge_quiet(truth, evidence, findings);
-        case Variant::healed: return results::judge_healed(plan.expect, truth, evidence, findings);
-        default: return results::judge(plan.expect, truth, evidence, findings, control);
+        case Variant::control:
+            return results::judge_quiet(truth, evidence, findings);
+        case Variant::healed:
+            return results::judge_healed(plan.expect, truth, evidence, findings);
+        default:
+            return results::judge(plan.expect, truth, evidence, findings, control);
     }
 }
 
@@ -88,7 +94,7 @@ Result<results::Case> judge_directory(const Library& library, const fs::path& pl
     if (!healed) return tl::unexpected(healed.error());
     results::Case one;
     one.scenario = place.string();
-    one.runner = "files";
+    one.runner = results::reports::from_files;
     if (heard->plan) {
         one.scenario = heard->plan->scenario;
         one.seed = heard->plan->seed.number;

@@ -11,7 +11,8 @@
 
 namespace deadrank::runners::commands {
 
-// One run's values, played or read from its directory. Without plan or truth there are findings and no verdict.
+// One run's values, played or read from its directory. Without plan or truth there are findings and no
+// verdict.
 struct Heard {
     std::optional<scenarios::Plan> plan;
     std::optional<results::Truth> truth;
@@ -24,7 +25,8 @@ scenarios::Result<Heard> read_run(const Library& library, const std::filesystem:
 
 // As the plan's variant asks: with its expectation, or quiet.
 results::Judgement judge_variant(const scenarios::Plan& plan, const results::Truth& truth,
-                                 const results::Evidence& evidence, const std::vector<results::Finding>& findings,
+                                 const results::Evidence& evidence,
+                                 const std::vector<results::Finding>& findings,
                                  const results::Evidence* control);
 
 // The case that a run's directory holds, with its control and healed runs where they lie beside it.

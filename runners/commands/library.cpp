@@ -1,10 +1,9 @@
 // runners/commands/library.cpp — A build tree knows its source by CMakeCache.txt, so no path is compiled in.
 #include "runners/commands/library.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <fstream>
 
 #include "runners/sim/vocabulary.h"
@@ -58,7 +57,8 @@ Result<Library> open_library(const Session& session, const std::string& catalog)
     if (!stated.empty()) {
         library.catalog = fs::weakly_canonical(stated, trouble);
         if (!fs::is_directory(library.catalog, trouble)) {
-            return refuse(ErrorCode::usage, fmt::format("the catalog '{}' is no directory that can be read", stated),
+            return refuse(ErrorCode::usage,
+                          fmt::format("the catalog '{}' is no directory that can be read", stated),
                           "name a directory of scenarios with --catalog or DEADRANK_CATALOG");
         }
         const fs::path beside = library.catalog.parent_path();
@@ -87,7 +87,8 @@ Result<std::vector<std::string>> scenario_ids(const Library& library) {
     }
     if (trouble) {
         return refuse(ErrorCode::io, fmt::format("cannot be read: {}", trouble.message()),
-                      "name a directory of scenarios with --catalog or DEADRANK_CATALOG", {library.catalog.string()});
+                      "name a directory of scenarios with --catalog or DEADRANK_CATALOG",
+                      {library.catalog.string()});
     }
     std::sort(ids.begin(), ids.end());
     return ids;

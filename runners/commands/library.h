@@ -1,4 +1,5 @@
-// runners/commands/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalog of scenarios.
+// runners/commands/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalog of
+// scenarios.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +18,14 @@ struct Library {
     scenarios::Vocabulary vocabulary;
 };
 
-// The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in its build
-// tree's source, in ../share/deadrank, or in the directory `scenarios` above it.
+// The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in
+// its build tree's source, in ../share/deadrank, or in the directory `scenarios` above it.
 scenarios::Result<Library> open_library(const Session& session, const std::string& catalog);
 
 // Ids of all scenario files below the catalog, in order, without loading them.
 scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library);
 
-scenarios::Result<scenarios::Scenario> load_scenario(const Library& library, const std::filesystem::path& file);
+scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
+                                                     const std::filesystem::path& file);
 
 }  // namespace deadrank::runners::commands

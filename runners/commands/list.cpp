@@ -1,10 +1,9 @@
 // runners/commands/list.cpp — Ids with what one would look for: symptom, cause, and where they can be played.
 #include "runners/commands/list.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -56,10 +55,13 @@ void print_text(const std::vector<scenarios::Scenario>& scenarios) {
             fmt::print("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
             stage = scenario.bug.stage;
         }
-        const std::string where = scenario.backends.empty() ? "sim" : fmt::format("{}", fmt::join(scenario.backends, " "));
+        const std::string where =
+            scenario.backends.empty() ? "sim" : fmt::format("{}", fmt::join(scenario.backends, " "));
         const std::size_t room = style.width > longest + 12 ? style.width - longest - 4 : 0;
-        const std::string words = fmt::format("{} · {} · {}", scenario.bug.symptom, scenario.bug.cause, where);
-        fmt::print("  {}  {}\n", pad_right(scenario.id, longest), style.paint(Ink::dim, style.cut(words, room)));
+        const std::string words =
+            fmt::format("{} · {} · {}", scenario.bug.symptom, scenario.bug.cause, where);
+        fmt::print("  {}  {}\n", pad_right(scenario.id, longest),
+                   style.paint(Ink::dim, style.cut(words, room)));
     }
     fmt::print("\n  {}\n", results::counted(scenarios.size(), "scenario"));
 }
@@ -70,7 +72,8 @@ void list(const Arguments& arguments, Session& session) {
     auto selection = select(*library, arguments.selection);
     if (!session.take(selection)) return;
     if (!arguments.runner.empty()) {
-        std::erase_if(selection->scenarios, [&](const auto& one) { return !playable_on(one, arguments.runner); });
+        std::erase_if(selection->scenarios,
+                      [&](const auto& one) { return !playable_on(one, arguments.runner); });
     }
     if (arguments.json) print_json(selection->scenarios);
     if (!arguments.json) print_text(selection->scenarios);
@@ -81,9 +84,10 @@ void list(const Arguments& arguments, Session& session) {
 
 void add_list(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("list", "Lists scenarios, with the same names and filters as run");
-    command->footer("Examples:\n"
-                    "  deadrank list --symptom collective_deadlock_hang\n"
-                    "  deadrank list communication --json");
+    command->footer(
+        "Examples:\n"
+        "  deadrank list --symptom collective_deadlock_hang\n"
+        "  deadrank list communication --json");
     auto arguments = std::make_shared<Arguments>();
     add_selection(*command, arguments->selection);
     command->add_option("--runner", arguments->runner, "Only what this runner can play: sim, local, mpi, gpu")

@@ -1,10 +1,9 @@
 // runners/commands/options.cpp — The words of the shared options.
 #include "runners/commands/options.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace deadrank::runners::commands {
 
@@ -22,12 +21,16 @@ bool read_number(std::string_view text, std::uint64_t& number) {
 }  // namespace
 
 void add_selection(CLI::App& app, SelectionOptions& options) {
-    app.add_option("scenarios", options.names,
-                   "Scenario files, directories of them, ids (communication/rank_leaves_all_reduce), stages, or "
-                   "patterns ('*/checkpoint_*'). Without any: the whole catalog")
+    app.add_option(
+           "scenarios", options.names,
+           "Scenario files, directories of them, ids (communication/rank_leaves_all_reduce), stages, or "
+           "patterns ('*/checkpoint_*'). Without any: the whole catalog")
         ->type_name("SCENARIO");
     const auto filter = [&](const char* name, std::vector<std::string>& values, const char* what) {
-        app.add_option(name, values, what)->type_name("ID")->allow_extra_args(false)->group("Only scenarios of");
+        app.add_option(name, values, what)
+            ->type_name("ID")
+            ->allow_extra_args(false)
+            ->group("Only scenarios of");
     };
     filter("--stage", options.stages, "this stage of the taxonomy; repeat for several");
     filter("--symptom", options.symptoms, "this symptom");
@@ -38,8 +41,9 @@ void add_selection(CLI::App& app, SelectionOptions& options) {
 }
 
 void add_catalog(CLI::App& app, std::string& catalog) {
-    app.add_option("--catalog", catalog, "Directory of scenarios to use instead of the one shipped (also "
-                                         "DEADRANK_CATALOG)")
+    app.add_option("--catalog", catalog,
+                   "Directory of scenarios to use instead of the one shipped (also "
+                   "DEADRANK_CATALOG)")
         ->type_name("DIR");
 }
 
@@ -47,7 +51,9 @@ void add_json(CLI::App& app, bool& json, const std::string& what) { app.add_flag
 
 void add_seeds(CLI::App& app, SeedOptions& options) {
     auto* seed = app.add_option("--seed", options.seed, "The seed that makes every draw [1]")->type_name("N");
-    app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20")->type_name("A..B")->excludes(seed);
+    app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20")
+        ->type_name("A..B")
+        ->excludes(seed);
 }
 
 scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
@@ -55,14 +61,16 @@ scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
     constexpr std::uint64_t most = 1'000'000;
     const std::size_t dots = options.range.find("..");
     std::uint64_t first = 0, last = 0;
-    const bool read = dots != std::string::npos && read_number(std::string_view(options.range).substr(0, dots), first) &&
+    const bool read = dots != std::string::npos &&
+                      read_number(std::string_view(options.range).substr(0, dots), first) &&
                       read_number(std::string_view(options.range).substr(dots + 2), last);
     if (!read || last < first) {
         return refuse(ErrorCode::usage, fmt::format("--seeds '{}' is no range", options.range),
                       "write it as A..B with A not above B, as in 1..20");
     }
     if (last - first >= most) {
-        return refuse(ErrorCode::usage, fmt::format("--seeds {} asks for more than {} seeds", options.range, most),
+        return refuse(ErrorCode::usage,
+                      fmt::format("--seeds {} asks for more than {} seeds", options.range, most),
                       "play them in several runs");
     }
     std::vector<Seed> seeds;

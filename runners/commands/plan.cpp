@@ -1,9 +1,8 @@
 // runners/commands/plan.cpp — Draws, and prints what was drawn.
 #include "runners/commands/plan.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -59,12 +58,16 @@ void plan(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_plan(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("plan", "Prints what a seed makes of a scenario: nothing is left to chance");
-    command->footer("The plan is TOML; `deadrank replay` plays it.\n\n"
-                    "Example:\n"
-                    "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
+    CLI::App* command =
+        app.add_subcommand("plan", "Prints what a seed makes of a scenario: nothing is left to chance");
+    command->footer(
+        "The plan is TOML; `deadrank replay` plays it.\n\n"
+        "Example:\n"
+        "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<Arguments>();
-    command->add_option("scenario", arguments->scenario, "An id or a file")->required()->type_name("SCENARIO");
+    command->add_option("scenario", arguments->scenario, "An id or a file")
+        ->required()
+        ->type_name("SCENARIO");
     command->add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
     command->add_option("--variant", arguments->variant, "fault, control or healed [fault]")
         ->check(CLI::IsMember({"fault", "control", "healed"}))

@@ -1,4 +1,5 @@
-// runners/commands/plan.h — deadrank plan: a scenario with every draw made, as the TOML that one replays and attaches to a bug report.
+// runners/commands/plan.h — deadrank plan: a scenario with every draw made, as the TOML that one replays and
+// attaches to a bug report.
 #pragma once
 
 #include "runners/commands/command.h"

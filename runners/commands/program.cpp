@@ -1,10 +1,10 @@
-// runners/commands/program.cpp — The parser's own errors get our form, and the nearest word where there is one.
+// runners/commands/program.cpp — The parser's own errors get our form, and the nearest word where there is
+// one.
 #include "runners/commands/program.h"
-
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "runners/build.h"
 #include "runners/commands/command.h"
@@ -18,7 +18,8 @@ using scenarios::Error;
 using scenarios::ErrorCode;
 
 constexpr const char* description =
-    "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody noticed.";
+    "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody "
+    "noticed.";
 constexpr const char* footer =
     "`deadrank COMMAND --help` says more of each.\n"
     "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.";
@@ -47,7 +48,8 @@ std::string refused_word(const CLI::ParseError& error) {
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App& command = reached(app);
-    const std::string help = fmt::format("see deadrank {}--help", &command == &app ? "" : command.get_name() + " ");
+    const std::string help =
+        fmt::format("see deadrank {}--help", &command == &app ? "" : command.get_name() + " ");
     if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
         const std::string word = refused_word(error);
         const std::string near = scenarios::nearest(word.substr(0, word.find('=')), option_names(command));

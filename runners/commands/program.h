@@ -1,4 +1,5 @@
-// runners/commands/program.h — The command line as a whole: finds the command, or says which one was probably meant.
+// runners/commands/program.h — The command line as a whole: finds the command, or says which one was probably
+// meant.
 #pragma once
 
 namespace deadrank::runners::commands {

@@ -1,9 +1,9 @@
-// runners/commands/replay.cpp — The same plan must be the same run. Where it is not, the first event that differs is named.
+// runners/commands/replay.cpp — The same plan must be the same run. Where it is not, the first event that
+// differs is named.
 #include "runners/commands/replay.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -25,9 +25,12 @@ struct Arguments {
 
 int code_of(const Replayed& replayed) {
     switch (replayed.outcome) {
-        case Replayed::reproduced: return exit_pass;
-        case Replayed::differs: return exit_fail;
-        default: return exit_unknown;
+        case Replayed::reproduced:
+            return exit_pass;
+        case Replayed::differs:
+            return exit_fail;
+        default:
+            return exit_unknown;
     }
 }
 
@@ -48,7 +51,8 @@ void print_text(const Replayed& replayed) {
     const auto style = style_of(stdout);
     const auto row = [&](std::string_view label, const std::string& text, Ink ink = Ink::plain) {
         if (text.empty()) return;
-        fmt::print("  {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 12)), style.paint(ink, text));
+        fmt::print("  {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 12)),
+                   style.paint(ink, text));
     };
     const bool good = replayed.outcome == Replayed::reproduced;
     fmt::print("{} {}\n", style.paint(good ? Ink::green : Ink::yellow, good ? "✔" : "✘"),
@@ -77,16 +81,21 @@ void replay(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_replay(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("replay", "Plays a token or a plan again and compares the two runs");
+    CLI::App* command =
+        app.add_subcommand("replay", "Plays a token or a plan again and compares the two runs");
     command->footer(
-        "A token (dr1-…, from any report) is played from the catalog and compared by its trace hash. A plan is compared with "
-        "the evidence that lies beside it; without any it is played twice. Exit code 0: reproduced, 1: it differs, 2: it "
+        "A token (dr1-…, from any report) is played from the catalog and compared by its trace hash. A plan "
+        "is compared with "
+        "the evidence that lies beside it; without any it is played twice. Exit code 0: reproduced, 1: it "
+        "differs, 2: it "
         "cannot be told.\n\n"
         "Examples:\n"
         "  deadrank replay dr1-0a1b2c3d4e5f-sim-communication/rank_leaves_all_reduce-7-…\n"
         "  deadrank replay out/communication/rank_leaves_all_reduce/7/plan.toml");
     auto arguments = std::make_shared<Arguments>();
-    command->add_option("what", arguments->what, "A token or a plan's file")->required()->type_name("TOKEN|PLAN");
+    command->add_option("what", arguments->what, "A token or a plan's file")
+        ->required()
+        ->type_name("TOKEN|PLAN");
     command->add_option("--against", arguments->against, "Evidence, or a run's directory, to compare with")
         ->type_name("PLACE");
     command->add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")

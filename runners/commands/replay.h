@@ -1,4 +1,5 @@
-// runners/commands/replay.h — deadrank replay: plays a token or a plan again and compares the runs, event by event.
+// runners/commands/replay.h — deadrank replay: plays a token or a plan again and compares the runs, event by
+// event.
 #pragma once
 
 #include "runners/commands/command.h"

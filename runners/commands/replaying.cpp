@@ -1,9 +1,9 @@
-// runners/commands/replaying.cpp — A hash tells that two runs differ; only evidence tells where. So a plan is played twice if need be.
+// runners/commands/replaying.cpp — A hash tells that two runs differ; only evidence tells where. So a plan is
+// played twice if need be.
 #include "runners/commands/replaying.h"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <fmt/format.h>
 
 #include "runners/build.h"
 #include "runners/commands/backend.h"
@@ -50,7 +50,8 @@ Result<void> compare_with_evidence(Replayed& replayed, const Wanted& wanted, con
 }
 
 // Without: is this build one with itself, at least?
-void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played& first, const Played& second) {
+void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played& first,
+                         const Played& second) {
     replayed.difference = first_difference(first.record.evidence, second.record.evidence);
     if (!replayed.difference.empty() || first.record.trace_hash != second.record.trace_hash) {
         settle(replayed, Replayed::differs, "one plan, played twice by this build, gave two runs");
@@ -59,10 +60,12 @@ void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played&
     } else if (!wanted.changes.empty()) {
         settle(replayed, Replayed::untold, "the token's run cannot be asked of what has changed since");
     } else {
-        settle(replayed, Replayed::differs,
-               fmt::format("another run: the trace hash was {:016x}; this build gives the same run twice, so the builds "
-                           "differ ({} then, {} now)",
-                           wanted.trace_hash, wanted.build, this_build().commit));
+        settle(
+            replayed, Replayed::differs,
+            fmt::format(
+                "another run: the trace hash was {:016x}; this build gives the same run twice, so the builds "
+                "differ ({} then, {} now)",
+                wanted.trace_hash, wanted.build, this_build().commit));
         replayed.notes.push_back("--against with the evidence of then names the first event that differs");
     }
 }
@@ -85,7 +88,8 @@ Result<Wanted> wanted_by_token(const Library& library, const std::string& text) 
     auto runner = make_runner(token->runner);
     if (!runner) return tl::unexpected(runner.error());
     const scenarios::Scenario& scenario = selection->scenarios.front();
-    auto trial = scenarios::resolve(scenario, scenarios::Seed{token->seed}, (*runner)->capabilities(), library.vocabulary);
+    auto trial = scenarios::resolve(scenario, scenarios::Seed{token->seed}, (*runner)->capabilities(),
+                                    library.vocabulary);
     if (!trial) return tl::unexpected(trial.error());
     Wanted wanted{trial->fault, token->runner, token->explored, token->trace_hash, {}, {}, token->build};
     const Token now = token_of(wanted.plan, token->runner, token->explored, 0);
@@ -124,10 +128,12 @@ Result<Replayed> play_again(const Wanted& wanted, std::atomic<bool>& stop) {
     replayed.events = played->record.events;
     replayed.judgement =
         judge_variant(played->plan, played->record.truth, played->record.evidence, played->findings, nullptr);
-    replayed.token = to_text(token_of(played->plan, wanted.runner, wanted.explore_order, replayed.trace_hash));
+    replayed.token =
+        to_text(token_of(played->plan, wanted.runner, wanted.explore_order, replayed.trace_hash));
     replayed.notes = wanted.changes;
     if (wanted.runner != "sim") {
-        settle(replayed, Replayed::untold, "played again; real processes are never twice the same run, event by event");
+        settle(replayed, Replayed::untold,
+               "played again; real processes are never twice the same run, event by event");
     } else if (wanted.trace_hash != 0 && wanted.trace_hash == replayed.trace_hash) {
         settle(replayed, Replayed::reproduced, "reproduced: the same trace hash");
     } else if (!wanted.against.empty()) {

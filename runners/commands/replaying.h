@@ -18,10 +18,10 @@ struct Wanted {
     scenarios::Plan plan;
     std::string runner;
     bool explore_order = false;
-    std::uint64_t trace_hash = 0;       // 0 = not known
-    std::filesystem::path against;      // evidence of then; empty = none
-    std::vector<std::string> changes;   // what is not as it was: then no hash can be asked for
-    std::string build;                  // commit of then
+    std::uint64_t trace_hash = 0;      // 0 = not known
+    std::filesystem::path against;     // evidence of then; empty = none
+    std::vector<std::string> changes;  // what is not as it was: then no hash can be asked for
+    std::string build;                 // commit of then
 };
 
 // Errors: usage (no token, no such scenario), bad_input (the plan's file).

@@ -1,10 +1,10 @@
-// runners/commands/run.cpp — Plays scenarios under seeds and says of each whether the right thing was noticed.
+// runners/commands/run.cpp — Plays scenarios under seeds and says of each whether the right thing was
+// noticed.
 #include "runners/commands/run.h"
-
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <fmt/format.h>
 #include <memory>
 
 #include "results/reports/junit.h"
@@ -30,11 +30,14 @@ struct Arguments {
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
 };
 
-constexpr const char* description =
-    "Plays scenarios: each with its fault, once without it (the control) and once with its fix (the healed run), and "
-    "judges whether the right thing was noticed, about the right rank, in time, and only then.";
+constexpr const char* description = "Plays scenarios and judges whether the right thing was noticed, in time";
 constexpr const char* footer =
-    "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file is wrong, "
+    "Each scenario is played three times from one set of draws: with its fault, without it (the control), "
+    "and with its fix "
+    "(the healed run). The alarm must ring in the first, about the right one and in time, and in no "
+    "other.\n\n"
+    "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file "
+    "is wrong, "
     "130 stopped by Ctrl-C (the evidence so far is kept).\n\n"
     "Examples:\n"
     "  deadrank run                                             the whole catalog in the simulator\n"
@@ -42,7 +45,8 @@ constexpr const char* footer =
     "  deadrank run my_bug.toml --runner local --out out        a file of yours on real processes\n"
     "  deadrank run '*/checkpoint_*' --json                     one JSON object a line";
 
-std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios, const std::vector<scenarios::Seed>& seeds) {
+std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios,
+                         const std::vector<scenarios::Seed>& seeds) {
     std::vector<Job> jobs;
     for (const auto& scenario : scenarios) {
         for (const scenarios::Seed& seed : seeds) jobs.push_back({&scenario, seed});
@@ -87,11 +91,13 @@ private:
     // A scenario that was named is played in any case, and says itself why it cannot be.
     void keep_playable(Selection& selection) {
         if (!arguments_.selection.names.empty() || selection.scenarios.empty()) return;
-        std::erase_if(selection.scenarios, [&](const auto& one) { return !playable_on(one, arguments_.runner); });
+        std::erase_if(selection.scenarios,
+                      [&](const auto& one) { return !playable_on(one, arguments_.runner); });
         if (!selection.scenarios.empty()) return;
-        session_.complain({scenarios::ErrorCode::unsupported,
-                           fmt::format("no scenario that was chosen can be played on '{}'", arguments_.runner),
-                           "name one to see why, or choose another --runner"});
+        session_.complain(
+            {scenarios::ErrorCode::unsupported,
+             fmt::format("no scenario that was chosen can be played on '{}'", arguments_.runner),
+             "name one to see why, or choose another --runner"});
     }
 
     void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
@@ -117,7 +123,8 @@ private:
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         session_.code = code_of(report, !selection.broken.empty(), stop.load());
         if (played < jobs.size()) {
-            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(jobs.size(), "trial"));
+            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played,
+                       results::counted(jobs.size(), "trial"));
         }
         write_files(report, library.taxonomy);
     }
@@ -126,10 +133,12 @@ private:
         const auto complain = [&](const scenarios::Result<void>& written) {
             if (!written) session_.complain(written.error());
         };
-        if (!arguments_.junit.empty()) complain(results::reports::write_junit(report.cases(), arguments_.junit));
+        if (!arguments_.junit.empty())
+            complain(results::reports::write_junit(report.cases(), arguments_.junit));
         if (arguments_.out.empty()) return;
         const auto card = results::score_by_class(report.cases(), taxonomy);
-        complain(results::reports::write_scorecard(card, std::filesystem::path(arguments_.out) / "scorecard.json"));
+        complain(results::reports::write_scorecard(card,
+                                                   std::filesystem::path(arguments_.out) / "scorecard.json"));
     }
 
     const Arguments& arguments_;
@@ -144,18 +153,23 @@ void add_run(CLI::App& app, Session& session) {
     auto arguments = std::make_shared<Arguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
-    command->add_option("--runner", arguments->runner,
-                        "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
+    command
+        ->add_option("--runner", arguments->runner,
+                     "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
         ->type_name("NAME");
     command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
-        ->check(CLI::Range(1, 1024));
-    command->add_option("-o,--out", arguments->out, "Keep plans, evidence, truth, findings and verdicts below DIR")
+        ->check(CLI::Range(1, 1024).description(""));
+    command
+        ->add_option("-o,--out", arguments->out,
+                     "Keep plans, evidence, truth, findings and verdicts below DIR")
         ->type_name("DIR");
     command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
-    add_json(*command, arguments->json, "One JSON object a line and trial, and nothing else, on standard output");
+    add_json(*command, arguments->json,
+             "One JSON object a line and trial, and nothing else, on standard output");
     command->add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
-    command->add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time (the token keeps it)");
+    command->add_flag("--explore-order", arguments->explore_order,
+                      "Let chance decide ties in time (the token keeps it)");
     command->add_flag("--no-control", arguments->no_control, "Leave the control run out");
     command->add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
     command->callback([arguments, &session] { RunCommand(*arguments, session)(); });

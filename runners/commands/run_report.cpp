@@ -1,9 +1,9 @@
-// runners/commands/run_report.cpp — A line as soon as a scenario has all its seeds; stories of failures at the end.
+// runners/commands/run_report.cpp — A line as soon as a scenario has all its seeds; stories of failures at
+// the end.
 #include "runners/commands/run_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "results/reports/terminal.h"
@@ -62,8 +62,9 @@ void RunReport::print_failures() const {
         fmt::print("\n{}", results::reports::failure_block(one, style_));
     }
     if (left == 0) return;
-    fmt::print("\n  {}\n", style_.paint(Ink::dim, fmt::format("… and {} that did not pass; --json or --junit has all",
-                                                              results::counted(left, "more trial"))));
+    fmt::print("\n  {}\n",
+               style_.paint(Ink::dim, fmt::format("… and {} that did not pass; --json or --junit has all",
+                                                  results::counted(left, "more trial"))));
 }
 
 void RunReport::finish(double seconds) {

@@ -1,4 +1,5 @@
-// runners/commands/run_report.h — What `deadrank run` prints while trials arrive, and what it writes at the end.
+// runners/commands/run_report.h — What `deadrank run` prints while trials arrive, and what it writes at the
+// end.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +15,7 @@ namespace deadrank::runners::commands {
 
 struct ReportOptions {
     bool json = false;
-    bool quiet = false;             // failures and the last line only
+    bool quiet = false;  // failures and the last line only
     std::size_t seeds = 1;
     std::size_t name_columns = 40;  // of the longest name
 };

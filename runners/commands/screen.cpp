@@ -1,13 +1,12 @@
 // runners/commands/screen.cpp — COLUMNS overrides what the terminal says of itself.
 #include "runners/commands/screen.h"
 
-#include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace deadrank::runners::commands {
 
@@ -39,7 +38,8 @@ Progress::~Progress() { clear(); }
 
 void Progress::show(std::string_view line) {
     if (!terminal_) return;
-    fmt::print(stderr, "\r\033[K{}", style_.paint(results::reports::Ink::dim, style_.cut(line, style_.width - 1)));
+    fmt::print(stderr, "\r\033[K{}",
+               style_.paint(results::reports::Ink::dim, style_.cut(line, style_.width - 1)));
     std::fflush(stderr);
     shown_ = true;
 }

@@ -1,4 +1,5 @@
-// runners/commands/screen.h — What stands at the other end of a stream: a terminal with a width and colours, or a pipe.
+// runners/commands/screen.h — What stands at the other end of a stream: a terminal with a width and colours,
+// or a pipe.
 #pragma once
 
 #include <cstdio>

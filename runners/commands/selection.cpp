@@ -1,9 +1,9 @@
-// runners/commands/selection.cpp — Names are resolved to files first, so that one id costs one file and not the catalog.
+// runners/commands/selection.cpp — Names are resolved to files first, so that one id costs one file and not
+// the catalog.
 #include "runners/commands/selection.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 namespace deadrank::runners::commands {
@@ -21,7 +21,8 @@ bool has(const std::vector<std::string>& list, std::string_view word) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::string or_nearest(std::string_view word, const std::vector<std::string>& known, const std::string& otherwise) {
+std::string or_nearest(std::string_view word, const std::vector<std::string>& known,
+                       const std::string& otherwise) {
     const std::string near = scenarios::nearest(word, known);
     return near.empty() ? otherwise : fmt::format("did you mean '{}'?", near);
 }
@@ -50,10 +51,12 @@ Result<void> check_filters(const SelectionOptions& options, const scenarios::Tax
         .and_then([&] { return check_ids(options.classes, class_ids(taxonomy), "--class"); });
 }
 
-bool of_class(const scenarios::Bug& bug, const std::vector<std::string>& wanted, const scenarios::Taxonomy& taxonomy) {
-    return std::any_of(taxonomy.classes.begin(), taxonomy.classes.end(), [&](const scenarios::ProjectClass& kind) {
-        return has(wanted, kind.id) && has(kind.causes, bug.cause) && has(kind.symptoms, bug.symptom);
-    });
+bool of_class(const scenarios::Bug& bug, const std::vector<std::string>& wanted,
+              const scenarios::Taxonomy& taxonomy) {
+    return std::any_of(
+        taxonomy.classes.begin(), taxonomy.classes.end(), [&](const scenarios::ProjectClass& kind) {
+            return has(wanted, kind.id) && has(kind.causes, bug.cause) && has(kind.symptoms, bug.symptom);
+        });
 }
 
 bool wanted(const Scenario& scenario, const SelectionOptions& options, const scenarios::Taxonomy& taxonomy) {
@@ -71,7 +74,8 @@ using Files = std::map<std::string, fs::path>;  // by path, so that each is load
 Result<void> add_directory(const fs::path& directory, Files& files) {
     std::error_code trouble;
     std::size_t found = 0;
-    for (fs::recursive_directory_iterator at(directory, trouble), end; !trouble && at != end; at.increment(trouble)) {
+    for (fs::recursive_directory_iterator at(directory, trouble), end; !trouble && at != end;
+         at.increment(trouble)) {
         if (at->path().extension() != ".toml") continue;
         files[fs::weakly_canonical(at->path()).string()] = at->path();
         ++found;
@@ -81,7 +85,8 @@ Result<void> add_directory(const fs::path& directory, Files& files) {
                       "name a directory that you may read", {directory.string()});
     }
     if (found == 0) {
-        return refuse(ErrorCode::usage, "holds no scenario", "scenarios are .toml files", {directory.string()});
+        return refuse(ErrorCode::usage, "holds no scenario", "scenarios are .toml files",
+                      {directory.string()});
     }
     return {};
 }
@@ -92,8 +97,8 @@ Result<void> add_ids(const Library& library, const std::string& name, const std:
     std::size_t found = 0;
     for (const std::string& id : known) {
         const std::string last = id.substr(id.rfind('/') + 1);
-        const bool meant = id == name || last == name || id.starts_with(name + "/") || matches_pattern(name, id) ||
-                           matches_pattern(name, last);
+        const bool meant = id == name || last == name || id.starts_with(name + "/") ||
+                           matches_pattern(name, id) || matches_pattern(name, last);
         if (!meant) continue;
         const fs::path file = library.catalog / (id + ".toml");
         files[fs::weakly_canonical(file).string()] = file;
@@ -138,7 +143,8 @@ Result<Files> files_of(const Library& library, const std::vector<std::string>& n
 bool matches_pattern(std::string_view pattern, std::string_view text) {
     if (pattern.empty()) return text.empty();
     if (pattern.front() == '*') {
-        return matches_pattern(pattern.substr(1), text) || (!text.empty() && matches_pattern(pattern, text.substr(1)));
+        return matches_pattern(pattern.substr(1), text) ||
+               (!text.empty() && matches_pattern(pattern, text.substr(1)));
     }
     if (text.empty() || (pattern.front() != '?' && pattern.front() != text.front())) return false;
     return matches_pattern(pattern.substr(1), text.substr(1));
@@ -149,14 +155,16 @@ bool playable_on(const Scenario& scenario, std::string_view backend) {
 }
 
 Result<Selection> select(const Library& library, const SelectionOptions& options) {
-    if (auto checked = check_filters(options, library.taxonomy); !checked) return tl::unexpected(checked.error());
+    if (auto checked = check_filters(options, library.taxonomy); !checked)
+        return tl::unexpected(checked.error());
     auto files = files_of(library, options.names);
     if (!files) return tl::unexpected(files.error());
     Selection selection;
     for (const auto& [key, file] : *files) {
         auto scenario = load_scenario(library, file);
         if (!scenario) selection.broken.push_back(scenario.error());
-        if (scenario && wanted(*scenario, options, library.taxonomy)) selection.scenarios.push_back(std::move(*scenario));
+        if (scenario && wanted(*scenario, options, library.taxonomy))
+            selection.scenarios.push_back(std::move(*scenario));
     }
     std::sort(selection.scenarios.begin(), selection.scenarios.end(),
               [](const Scenario& a, const Scenario& b) { return a.id < b.id; });

@@ -1,4 +1,5 @@
-// runners/commands/selection.h — From what was typed to the scenarios meant: ids, files, directories, patterns, filters.
+// runners/commands/selection.h — From what was typed to the scenarios meant: ids, files, directories,
+// patterns, filters.
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ struct Selection {
     std::vector<scenarios::Error> broken;        // files that do not load
 };
 
-// Errors: usage, for a name that is nothing (the nearest id is offered), an id of the taxonomy that does not exist, or
-// when nothing is left.
+// Errors: usage, for a name that is nothing (the nearest id is offered), an id of the taxonomy that does not
+// exist, or when nothing is left.
 scenarios::Result<Selection> select(const Library& library, const SelectionOptions& options);
 
 // Where the backend can play it at all, by what the scenario states.

@@ -1,11 +1,11 @@
-// runners/commands/taxonomy.cpp — Every entry carries its provenance, and the disclosure stands above them all.
+// runners/commands/taxonomy.cpp — Every entry carries its provenance, and the disclosure stands above them
+// all.
 #include "runners/commands/taxonomy.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -49,10 +49,14 @@ Json entries_json(const std::vector<TaxonomyEntry>& entries) {
 void print_json(const Taxonomy& taxonomy) {
     Json pairs = Json::array(), classes = Json::array();
     for (const auto& pair : taxonomy.pairs) {
-        pairs.push_back({{"symptom", pair.symptom}, {"cause", pair.cause}, {"fixes", pair.fixes}, {"reports", pair.reports}});
+        pairs.push_back({{"symptom", pair.symptom},
+                         {"cause", pair.cause},
+                         {"fixes", pair.fixes},
+                         {"reports", pair.reports}});
     }
     for (const auto& one : taxonomy.classes) {
-        classes.push_back({{"id", one.id}, {"name", one.name}, {"symptoms", one.symptoms}, {"causes", one.causes}});
+        classes.push_back(
+            {{"id", one.id}, {"name", one.name}, {"symptoms", one.symptoms}, {"causes", one.causes}});
     }
     const Json json = {{"disclosure", taxonomy.disclosure},
                        {"stages", entries_json(taxonomy.stages)},
@@ -68,7 +72,10 @@ void print_disclosure(const Style& style, const Taxonomy& taxonomy) {
     for (const std::string& line : results::reports::wrap(taxonomy.disclosure, style.width)) {
         fmt::print("{}\n", style.paint(Ink::yellow, line));
     }
-    fmt::print("{}\n", style.paint(Ink::dim, "* in print by this name · ° from labelled data or an incident study · others: ours"));
+    fmt::print(
+        "{}\n",
+        style.paint(Ink::dim,
+                    "* in print by this name · ° from labelled data or an incident study · others: ours"));
 }
 
 std::string_view provenance_mark(const TaxonomyEntry& entry) {
@@ -76,7 +83,9 @@ std::string_view provenance_mark(const TaxonomyEntry& entry) {
     return entry.provenance == "reconstructed" ? "" : "°";
 }
 
-std::string marked(const TaxonomyEntry& entry) { return fmt::format("{}{}", entry.id, provenance_mark(entry)); }
+std::string marked(const TaxonomyEntry& entry) {
+    return fmt::format("{}{}", entry.id, provenance_mark(entry));
+}
 
 // The causes that the taxonomy pairs with a symptom.
 std::vector<std::string> causes_of(const Taxonomy& taxonomy, const std::string& symptom) {
@@ -112,8 +121,9 @@ void print_tree(const Style& style, const Taxonomy& taxonomy) {
     }
     fmt::print("\n{}\n", style.paint(Ink::bold, "Fix patterns"));
     for (const TaxonomyEntry& fix : taxonomy.fixes) fmt::print("  {}\n", marked(fix));
-    fmt::print("\n  {} stages · {} symptoms · {} causes · {} fix patterns · {} pairs\n", taxonomy.stages.size(),
-               taxonomy.symptoms.size(), taxonomy.causes.size(), taxonomy.fixes.size(), taxonomy.pairs.size());
+    fmt::print("\n  {} stages · {} symptoms · {} causes · {} fix patterns · {} pairs\n",
+               taxonomy.stages.size(), taxonomy.symptoms.size(), taxonomy.causes.size(),
+               taxonomy.fixes.size(), taxonomy.pairs.size());
 }
 
 // Symptoms down, causes across by number; in a cell the number of fix patterns that heal the pair.
@@ -127,16 +137,17 @@ void print_matrix(const Style& style, const Taxonomy& taxonomy) {
     for (const TaxonomyEntry& symptom : taxonomy.symptoms) {
         std::string row = "  " + pad_right(marked(symptom), names);
         for (const TaxonomyEntry& cause : taxonomy.causes) {
-            const auto pair = std::find_if(taxonomy.pairs.begin(), taxonomy.pairs.end(), [&](const auto& one) {
-                return one.symptom == symptom.id && one.cause == cause.id;
-            });
+            const auto pair = std::find_if(
+                taxonomy.pairs.begin(), taxonomy.pairs.end(),
+                [&](const auto& one) { return one.symptom == symptom.id && one.cause == cause.id; });
             const bool there = pair != taxonomy.pairs.end();
             row += there ? style.paint(Ink::green, pad_left(std::to_string(pair->fixes.size()), 3))
                          : style.paint(Ink::dim, "  ·");
         }
         fmt::print("{}\n", row);
     }
-    fmt::print("\n{}\n", style.paint(Ink::dim, "  a number counts the fix patterns that heal the pair; the causes:"));
+    fmt::print("\n{}\n",
+               style.paint(Ink::dim, "  a number counts the fix patterns that heal the pair; the causes:"));
     for (std::size_t i = 0; i < taxonomy.causes.size(); ++i) {
         fmt::print("  {} {}\n", pad_left(std::to_string(i + 1), 2), marked(taxonomy.causes[i]));
     }
@@ -154,7 +165,8 @@ void taxonomy(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_taxonomy(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("taxonomy", "Prints the bug taxonomy, saying where each entry comes from");
+    CLI::App* command =
+        app.add_subcommand("taxonomy", "Prints the bug taxonomy, saying where each entry comes from");
     command->footer("`deadrank explain ID` says what one entry means and which scenarios show it.");
     auto arguments = std::make_shared<Arguments>();
     command->add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");

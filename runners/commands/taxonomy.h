@@ -1,4 +1,5 @@
-// runners/commands/taxonomy.h — deadrank taxonomy: the bug taxonomy as a tree or a matrix, saying openly where each entry comes from.
+// runners/commands/taxonomy.h — deadrank taxonomy: the bug taxonomy as a tree or a matrix, saying openly
+// where each entry comes from.
 #pragma once
 
 #include "runners/commands/command.h"

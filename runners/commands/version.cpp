@@ -1,14 +1,14 @@
-// runners/commands/version.cpp — What a bug report needs: the build, and the libraries that decide what it does.
+// runners/commands/version.cpp — What a bug report needs: the build, and the libraries that decide what it
+// does.
 #include "runners/commands/version.h"
-
-#include <fmt/format.h>
-#include <sqlite3.h>
-#include <xxhash.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
+#include <xxhash.h>
 
 #include "results/event.h"
 #include "runners/build.h"
@@ -19,19 +19,21 @@ namespace {
 
 nlohmann::ordered_json about() {
     const Build build = this_build();
-    return {{"deadrank", build.version},
-            {"commit", build.commit},
-            {"compiler", build.compiler},
-            {"build", build.type},
-            {"evidence", results::evidence_version},
-            {"libraries",
-             {{"boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1'000, BOOST_VERSION % 100)},
-              {"cli11", CLI11_VERSION},
-              {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10'000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-              {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                            NLOHMANN_JSON_VERSION_PATCH)},
-              {"sqlite", SQLITE_VERSION},
-              {"xxhash", fmt::format("{}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)}}}};
+    return {
+        {"deadrank", build.version},
+        {"commit", build.commit},
+        {"compiler", build.compiler},
+        {"build", build.type},
+        {"evidence", results::evidence_version},
+        {"libraries",
+         {{"boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1'000,
+                                BOOST_VERSION % 100)},
+          {"cli11", CLI11_VERSION},
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10'000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                        NLOHMANN_JSON_VERSION_PATCH)},
+          {"sqlite", SQLITE_VERSION},
+          {"xxhash", fmt::format("{}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)}}}};
 }
 
 void version(bool json) {
@@ -40,10 +42,12 @@ void version(bool json) {
         fmt::print("{}\n", all.dump(2));
         return;
     }
-    fmt::print("deadrank {} ({}), {} by {}\n", all["deadrank"].get<std::string>(), all["commit"].get<std::string>(),
-               all["build"].get<std::string>(), all["compiler"].get<std::string>());
+    fmt::print("deadrank {} ({}), {} by {}\n", all["deadrank"].get<std::string>(),
+               all["commit"].get<std::string>(), all["build"].get<std::string>(),
+               all["compiler"].get<std::string>());
     fmt::print("evidence format {}\n", results::evidence_version);
-    for (const auto& [name, number] : all["libraries"].items()) fmt::print("  {:<14}{}\n", name, number.get<std::string>());
+    for (const auto& [name, number] : all["libraries"].items())
+        fmt::print("  {:<14}{}\n", name, number.get<std::string>());
 }
 
 }  // namespace

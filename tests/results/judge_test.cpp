@@ -194,11 +194,13 @@ TEST(Judge, BoundsHowLongTheJobMayTakeToRecover) {
     expect_judgement(judged(right, expect), Verdict::fail, Outcome::caught, "it never was");
     results::Evidence evidence = started(8);
     exits(evidence, 31s, 8, 1);
-    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught, "it took 21.0 s");
+    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
+                     "it took 21.0 s");
     evidence.record(event(32s, results::no_rank, results::Restart{.attempt = 1}));
     evidence.record(event(33s, 0, results::StepEnd{.step = 7}));
     exits(evidence, 90s, 8);
-    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught, "it took 23.0 s");
+    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
+                     "it took 23.0 s");
     expect.recovers_within = 23'000'000'000;
     expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::pass, Outcome::caught, "");
 }

@@ -163,7 +163,7 @@ TEST(ScorecardTable, LeavesOutColumnsOfZeros) {
 TEST(LastLine, CountsAllThreeVerdicts) {
     const auto card = results::score_by_symptom({good_case(), bad_case(2), unknown()});
     EXPECT_EQ(last_line(card, 1.24, Style{}),
-              "  1 pass · 1 fail · 1 unknown · quiet without fault 6/6 · 1.2 s\n");
+              "  1 pass · 1 fail · 1 unknown · control and healed runs quiet 6/6 · 1.2 s\n");
 }
 
 TEST(JsonLine, HasExactlyTheKeysThatScriptsRead) {

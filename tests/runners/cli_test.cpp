@@ -1,0 +1,194 @@
+// Goal: the program answers bad input with one sentence that has a place and a remedy, exit code 64, and
+// touches nothing; good input gives what scripts were promised.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <sys/wait.h>
+
+namespace deadrank::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+namespace fs = std::filesystem;
+
+struct Answer {
+    int code = -1;
+    std::string out;  // both streams
+};
+
+Answer deadrank(const std::string& arguments, const std::string& streams = "2>&1") {
+    const std::string program = std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank";
+    const std::string catalog = "DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog' ";
+    Answer answer;
+    std::FILE* pipe =
+        popen((catalog + program + " " + arguments + " " + streams + " </dev/null").c_str(), "r");
+    if (!pipe) return answer;
+    char block[4096];
+    for (std::size_t n = 0; (n = fread(block, 1, sizeof block, pipe)) > 0;) answer.out.append(block, n);
+    const int status = pclose(pipe);
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return answer;
+}
+
+void expect_refusal(const std::string& arguments, const std::string& words) {
+    const Answer answer = deadrank(arguments);
+    EXPECT_EQ(answer.code, 64) << "deadrank " << arguments << "\n" << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr(words)) << "deadrank " << arguments;
+    EXPECT_THAT(answer.out, StartsWith("deadrank: "));
+}
+
+// A file in a directory of its own, gone after the test.
+class Cli : public testing::Test {
+protected:
+    void SetUp() override {
+        directory_ =
+            fs::path(testing::TempDir()) /
+            ("deadrank_cli_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+        fs::remove_all(directory_);
+        fs::create_directories(directory_);
+    }
+    void TearDown() override { fs::remove_all(directory_); }
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream(directory_ / name) << text;
+        return (directory_ / name).string();
+    }
+    // The scenario that everybody starts from, with one piece of its text replaced.
+    std::string altered(const std::string& from, const std::string& to) const {
+        std::ifstream in(DEADRANK_SOURCE_DIRECTORY
+                         "/scenarios/catalog/communication/rank_leaves_all_reduce.toml");
+        std::string text((std::istreambuf_iterator<char>(in)), {});
+        const std::size_t at = text.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        if (at != std::string::npos) text.replace(at, from.size(), to);
+        return write("altered.toml", text);
+    }
+    fs::path directory_;
+};
+
+TEST_F(Cli, RefusesWhatItDoesNotKnowAndNamesTheNearest) {
+    expect_refusal("rnu", "'rnu' is no command — did you mean 'run'?");
+    expect_refusal("run --sede 3", "did you mean '--seed'?");
+    expect_refusal("run rank_leaves_all_redcue", "did you mean 'rank_leaves_all_reduce'?");
+    expect_refusal("run --symptom collective_deadlock_hnag", "did you mean 'collective_deadlock_hang'?");
+    expect_refusal("run --runner simm", "did you mean 'sim'?");
+    expect_refusal("explain kill_rnak", "did you mean 'kill_rank'?");
+    expect_refusal("replay dr1-nonsense", "is no token");
+}
+
+TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
+    expect_refusal("run --seeds 5..1", "--seeds '5..1' is no range — write it as A..B");
+    expect_refusal("run --seed x", "--seed");
+    expect_refusal("run --jobs 0", "--jobs");
+    expect_refusal("plan", "scenario is required");
+    EXPECT_EQ(deadrank("").code, 64);
+}
+
+TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {
+    expect_refusal("run " + write("torn.toml", "format = 1\n[bug\n"), "torn.toml:2:");
+    expect_refusal("run " + altered("steps = 20", "stpes = 20"), "altered.toml:21:1: ");
+    expect_refusal("run " + altered("steps = 20", "stpes = 20"), "steps");
+    expect_refusal("run " + altered("kind = \"kill_rank\"", "kind = \"kill_rnak\""), "kill_rank");
+    expect_refusal(
+        "run " + altered("symptom = \"collective_deadlock_hang\"", "symptom = \"collective_hang\""),
+        "collective_hang");
+}
+
+TEST_F(Cli, RefusesDirectoriesThatGiveNothing) {
+    expect_refusal("run " + directory_.string(), "holds no scenario");
+    expect_refusal("list --catalog /nonexistent/catalog", "no directory that can be read");
+    expect_refusal("judge /nonexistent/run", "/nonexistent/run");
+    expect_refusal("replay /nonexistent/plan.toml", "/nonexistent/plan.toml");
+}
+
+TEST_F(Cli, DoesNotKnowWhenARankLiesOutsideTheCluster) {
+    const Answer answer = deadrank("run " + altered("rank = \"any\"", "rank = 99") + " --seed 1");
+    EXPECT_THAT(answer.code, testing::AnyOf(2, 64)) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("99"));
+}
+
+TEST_F(Cli, DoesNotKnowWhenTheFaultNeverHappens) {
+    const std::string file = altered("when = { step = \"3..15\", before = \"all_reduce\" }",
+                                     "when = { step = 3, before = \"all_to_all\" }");
+    const Answer answer = deadrank("run " + file + " --seed 1");
+    EXPECT_EQ(answer.code, 2) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("the fault never happened"));
+}
+
+TEST_F(Cli, FailsWhenTheExpectationNamesAnotherRankAndSaysWhoWasBlamed) {
+    const std::string file =
+        altered("blames = [\"rank\", \"step\"]", "blames = [\"rank\", \"step\"]\nranks = [6]");
+    // A seed whose draw is rank 6 would make this true; of three seeds two at least are not.
+    const Answer answer = deadrank("run " + file + " --seeds 1..3");
+    EXPECT_EQ(answer.code, 1) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("it was rank 6"));
+}
+
+TEST_F(Cli, PlaysAndReplaysAScenarioAsScriptsExpect) {
+    const Answer answer = deadrank(
+        "run communication/rank_leaves_all_reduce --json --out " + directory_.string(), "2>/dev/null");
+    ASSERT_EQ(answer.code, 0) << answer.out;
+    const auto line = nlohmann::json::parse(answer.out);
+    EXPECT_EQ(line["verdict"], "pass");
+    EXPECT_EQ(line["control"], "pass");
+    EXPECT_EQ(line["healed"], "pass");
+    const Answer again = deadrank("replay " + line["token"].get<std::string>() + " --json");
+    EXPECT_EQ(again.code, 0) << again.out;
+    EXPECT_EQ(nlohmann::json::parse(again.out)["trace_hash"], line["trace_hash"]);
+    const std::string place = (directory_ / "communication/rank_leaves_all_reduce/1").string();
+    EXPECT_EQ(deadrank("judge " + place).code, 0);
+    EXPECT_EQ(deadrank("judge " + place + "/evidence.jsonl").code, 2)
+        << "evidence alone has no truth to be judged against";
+    EXPECT_EQ(deadrank("replay " + place + "/plan.toml").code, 0);
+}
+
+TEST_F(Cli, NamesTheFirstEventThatDiffers) {
+    ASSERT_EQ(deadrank("run communication/rank_leaves_all_reduce -q --out " + directory_.string()).code, 0);
+    const std::string place = (directory_ / "communication/rank_leaves_all_reduce/1").string();
+    ASSERT_EQ(
+        deadrank("run communication/rank_leaves_all_reduce -q --seed 2 --out " + directory_.string()).code,
+        0);
+    const std::string other = (directory_ / "communication/rank_leaves_all_reduce/2").string();
+    const Answer answer = deadrank("replay " + place + "/plan.toml --against " + other);
+    EXPECT_EQ(answer.code, 1) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("first"));
+}
+
+TEST_F(Cli, SaysAnUnreadablePlaceForItsFilesWithoutLosingTheVerdict) {
+    const std::string file = write("file", "not a directory");
+    const Answer answer = deadrank("run communication/rank_leaves_all_reduce --out " + file);
+    EXPECT_THAT(answer.out, HasSubstr("1 pass"));
+    EXPECT_NE(answer.code, 0) << "what was asked to be kept was not kept";
+}
+
+TEST_F(Cli, PrintsListingsAsJson) {
+    for (const std::string command : {"list", "taxonomy", "coverage", "version", "explain kill_rank",
+                                      "plan communication/rank_leaves_all_reduce"}) {
+        const Answer answer = deadrank(command + " --json", "2>/dev/null");
+        EXPECT_TRUE(nlohmann::json::accept(answer.out)) << command << "\n" << answer.out.substr(0, 400);
+    }
+}
+
+TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
+    for (const std::string command : {"run", "list", "explain", "plan", "replay", "judge", "coverage",
+                                      "taxonomy", "version", "completion"}) {
+        const Answer answer = deadrank(command + " --help");
+        EXPECT_EQ(answer.code, 0) << command;
+        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command;
+    }
+    EXPECT_EQ(
+        std::system((std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank completion bash | bash -n").c_str()),
+        0);
+}
+
+TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
+    EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
+    EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
+}
+
+}  // namespace
+}  // namespace deadrank::tests
