@@ -61,6 +61,8 @@ Measured ring(std::uint32_t ranks, QueueKind queue, bool fibers) {
 
 void ring_of(benchmark::State& state, bool fibers) {
     const auto ranks = static_cast<std::uint32_t>(state.range(0));
+    const char* const queues[] = {"automatic", "heap", "wheel"};
+    state.SetLabel(queues[state.range(1)]);
     double messages = 0;
     double bytes = 0;
     for (auto _ : state) {
