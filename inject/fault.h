@@ -45,8 +45,7 @@ public:
 struct FaultKind {
     scenarios::Kind words;
     std::function<std::unique_ptr<Fault>(const scenarios::FaultSpec&)> make;
-    std::string alters =
-        {};  // faults that alter a call: which one where `when.before` names none; see trigger.h
+    std::string awaits = {};  // needed where `when` names nothing: a call (see trigger.h), or "step"
 };
 
 // Explicit table in inject/catalog.cpp.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "inject/trigger.h"
+
 namespace deadrank::inject {
 
 namespace {
@@ -36,12 +38,13 @@ scenarios::Result<void> write_defaults(scenarios::FaultSpec& spec, const scenari
     return {};
 }
 
-// A fault that alters calls needs one to be under way, so it waits for one even when `when` is silent about
-// it.
+// A fault that alters calls needs one to be under way, and one that kills needs a process: they wait for it
+// even when `when` is silent about it. A step is implied already where a place is named.
 void aim(scenarios::Trigger& when, const FaultKind& kind) {
-    if (kind.alters.empty()) return;
-    when.at_start = false;
-    if (when.before.empty()) when.before = kind.alters;
+    const bool anywhere = from_start(when) && !when.at_start;
+    const bool call = !kind.awaits.empty() && kind.awaits != "step";
+    if (call) when.at_start = false;
+    if (when.before.empty() && (call || (anywhere && !kind.awaits.empty()))) when.before = kind.awaits;
 }
 
 }  // namespace

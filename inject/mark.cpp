@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace deadrank::inject {
 
@@ -29,7 +30,11 @@ results::Blame complete(results::Blame blame, Rank rank, const Moment& moment, c
     return blame;
 }
 
-std::string whose(Rank rank) { return rank < 0 ? std::string() : fmt::format(" on rank {}", rank); }
+std::string whose(Rank rank, const std::vector<Rank>& blamed = {}) {
+    if (rank >= 0) return fmt::format(" on rank {}", rank);
+    if (blamed.empty()) return {};
+    return fmt::format(" on {} {}", blamed.size() == 1 ? "rank" : "ranks", fmt::join(blamed, ", "));
+}
 
 std::string where(const Moment& moment) {
     std::string text = moment.step < 0 ? std::string() : fmt::format(" in step {}", moment.step);
@@ -41,11 +46,13 @@ std::string where(const Moment& moment) {
 
 results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const Levers& levers) {
+    const results::Blame blame = complete(planned.fault->blame(levers), rank, moment, levers);
+    const bool few = blame.ranks.size() <= 8;
     return {.at = moment.now,
             .kind = "fault.applied",
             .fault = static_cast<std::int32_t>(fault),
-            .blame = complete(planned.fault->blame(levers), rank, moment, levers),
-            .says = planned.spec.kind + whose(rank) + where(moment)};
+            .blame = blame,
+            .says = planned.spec.kind + whose(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
 }
 
 results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now) {

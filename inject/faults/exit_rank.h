@@ -22,7 +22,8 @@ inline FaultKind exit_rank() {
                                  {.apply = [code, says](Levers& levers,
                                                         Rank rank) { return levers.exit(rank, code, says); },
                                   .blame = aimed(spec)});
-            }};
+            },
+            "step"};
 }
 
 }  // namespace deadrank::inject

@@ -19,7 +19,8 @@ inline FaultKind kill_rank() {
                     spec, {.apply = [signal = static_cast<int>(spec.number("signal"))](
                                         Levers& levers, Rank rank) { return levers.kill(rank, signal); },
                            .blame = aimed(spec)});
-            }};
+            },
+            "step"};
 }
 
 }  // namespace deadrank::inject

@@ -18,7 +18,8 @@ inline FaultKind pause_rank() {
                                   .revert = [](Levers& levers, Rank rank) { (void)levers.resume(rank); },
                                   .blame = aimed(spec),
                                   .rhythm = {.on = duration(spec, "for")}});
-            }};
+            },
+            "step"};
 }
 
 }  // namespace deadrank::inject

@@ -17,7 +17,8 @@ inline FaultKind stop_rank() {
                                  {.apply = [](Levers& levers, Rank rank) { return levers.stop(rank); },
                                   .revert = [](Levers& levers, Rank rank) { (void)levers.resume(rank); },
                                   .blame = aimed(spec)});
-            }};
+            },
+            "step"};
 }
 
 }  // namespace deadrank::inject

@@ -67,6 +67,12 @@ Result<Done> SimLevers::on_rank(Rank rank) const {
     return refuse(fmt::format("there is no rank {}", rank), fmt::format("ranks are 0 to {}", ranks() - 1));
 }
 
+Result<Done> SimLevers::on_process(Rank rank) const {
+    if (const auto there = on_rank(rank); !there || cluster_.alive(rank)) return there;
+    return refuse(fmt::format("rank {} has no process at that moment", rank),
+                  "let `when` name a step that it lives to see");
+}
+
 Result<Done> SimLevers::on_node(int node) const {
     const int nodes = cluster_.settings().nodes;
     if (node >= 0 && node < nodes) return Done{};
@@ -102,13 +108,13 @@ Result<Done> SimLevers::add_interface(int node, std::string_view name, bool rout
 }
 
 Result<Done> SimLevers::kill(Rank rank, int signal) {
-    return on_rank(rank).map([&](Done done) { return cluster_.kill(rank, signal), done; });
+    return on_process(rank).map([&](Done done) { return cluster_.kill(rank, signal), done; });
 }
 Result<Done> SimLevers::exit(Rank rank, int code, std::string_view says) {
-    return on_rank(rank).map([&](Done done) { return cluster_.exit(rank, code, says), done; });
+    return on_process(rank).map([&](Done done) { return cluster_.exit(rank, code, says), done; });
 }
 Result<Done> SimLevers::stop(Rank rank) {
-    return on_rank(rank).map([&](Done done) { return cluster_.stop(rank), done; });
+    return on_process(rank).map([&](Done done) { return cluster_.stop(rank), done; });
 }
 Result<Done> SimLevers::resume(Rank rank) {
     return on_rank(rank).map([&](Done done) { return cluster_.resume(rank), done; });

@@ -61,6 +61,7 @@ private:
         std::set<std::string, std::less<>> left_out;
     };
     Result<Done> on_rank(Rank rank) const;
+    Result<Done> on_process(Rank rank) const;  // one that lives
     Result<Done> on_node(int node) const;
     Shape& shape_of(Rank rank);
 

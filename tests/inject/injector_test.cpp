@@ -95,6 +95,14 @@ TEST_F(InjectorTest, AFaultOfACallWaitsForOneWhenNoneIsNamed) {
     EXPECT_EQ(levers.pulls, Pulls{"alter_call 0 skip"});
 }
 
+TEST_F(InjectorTest, AFaultOfAProcessWaitsForOneWhenNothingIsNamed) {
+    plan({on({0}, "kill_rank", {})});
+    ASSERT_TRUE(injector->at_start(levers).has_value());
+    EXPECT_EQ(levers.pulls, Pulls{}) << "before the start there is nothing to kill";
+    moment(0, 0, "step");
+    EXPECT_EQ(levers.pulls, Pulls{"kill 0 9"});
+}
+
 TEST_F(InjectorTest, OnlyOnTheNamedCommunicator) {
     plan({on({0}, "skip_collective", {.comm = "tp"})});
     moment(0, 0, "all_reduce", 0, "dp");

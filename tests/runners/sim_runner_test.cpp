@@ -153,6 +153,13 @@ TEST(SimRunner, ARankOutsideTheClusterIsAnError) {
     EXPECT_NE(record.error().text().find("99"), std::string::npos) << record.error().text();
 }
 
+TEST(SimRunner, NobodyIsKilledBeforeTheStart) {
+    SimRunner runner;
+    const auto record = runner.run(with({on({1}, "kill_rank", {.at_start = true})}), {});
+    ASSERT_FALSE(record.has_value()) << "a kill that hits nothing must not count as applied";
+    EXPECT_NE(record.error().text().find("no process"), std::string::npos) << record.error().text();
+}
+
 TEST(SimRunner, AnUnknownWorkloadIsUnsupported) {
     Plan plan = healthy_plan();
     plan.workload_kind = "knitting";
