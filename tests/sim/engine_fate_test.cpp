@@ -5,20 +5,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "tests/sim/engine_harness.h"
 
 namespace deadrank::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
-void play(const std::function<void(Engine&)>& body) {
-    on_stage([&](Engine& engine) {
-        engine.reset();
-        body(engine);
-    });
-}
+using testing::play;
 
 struct Says {
     std::string& to;
