@@ -11,6 +11,7 @@ namespace {
 using Found = std::optional<Contradiction>;
 
 constexpr std::int64_t most_of_anything = 1'000'000;  // so that no product of two overflows
+constexpr std::int64_t most_ranks = 10'000'000;       // so that a list of them fits into memory
 
 // Degrees of parallelism: tp_size, pp_size, dp_size, ep_size, cp_size.
 bool is_degree(std::string_view name, const Value& value) {
@@ -78,6 +79,11 @@ Found cluster_contradiction(const Plan& plan) {
     }
     const std::int64_t devices =
         plan.number(plan.cluster, "nodes") * plan.number(plan.cluster, "gpus_per_node");
+    if (plan.world_size() > most_ranks) {
+        return Contradiction{"cluster.nodes",
+                             fmt::format("{} ranks are out of all bounds", plan.world_size()),
+                             fmt::format("the most is {}", most_ranks)};
+    }
     if (plan.world_size() <= devices) return std::nullopt;
     return Contradiction{"cluster.ranks",
                          fmt::format("{} ranks need more than the {} devices", plan.world_size(), devices),

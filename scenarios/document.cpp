@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <toml++/toml.h>
 
 namespace deadrank::scenarios {
@@ -78,18 +78,19 @@ Result<Node> parse_document(std::string_view text, const std::string& file) {
 }
 
 Result<std::string> read_text(const std::filesystem::path& file) {
+    const auto cannot = [&](std::string_view why) {
+        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
+                      "name a file that exists and that you may read", {file.string()});
+    };
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) return cannot("it is a directory");
     errno = 0;
     std::ifstream in(file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    std::error_code ignored;
-    if (!in.is_open() || in.bad() || std::filesystem::is_directory(file, ignored)) {
-        const std::string reason = std::filesystem::is_directory(file, ignored) ? "it is a directory"
-                                   : errno != 0                                 ? std::strerror(errno)
-                                                                                : "reading failed";
-        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", reason),
-                      "name a file that exists and that you may read", {file.string()});
-    }
-    return text;
+    if (!in) return cannot(std::strerror(errno));
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (in.bad() || text.bad()) return cannot("reading failed");
+    return std::move(text).str();
 }
 
 std::string_view kind_name(const Node& node) {

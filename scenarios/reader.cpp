@@ -141,8 +141,10 @@ std::int64_t Reader::duration(std::string_view key, std::int64_t otherwise) {
         return otherwise;
     }
     const auto value = parse_value(ValueType::duration, node->text);
-    if (value) return value->number;
-    problems_.add(node->place, value.error());
+    if (value && value->number > 0) return value->number;
+    problems_.add(node->place, value ? Error{.what = fmt::format("'{}' cannot be {}", key, node->text),
+                                             .remedy = "write a time above zero"}
+                                     : value.error());
     return otherwise;
 }
 

@@ -1,0 +1,17 @@
+// scenarios/parameter_schema.h — A declared parameter as JSON Schema: value, list of choices, range and unit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/json_text.h"
+#include "scenarios/vocabulary.h"
+
+namespace deadrank::scenarios {
+
+std::string parameter_schema(const Parameter& parameter);
+
+// Dotted names become nested objects, as TOML reads them.
+JsonMembers parameter_properties(const std::vector<Parameter>& parameters);
+
+}  // namespace deadrank::scenarios
