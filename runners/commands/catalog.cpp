@@ -6,9 +6,12 @@
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
+#include "runners/commands/new_scenario.h"
 #include "runners/commands/plan.h"
 #include "runners/commands/replay.h"
 #include "runners/commands/run.h"
+#include "runners/commands/schema.h"
+#include "runners/commands/serve.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/version.h"
 
@@ -23,8 +26,11 @@ const std::vector<Command>& all_commands() {
         {"replay", add_replay},
         {"judge", add_judge},
         {"alerts", add_alerts},
+        {"serve", add_serve},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},
+        {"new", add_new},
+        {"schema", add_schema},
         {"version", add_version},
         {"completion", add_completion},
     };

@@ -8,17 +8,15 @@
 
 namespace deadrank::runners::serve {
 
-class PrometheusServer;
-
-// Handled differently from a live Prometheus: `for` is counted by us from the query's results; recording rules are put into
-// the expressions that read them; keep_firing_for, ALERTS read by alerts, and templates in labels are not.
+// Handled differently from a live Prometheus, and said in the notes where it matters: `for` is counted by us from the
+// query's results; recording rules are put into the expressions that read them; keep_firing_for and templates in labels
+// are not played.
 class ServerPlayer final : public results::alerts::Player {
 public:
-    // Errors: environment, when there is no such program or it does not come up.
-    static scenarios::Result<std::unique_ptr<ServerPlayer>> start(const std::string& program, const std::filesystem::path& out);
-    ~ServerPlayer() override;
+    // `program`: the prometheus to start; `out`: where its data may lie while it runs.
+    ServerPlayer(std::string program, std::filesystem::path out) : program_(std::move(program)), out_(std::move(out)) {}
 
-    std::string name() const override;
+    std::string name() const override { return "a Prometheus server (" + program_ + ")"; }
     scenarios::Result<results::alerts::Played> play(const results::exporters::World& world,
                                                     const results::exporters::Incident& incident,
                                                     const std::vector<results::alerts::RuleFile>& files,
@@ -26,8 +24,8 @@ public:
                                                     const results::alerts::StaticAnalysis& analysis) override;
 
 private:
-    ServerPlayer(std::string program, std::string version);
-    std::string program_, version_;
+    std::string program_;
+    std::filesystem::path out_;
 };
 
 }  // namespace deadrank::runners::serve

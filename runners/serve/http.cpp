@@ -1,0 +1,149 @@
+// runners/serve/http.cpp — Boost.Beast over Asio: one session a connection, kept alive between requests.
+#include "runners/serve/http.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <fmt/format.h>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace deadrank::runners::serve {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+constexpr std::uint64_t body_max = 256 << 20;
+
+class Session : public std::enable_shared_from_this<Session> {
+public:
+    Session(tcp::socket&& socket, const HttpServer::Handler& handler) : stream_(std::move(socket)), handler_(handler) {}
+
+    void read() {
+        parser_.emplace();
+        parser_->body_limit(body_max);
+        stream_.expires_after(std::chrono::minutes(5));
+        http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
+            if (!trouble) self->answer();
+        });
+    }
+
+private:
+    void answer() {
+        const auto& request = parser_->get();
+        HttpResponse made = handler_({std::string(request.method_string()), std::string(request.target()), request.body()});
+        response_ = {};
+        response_.version(request.version());
+        response_.result(static_cast<unsigned>(made.status));
+        response_.set(http::field::content_type, made.type);
+        response_.keep_alive(request.keep_alive());
+        response_.body() = std::move(made.body);
+        response_.prepare_payload();
+        http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
+            if (!trouble && self->response_.keep_alive()) self->read();
+        });
+    }
+
+    beast::tcp_stream stream_;
+    const HttpServer::Handler& handler_;
+    beast::flat_buffer buffer_;
+    std::optional<http::request_parser<http::string_body>> parser_;
+    http::response<http::string_body> response_;
+};
+
+}  // namespace
+
+struct HttpServer::Parts {
+    explicit Parts(Handler handler_) : handler(std::move(handler_)), acceptor(context) {}
+
+    void accept() {
+        acceptor.async_accept(asio::make_strand(context), [this](beast::error_code trouble, tcp::socket socket) {
+            if (trouble == asio::error::operation_aborted) return;
+            if (!trouble) std::make_shared<Session>(std::move(socket), handler)->read();
+            accept();
+        });
+    }
+
+    Handler handler;
+    asio::io_context context;
+    tcp::acceptor acceptor;
+    std::vector<std::thread> threads;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+HttpServer::~HttpServer() {
+    parts_->context.stop();
+    for (std::thread& thread : parts_->threads) thread.join();
+}
+
+int HttpServer::port() const { return parts_->acceptor.local_endpoint().port(); }
+
+scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port, Handler handler) {
+    auto parts = std::make_unique<Parts>(std::move(handler));
+    beast::error_code trouble;
+    const auto ip = asio::ip::make_address(address, trouble);
+    const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
+    if (!trouble) parts->acceptor.open(endpoint.protocol(), trouble);
+    if (!trouble) parts->acceptor.set_option(asio::socket_base::reuse_address(true), trouble);
+    if (!trouble) parts->acceptor.bind(endpoint, trouble);
+    if (!trouble) parts->acceptor.listen(asio::socket_base::max_listen_connections, trouble);
+    if (trouble) {
+        return refuse(ErrorCode::environment, fmt::format("cannot listen on {}:{}: {}", address, port, trouble.message()),
+                      "choose another with --port, or 0 for any");
+    }
+    parts->accept();
+    for (int i = 0; i < 2; ++i) {
+        parts->threads.emplace_back([context = &parts->context] { context->run(); });
+    }
+    return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
+}
+
+scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request, const std::map<std::string, std::string>& headers,
+                                    int timeout_seconds) {
+    asio::io_context context;
+    beast::tcp_stream stream(context);
+    beast::error_code trouble;
+    // Synchronous calls have no time-out in Beast; one asynchronous chain run to its end has.
+    http::request<http::string_body> message(http::string_to_verb(request.method), request.target, 11);
+    message.set(http::field::host, "127.0.0.1");
+    for (const auto& [name, value] : headers) message.set(name, value);
+    message.body() = request.body;
+    message.prepare_payload();
+    beast::flat_buffer buffer;
+    http::response_parser<http::string_body> parser;
+    parser.body_limit(boost::none);
+    stream.expires_after(std::chrono::seconds(timeout_seconds));
+    const tcp::endpoint there(asio::ip::address_v4::loopback(), static_cast<unsigned short>(port));
+    stream.async_connect(there, [&](beast::error_code connected) {
+        if ((trouble = connected)) return;
+        http::async_write(stream, message, [&](beast::error_code written, std::size_t) {
+            if ((trouble = written)) return;
+            http::async_read(stream, buffer, parser, [&](beast::error_code read, std::size_t) { trouble = read; });
+        });
+    });
+    context.run();
+    if (trouble) return refuse(ErrorCode::io, fmt::format("127.0.0.1:{} does not answer: {}", port, trouble.message()));
+    const auto& answer = parser.get();
+    return HttpResponse{static_cast<int>(answer.result_int()), answer.body(), std::string(answer[http::field::content_type])};
+}
+
+std::string form_value(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.') out += c;
+        else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return out;
+}
+
+}  // namespace deadrank::runners::serve
