@@ -9,7 +9,6 @@
 
 #include "results/reports/junit.h"
 #include "results/reports/verdict_json.h"
-#include "results/scorecard.h"
 #include "results/words.h"
 #include "runners/campaign.h"
 #include "runners/commands/backend.h"
@@ -26,7 +25,7 @@ struct Arguments {
     SeedOptions seeds;
     std::string runner = "sim";
     int jobs = 0;
-    std::string out, junit;
+    std::string out, junit, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
 };
 
@@ -105,7 +104,8 @@ private:
         RunReport report({.json = arguments_.json,
                           .quiet = arguments_.quiet,
                           .seeds = seeds.size(),
-                          .name_columns = longest_name(selection.scenarios)},
+                          .name_columns = longest_name(selection.scenarios),
+                          .by = arguments_.by},
                          library.taxonomy);
         CampaignOptions options;
         options.line = {.out = arguments_.out,
@@ -164,6 +164,10 @@ void add_run(CLI::App& app, Session& session) {
         ->add_option("-o,--out", arguments->out,
                      "Keep plans, evidence, truth, findings and verdicts below DIR")
         ->type_name("DIR");
+    command
+        ->add_option("--by", arguments->by, "Rows of the scorecard: class, symptom, stage, detector [class]")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"class", "symptom", "stage", "detector"}).description(""));
     command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
     add_json(*command, arguments->json,
              "One JSON object a line and trial, and nothing else, on standard output");

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "results/detect.h"
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/scorecard.h"
 #include "results/words.h"
 
 namespace deadrank::runners::commands {
@@ -16,6 +16,19 @@ namespace deadrank::runners::commands {
 using results::Case;
 using results::Verdict;
 using results::reports::Ink;
+
+results::Scorecard scorecard_by(const std::string& by, const std::vector<Case>& cases,
+                                const scenarios::Taxonomy& taxonomy) {
+    if (by == "symptom") return results::score_by_symptom(cases);
+    if (by == "stage") return results::score_by_stage(cases);
+    if (by != "detector") return results::score_by_class(cases, taxonomy);
+    std::vector<results::DetectorWords> words;
+    for (const auto& detector : results::all_detectors()) {
+        const auto symptoms = detector->symptoms();
+        words.push_back({std::string(detector->name()), {symptoms.begin(), symptoms.end()}});
+    }
+    return results::score_by_detector(cases, words);
+}
 
 RunReport::RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy)
     : options_(options), taxonomy_(taxonomy), style_(style_of(stdout)) {}
@@ -72,9 +85,9 @@ void RunReport::finish(double seconds) {
     if (options_.json) return;
     print_scenario();
     print_failures();
-    const results::Scorecard card = results::score_by_class(cases_, taxonomy_);
+    const results::Scorecard card = scorecard_by(options_.by, cases_, taxonomy_);
     if (!options_.quiet && cases_.size() > 1) {
-        fmt::print("\n{}", results::reports::scorecard_table(card, "", style_));
+        fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
     fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/case.h"
+#include "results/scorecard.h"
 #include "runners/commands/screen.h"
 #include "scenarios/taxonomy.h"
 
@@ -18,7 +19,12 @@ struct ReportOptions {
     bool quiet = false;  // failures and the last line only
     std::size_t seeds = 1;
     std::size_t name_columns = 40;  // of the longest name
+    std::string by = "class";       // what a row of the scorecard is: class, symptom, stage, detector
 };
+
+// `by` is one of the four, else as class.
+results::Scorecard scorecard_by(const std::string& by, const std::vector<results::Case>& cases,
+                                const scenarios::Taxonomy& taxonomy);
 
 class RunReport {
 public:
