@@ -38,7 +38,7 @@ std::string listed(const std::set<std::string>& words) {
 
 std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vocabulary) {
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
-    const auto taxonomy = scenarios::load_taxonomy(source / "scenarios" / "taxonomy.toml");
+    const auto taxonomy = scenarios::Taxonomy::load(source / "scenarios" / "taxonomy.toml");
     if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
     auto catalog = scenarios::load_catalog(source / "scenarios" / "catalog", *taxonomy, vocabulary);
     if (!catalog) throw std::runtime_error(catalog.error().text());
