@@ -1,0 +1,27 @@
+// tests/support/catalog.cpp — Finds the catalog beside the sources; a file that does not load is told in full.
+#include "tests/support/catalog.h"
+
+#include <filesystem>
+
+namespace deadrank::tests {
+
+ShippedCatalog::ShippedCatalog() {
+    const std::filesystem::path room = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "scenarios";
+    const auto taxonomy = scenarios::Taxonomy::load(room / "taxonomy.toml");
+    if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
+    auto catalog = scenarios::load_catalog(room / "catalog", *taxonomy, vocabulary);
+    if (!catalog) throw std::runtime_error(catalog.error().text());
+    std::string problems;
+    for (const scenarios::Error& error : catalog->broken) problems += error.text() + "\n";
+    if (!problems.empty()) throw std::runtime_error(problems);
+    scenarios = std::move(catalog->scenarios);
+}
+
+const scenarios::Scenario& ShippedCatalog::named(const std::string& id) const {
+    for (const auto& scenario : scenarios) {
+        if (scenario.id == id) return scenario;
+    }
+    throw std::runtime_error("no scenario is called " + id);
+}
+
+}  // namespace deadrank::tests
