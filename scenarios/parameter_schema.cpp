@@ -1,6 +1,7 @@
 // scenarios/parameter_schema.cpp — What setting_reader accepts, said to an editor.
 #include "scenarios/parameter_schema.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace deadrank::scenarios {
@@ -16,22 +17,17 @@ std::string pattern(std::string_view units) {
         {{"type", json_string("string")}, {"pattern", json_string(fmt::format("^{0}(\\.\\.{0})?$", one))}});
 }
 
-std::string whole_numbers(std::int64_t least) {
-    JsonMembers members = {{"type", json_string("integer")}};
-    if (least > INT64_MIN) members.push_back({"minimum", std::to_string(least)});
-    return json_object(members);
+std::string texts_matching(std::string_view expression) {
+    return json_object({{"type", json_string("string")}, {"pattern", json_string(expression)}});
 }
 
 // The forms of one value, without lists of choices.
-std::vector<std::string> forms(const Parameter& parameter) {
-    if (!parameter.choices.empty()) return {json_object({{"enum", json_strings(parameter.choices)}})};
-    switch (parameter.type) {
+std::vector<std::string> forms(ValueType type) {
+    switch (type) {
         case ValueType::boolean:
             return {typed("boolean")};
         case ValueType::integer:
-            return {whole_numbers(parameter.least),
-                    json_object({{"type", json_string("string")},
-                                 {"pattern", json_string("^-?[0-9]+\\.\\.-?[0-9]+$")}})};
+            return {typed("integer"), texts_matching("^-?[0-9]+\\.\\.-?[0-9]+$")};
         case ValueType::duration:
             return {pattern("ns|us|ms|s|m|h|d")};
         case ValueType::bytes:
@@ -48,7 +44,7 @@ std::vector<std::string> forms(const Parameter& parameter) {
                  {"additionalProperties", json_object({{"type", json_strings({"string", "integer"})}})}})};
         case ValueType::ranks:
         case ValueType::nodes:
-            return {whole_numbers(0), typed("string"), typed("array")};
+            return {typed("integer"), typed("string"), typed("array")};
         default:
             return {typed("string"), typed("integer")};
     }
@@ -58,19 +54,52 @@ bool may_be_a_choice(ValueType type) {
     return type != ValueType::ranks && type != ValueType::nodes && type != ValueType::table;
 }
 
-}  // namespace
-
-std::string parameter_schema(const Parameter& parameter) {
-    std::vector<std::string> alternatives = forms(parameter);
-    if (may_be_a_choice(parameter.type)) {
+// One of these forms, or a list of them that the seed chooses from.
+std::string with_choice(std::vector<std::string> alternatives, bool choice) {
+    if (choice) {
         const std::string one = json_object({{"anyOf", json_list(alternatives)}});
         alternatives.push_back(
             json_object({{"type", json_string("array")}, {"minItems", "1"}, {"items", one}}));
     }
+    return json_list(alternatives);
+}
+
+std::string definition_name(ValueType type) {
+    std::string name(type_name(type));
+    std::replace(name.begin(), name.end(), ' ', '_');
+    return name;
+}
+
+}  // namespace
+
+JsonMembers type_definitions() {
+    JsonMembers definitions;
+    for (int i = 0; i <= static_cast<int>(ValueType::table); ++i) {
+        const auto type = static_cast<ValueType>(i);
+        definitions.push_back({definition_name(type),
+                               json_object({{"anyOf", with_choice(forms(type), may_be_a_choice(type))}})});
+    }
+    return definitions;
+}
+
+std::string parameter_schema(const Parameter& parameter) {
     std::string what = parameter.what;
-    if (!parameter.fallback.empty())
+    if (!parameter.fallback.empty()) {
         what += fmt::format("{}(default: {})", what.empty() ? "" : " ", parameter.fallback);
-    return json_object({{"anyOf", json_list(alternatives)}, {"description", json_string(what)}});
+    }
+    JsonMembers members;
+    if (!parameter.choices.empty()) {
+        members.push_back(
+            {"anyOf", with_choice({json_object({{"enum", json_strings(parameter.choices)}})}, true)});
+    } else {
+        const std::string reference = json_string("#/definitions/" + definition_name(parameter.type));
+        members.push_back({"allOf", json_list({json_object({{"$ref", reference}})})});
+    }
+    if (parameter.type == ValueType::integer && parameter.least > INT64_MIN) {
+        members.push_back({"minimum", std::to_string(parameter.least)});
+    }
+    members.push_back({"description", json_string(what)});
+    return json_object(members);
 }
 
 JsonMembers parameter_properties(const std::vector<Parameter>& parameters) {

@@ -9,6 +9,9 @@
 
 namespace deadrank::scenarios {
 
+// What each type takes: "#/definitions/duration" and so on, which parameter_schema refers to.
+JsonMembers type_definitions();
+
 std::string parameter_schema(const Parameter& parameter);
 
 // Dotted names become nested objects, as TOML reads them.

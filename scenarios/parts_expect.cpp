@@ -34,19 +34,13 @@ void read_ranks(Reader& reader, Expectation& expect) {
     }
 }
 
-// "none" is the rule; a list names what else is right to report.
+// `also`, or a list, names what else is right to report; "none" stresses that all the rest is a false alarm.
 void read_others(Reader& reader, Expectation& expect, const std::vector<std::string>& symptoms) {
     expect.also = reader.texts("also");
     check_each(reader, "also", expect.also, symptoms, "symptom");
     std::vector<std::string> others = reader.texts("others");
     const Node* node = reader.find("others");
-    if (!node) return;
-    if (others == std::vector<std::string>{"none"}) {
-        if (!expect.also.empty()) {
-            reader.problems().add(node->place, "others = \"none\" contradicts 'also'", "keep one of them");
-        }
-        return;
-    }
+    if (!node || others == std::vector<std::string>{"none"}) return;
     check_each(reader, "others", others, symptoms, "symptom");
     expect.also.insert(expect.also.end(), others.begin(), others.end());
 }

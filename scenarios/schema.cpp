@@ -63,8 +63,7 @@ std::string kind_schema(const Kind& kind, bool with_when) {
         {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
     for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
     if (with_when) {
-        properties.push_back({"when", table(parameter_properties(trigger_parameters()), {},
-                                            "when it acts, on each of its ranks")});
+        properties.push_back({"when", json_object({{"$ref", json_string("#/definitions/when")}})});
     }
     return table(std::move(properties), required_of(kind), kind.what);
 }
@@ -149,13 +148,17 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
         {"heal", heal(vocabulary)},
         {"teach", teach()},
         {"parity", parity()}};
+    JsonMembers definitions = type_definitions();
+    definitions.push_back({"when", table(parameter_properties(trigger_parameters()), {},
+                                         "when it acts, on each of its ranks")});
     return json_indented(
         json_object({{"$schema", json_string("http://json-schema.org/draft-07/schema#")},
                      {"title", json_string("deadrank scenario")},
                      {"type", json_string("object")},
                      {"properties", json_object(properties)},
                      {"required", json_strings({"format", "bug", "workload", "fault", "expect"})},
-                     {"additionalProperties", "false"}}));
+                     {"additionalProperties", "false"},
+                     {"definitions", json_object(definitions)}}));
 }
 
 }  // namespace deadrank::scenarios

@@ -48,8 +48,7 @@ std::optional<std::int64_t> number(std::string_view word) {
 // Reads words from the left; each step answers whether the selector still makes sense.
 class Grammar {
 public:
-    Grammar(ValueType type, std::string_view text)
-        : ranks_(type == ValueType::ranks), words_(words_of(text)) {}
+    explicit Grammar(std::string_view text) : words_(words_of(text)) {}
 
     std::optional<Wish> read() {
         if (words_.empty() || !read_base() || !read_but() || at_ != words_.size()) return std::nullopt;
@@ -84,7 +83,7 @@ private:
     }
 
     bool read_any() {
-        if (take("node")) return ranks_ && base(Base::node);
+        if (take("node")) return base(Base::node);
         wish_.count = take_number().value_or(1);
         if (*wish_.count < 1) return false;
         if (take("other")) return base(Base::others);
@@ -94,12 +93,12 @@ private:
 
     bool read_node() {
         wish_.node = take_number();
-        return ranks_ && wish_.node && base(Base::node);
+        return wish_.node && base(Base::node);
     }
 
     bool whole_node(bool Wish::*which) {
         wish_.*which = true;
-        return ranks_ && base(Base::node);
+        return base(Base::node);
     }
 
     bool base(Base base) {
@@ -123,7 +122,6 @@ private:
         return at_ > before;
     }
 
-    bool ranks_;
     std::vector<std::string_view> words_;
     std::size_t at_ = 0;
     Wish wish_;
@@ -165,6 +163,22 @@ Numbers in_terms_of(ValueType type, const Targets& targets, const Shape& shape) 
     return found;
 }
 
+// A node itself, or its ranks: then only nodes that have some count.
+Result<Numbers> of_a_node(ValueType type, const Wish& wish, const Shape& shape, const Draw& draw) {
+    const bool ranks = type == ValueType::ranks;
+    const std::int64_t end = ranks ? shape.node_of(shape.ranks - 1) + 1 : shape.nodes;
+    constexpr std::uint64_t own_draw = 1'000'000;  // apart from those of Draw::some
+    const std::int64_t node = wish.node         ? *wish.node
+                              : wish.last_node  ? end - 1
+                              : wish.first_node ? 0
+                                                : draw.between(own_draw, 0, end - 1);
+    if (node >= end) {
+        const std::string_view why = ranks ? "has no ranks" : "is outside the cluster";
+        return cannot(fmt::format("node {} {}", node, why), fmt::format("there are nodes 0 to {}", end - 1));
+    }
+    return ranks ? shape.ranks_of(node) : Numbers{node};
+}
+
 Result<Numbers> candidates(ValueType type, const Wish& wish, const Shape& shape,
                            const std::vector<Targets>& earlier, const Draw& draw) {
     Numbers all = up_to(type == ValueType::ranks ? shape.ranks : shape.nodes);
@@ -192,18 +206,8 @@ Result<Numbers> candidates(ValueType type, const Wish& wish, const Shape& shape,
             without(all, in_terms_of(type, earlier.front(), shape));
             return all;
         }
-        case Base::node: {
-            const std::int64_t used = shape.node_of(shape.ranks - 1) + 1;  // nodes that have ranks
-            const std::int64_t node = wish.node         ? *wish.node
-                                      : wish.last_node  ? used - 1
-                                      : wish.first_node ? 0
-                                                        : draw.between(1'000'000, 0, used - 1);
-            if (node >= used) {
-                return cannot(fmt::format("node {} has no ranks", node),
-                              fmt::format("there are nodes 0 to {}", used - 1));
-            }
-            return shape.ranks_of(node);
-        }
+        case Base::node:
+            return of_a_node(type, wish, shape, draw);
     }
     return all;
 }
@@ -234,13 +238,13 @@ std::vector<std::int64_t> Shape::ranks_of(std::int64_t node) const {
 }
 
 Result<void> check_selector(ValueType type, std::string_view text) {
-    if (Grammar(type, text).read()) return {};
+    if (Grammar(text).read()) return {};
     return cannot(fmt::format("'{}' does not say which {}s", text, noun(type)), remedy(type));
 }
 
 Result<Numbers> select(ValueType type, std::string_view text, const Shape& shape,
                        const std::vector<Targets>& earlier, const Draw& draw) {
-    const auto wish = Grammar(type, text).read();
+    const auto wish = Grammar(text).read();
     if (!wish) return tl::unexpected(check_selector(type, text).error());
     auto found = candidates(type, *wish, shape, earlier, draw);
     if (!found) return found;

@@ -154,8 +154,6 @@ TEST(LoadRefuses, Contradictions) {
               "28:1: the healed run would be the faulty one again — change something in [heal.cluster] or "
               "[heal.workload], or write "
               "fault = \"none\"");
-    EXPECT_EQ(with_expect("others = \"none\"\nalso = [\"collective_timeout_abort\"]\n"),
-              "25:10: others = \"none\" contradicts 'also' — keep one of them");
     EXPECT_EQ(with_expect("rank = \"any\"\n"),
               "25:8: 'rank' in [expect] must be a number or a list — leave it out where the fault's own "
               "ranks are meant");

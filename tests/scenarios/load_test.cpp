@@ -104,10 +104,12 @@ TEST(Load, TakesASelectorANumberOrAListOfRanks) {
               (std::vector<std::int64_t>{3, 5}));
 }
 
-TEST(Load, TakesOthersAsNoneOrAsAList) {
+TEST(Load, TakesOthersAsNoneOrAsAListAndAlsoBesideIt) {
     SampleFile file;
     file.expect = "others = \"none\"\n";
     EXPECT_TRUE(loaded(file).expect.also.empty());
+    file.expect = "others = \"none\"\nalso = [\"collective_timeout_abort\"]\n";
+    EXPECT_EQ(loaded(file).expect.also, (std::vector<std::string>{"collective_timeout_abort"}));
     file.expect = "others = [\"collective_timeout_abort\"]\n";
     EXPECT_EQ(loaded(file).expect.also, (std::vector<std::string>{"collective_timeout_abort"}));
 }
