@@ -1,4 +1,5 @@
-// results/evidence.cpp — Keeps events and texts. The table of texts is looked up by content and never iterated.
+// results/evidence.cpp — Keeps events and texts. The table of texts is looked up by content and never
+// iterated.
 #include "results/evidence.h"
 
 #include <algorithm>
@@ -21,7 +22,9 @@ TextId Texts::keep(std::string_view words) {
 std::string_view Texts::operator[](TextId id) const { return texts_[static_cast<std::size_t>(id)]; }
 
 void Evidence::record(const Event& event) {
-    if (keep_) events_.push_back(event);
+    if (!keep_) return;
+    facts_.clear();
+    events_.push_back(event);
 }
 
 void Evidence::finish(Time observed_until) {
@@ -30,6 +33,7 @@ void Evidence::finish(Time observed_until) {
         std::stable_sort(events_.begin(), events_.end(), earlier);
     }
     filed_ = 0;
+    facts_.clear();
     observed_until_ = events_.empty() ? observed_until : std::max(observed_until, events_.back().at);
 }
 
@@ -42,7 +46,8 @@ const Evidence::Kinds& Evidence::kinds() const {
 }
 
 std::int32_t Evidence::world_size() const {
-    if (const auto starts = each<JobStart>(); !starts.empty()) return starts.front()->as<JobStart>()->world_size;
+    if (const auto starts = each<JobStart>(); !starts.empty())
+        return starts.front()->as<JobStart>()->world_size;
     Rank highest = no_rank;
     for (const Event& event : events_) {
         highest = std::max(highest, event.rank);

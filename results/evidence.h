@@ -1,10 +1,12 @@
-// results/evidence.h — Everything that could be observed in one run, in order of time. Detectors read nothing else.
-// As a file: JSON lines, the first of them names the format and its version; a torn last line is tolerated.
+// results/evidence.h — Everything that could be observed in one run, in order of time. Detectors read nothing
+// else. As a file: JSON lines, the first of them names the format and its version; a torn last line is
+// tolerated.
 #pragma once
 
 #include <array>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -38,7 +40,8 @@ public:
     void record(const Event& event) override;
     TextId text(std::string_view words) override { return texts_.keep(words); }
 
-    // Sorts real processes' events by time (stable) and fixes the end of observation. The simulator records in order already.
+    // Sorts real processes' events by time (stable) and fixes the end of observation. The simulator records
+    // in order already.
     void finish(Time observed_until);
 
     std::span<const Event> events() const { return events_; }
@@ -49,16 +52,23 @@ public:
     std::int32_t world_size() const;  // of job.start; else the highest rank seen + 1
 
     // All events of one payload, in order: for (const Event* e : evidence.each<StepEnd>()) … e->as<StepEnd>()
-    // The first question after finish() sorts all events by kind, once; a finished Evidence may be read by one
-    // thread at a time.
+    // The first question after finish() sorts all events by kind, once; a finished Evidence may be read by
+    // one thread at a time.
     template <class P>
     std::span<const Event* const> each() const;
+
+    // Worked out from this evidence once and kept beside it, for what several readers ask: facts<Calls>() is
+    // a Calls made from *this. Facts may point at events and texts, which stay where they are when the
+    // evidence is moved.
+    template <class Facts>
+    const Facts& facts() const;
 
     // What its reader had to leave out, in words.
     const std::vector<std::string>& notes() const { return notes_; }
     void note(std::string words) { notes_.push_back(std::move(words)); }
 
-    // Bound on memory for huge runs: with keep(false) nothing is stored (the trace hash still sees every event).
+    // Bound on memory for huge runs: with keep(false) nothing is stored (the trace hash still sees every
+    // event).
     void keep(bool on) { keep_ = on; }
 
 private:
@@ -67,8 +77,9 @@ private:
     const Kinds& kinds() const;
 
     std::vector<Event> events_;
-    mutable Kinds kinds_;           // filled on the first question
+    mutable Kinds kinds_;            // filled on the first question
     mutable std::size_t filed_ = 0;  // how many events are in it
+    mutable std::vector<std::pair<const void*, std::shared_ptr<const void>>> facts_;
     Texts texts_;
     Time observed_until_{0};
     std::vector<std::string> notes_;
@@ -78,6 +89,17 @@ private:
 template <class P>
 std::span<const Event* const> Evidence::each() const {
     return kinds()[Payload(P{}).index()];
+}
+
+template <class Facts>
+const Facts& Evidence::facts() const {
+    static const char key = 0;  // its address tells one kind of facts from another
+    for (const auto& [known, facts] : facts_) {
+        if (known == &key) return *static_cast<const Facts*>(facts.get());
+    }
+    const auto fresh = std::make_shared<const Facts>(*this);
+    facts_.emplace_back(&key, fresh);
+    return *fresh;
 }
 
 scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file);

@@ -1,5 +1,5 @@
-// results/evidence_file.cpp — Evidence as JSON lines. Payloads list their own fields, so a new kind needs no line here.
-// NaN and infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for them.
+// results/evidence_file.cpp — Evidence as JSON lines. Payloads list their own fields, so a new kind needs no
+// line here. NaN and infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for them.
 #include <cmath>
 #include <fmt/format.h>
 #include <fstream>
@@ -37,16 +37,22 @@ struct FieldWriter {
     template <class Field>
     void operator()(std::string_view name, const Field& value) const {
         line += fmt::format(",\"{}\":", name);
-        if constexpr (std::is_same_v<Field, TextId>) line += quoted(evidence.text(value));
-        else if constexpr (std::is_enum_v<Field>) line += fmt::format("\"{}\"", name_of(value));
-        else if constexpr (std::is_floating_point_v<Field>) line += written(value);
-        else line += fmt::format("{}", value);
+        if constexpr (std::is_same_v<Field, TextId>)
+            line += quoted(evidence.text(value));
+        else if constexpr (std::is_enum_v<Field>)
+            line += fmt::format("\"{}\"", name_of(value));
+        else if constexpr (std::is_floating_point_v<Field>)
+            line += written(value);
+        else
+            line += fmt::format("{}", value);
     }
 };
 
 void assign(const Json& json, Op& field) { field = op_named(json.get_ref<const std::string&>()); }
 void assign(const Json& json, Dtype& field) { field = dtype_named(json.get_ref<const std::string&>()); }
-void assign(const Json& json, ReduceOp& field) { field = reduce_op_named(json.get_ref<const std::string&>()); }
+void assign(const Json& json, ReduceOp& field) {
+    field = reduce_op_named(json.get_ref<const std::string&>());
+}
 void assign(const Json& json, Phase& field) { field = phase_named(json.get_ref<const std::string&>()); }
 void assign(const Json& json, Code& field) { field = code_named(json.get_ref<const std::string&>()); }
 
@@ -69,9 +75,12 @@ struct FieldReader {
     void operator()(std::string_view name, Field& field) const {
         const auto found = object.find(name);
         if (found == object.end()) return;
-        if constexpr (std::is_same_v<Field, TextId>) field = evidence.text(found->get_ref<const std::string&>());
-        else if constexpr (std::is_integral_v<Field>) field = found->get<Field>();
-        else assign(*found, field);
+        if constexpr (std::is_same_v<Field, TextId>)
+            field = evidence.text(found->get_ref<const std::string&>());
+        else if constexpr (std::is_integral_v<Field>)
+            field = found->get<Field>();
+        else
+            assign(*found, field);
     }
 };
 
@@ -97,7 +106,8 @@ public:
 
 private:
     tl::unexpected<scenarios::Error> refuse(std::string what, std::string remedy) const {
-        return scenarios::refuse(ErrorCode::bad_input, std::move(what), std::move(remedy), {file_, number_, 1});
+        return scenarios::refuse(ErrorCode::bad_input, std::move(what), std::move(remedy),
+                                 {file_, number_, 1});
     }
     scenarios::Result<void> take(const Json& object);
 
@@ -122,7 +132,8 @@ scenarios::Result<void> Reading::head(const std::string& line) {
     }
     const Json until = object.value("observed_until", Json(0));
     if (!until.is_number_integer()) {
-        return refuse(fmt::format("observed_until is {}, not a whole number", until.dump()), "give nanoseconds");
+        return refuse(fmt::format("observed_until is {}, not a whole number", until.dump()),
+                      "give nanoseconds");
     }
     observed_until_ = Time{until.get<std::int64_t>()};
     return {};
@@ -168,17 +179,19 @@ Evidence Reading::done() {
 std::string to_json_line(const Evidence& evidence, const Event& event) {
     std::string line =
         fmt::format(R"({{"t":{},"rank":{},"kind":"{}")", event.at.count(), event.rank, kind_name(event));
-    std::visit([&](const auto& payload) {
-        std::decay_t<decltype(payload)>::fields(payload, FieldWriter{evidence, line});
-    }, event.what);
+    std::visit(
+        [&](const auto& payload) {
+            std::decay_t<decltype(payload)>::fields(payload, FieldWriter{evidence, line});
+        },
+        event.what);
     line += "}";
     return line;
 }
 
 scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);
-    out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{}}})", format_name, evidence_version,
-                       evidence.observed_until().count())
+    out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{}}})", format_name,
+                       evidence_version, evidence.observed_until().count())
         << '\n';
     for (const Event& event : evidence.events()) out << to_json_line(evidence, event) << '\n';
     out.flush();

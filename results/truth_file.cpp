@@ -1,4 +1,5 @@
-// results/truth_file.cpp — Truth as one JSON document beside the evidence: marks, how each rank ended, who waited for whom.
+// results/truth_file.cpp — Truth as one JSON document beside the evidence: marks, how each rank ended, who
+// waited for whom.
 #include <array>
 #include <fmt/format.h>
 #include <fstream>
@@ -91,13 +92,14 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
 scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (std::filesystem::is_directory(file) || !in) {
-        return scenarios::refuse(ErrorCode::io, "there is no truth to read here", "name the truth.json of a run",
-                                 {file.string()});
+        return scenarios::refuse(ErrorCode::io, "there is no truth to read here",
+                                 "name the truth.json of a run", {file.string()});
     }
     try {
         return truth_from(Json::parse(in));
     } catch (const std::exception& problem) {
-        return scenarios::refuse(ErrorCode::bad_input, fmt::format("the truth cannot be read: {}", problem.what()),
+        return scenarios::refuse(ErrorCode::bad_input,
+                                 fmt::format("the truth cannot be read: {}", problem.what()),
                                  "use the truth.json that a run wrote, unedited", {file.string()});
     }
 }

@@ -1,5 +1,6 @@
-// tests/results/evidence_builder.h — Evidence written by hand, in the order of a story: who did what, then what.
-// A builder is born with a healthy start: job.start, rank.start with the launcher's environment, one world.
+// tests/results/evidence_builder.h — Evidence written by hand, in the order of a story: who did what, then
+// what. A builder is born with a healthy start: job.start, rank.start with the launcher's environment, one
+// world.
 #pragma once
 
 #include <chrono>
@@ -17,8 +18,9 @@ using namespace deadrank::results;
 class EvidenceBuilder {
 public:
     explicit EvidenceBuilder(Rank ranks, Rank per_node = 4) : ranks_(ranks), per_node_(per_node) {
-        add(no_rank, JobStart{.world_size = ranks, .nodes = (ranks + per_node - 1) / per_node,
-                              .gpus_per_node = per_node});
+        add(no_rank,
+            JobStart{
+                .world_size = ranks, .nodes = (ranks + per_node - 1) / per_node, .gpus_per_node = per_node});
     }
 
     // The launcher starts everybody. Change `environment` or `versions` of single ranks before.
@@ -26,15 +28,20 @@ public:
         for (Rank rank = 0; rank < ranks_; ++rank) start(rank, environment(rank));
         return *this;
     }
-    EvidenceBuilder& start(Rank rank, const std::string& environment, const std::string& versions = sound_versions) {
-        return add(rank, RankStart{.pid = 1000 + rank, .node = rank / per_node_, .gpu = rank % per_node_,
+    EvidenceBuilder& start(Rank rank, const std::string& environment,
+                           const std::string& versions = sound_versions) {
+        return add(rank, RankStart{.pid = 1000 + rank,
+                                   .node = rank / per_node_,
+                                   .gpu = rank % per_node_,
                                    .host = text(fmt::format("node{}", rank / per_node_)),
-                                   .versions = text(versions), .environment = text(environment)});
+                                   .versions = text(versions),
+                                   .environment = text(environment)});
     }
     std::string environment(Rank rank, const std::string& more = "") const {
-        return fmt::format("RANK={}\nWORLD_SIZE={}\nLOCAL_RANK={}\nLOCAL_WORLD_SIZE={}\nMASTER_ADDR=node0\n"
-                           "MASTER_PORT=29500{}{}", rank, ranks_, rank % per_node_, per_node_,
-                           more.empty() ? "" : "\n", more);
+        return fmt::format(
+            "RANK={}\nWORLD_SIZE={}\nLOCAL_RANK={}\nLOCAL_WORLD_SIZE={}\nMASTER_ADDR=node0\n"
+            "MASTER_PORT=29500{}{}",
+            rank, ranks_, rank % per_node_, per_node_, more.empty() ? "" : "\n", more);
     }
 
     // Everybody meets and makes communicator 1 over all ranks.
@@ -47,7 +54,8 @@ public:
         return add(process, RendezvousLeave{expected, Code::ok});
     }
     EvidenceBuilder& comm(CommId id, const std::string& name, const std::vector<Rank>& members) {
-        for (std::size_t i = 0; i < members.size(); ++i) joins(members[i], id, name, members, static_cast<Rank>(i));
+        for (std::size_t i = 0; i < members.size(); ++i)
+            joins(members[i], id, name, members, static_cast<Rank>(i));
         for (const Rank rank : members) add(rank, CommInitLeave{id, Code::ok, text("NET/IB")});
         return *this;
     }
@@ -55,7 +63,8 @@ public:
                            Rank place) {
         std::string list;
         for (const Rank member : members) list += (list.empty() ? "" : ",") + std::to_string(member);
-        return add(rank, CommInitEnter{id, static_cast<std::int32_t>(members.size()), place, text(name), text(list)});
+        return add(rank, CommInitEnter{id, static_cast<std::int32_t>(members.size()), place, text(name),
+                                       text(list)});
     }
 
     EvidenceBuilder& enters(Rank rank, CommId comm, std::int64_t seq, Op op = Op::all_reduce,
@@ -82,7 +91,9 @@ public:
         for (const Rank rank : everybody()) add(rank, StepEnd{number, loss, 1.0});
         return *this;
     }
-    EvidenceBuilder& log(Rank rank, const std::string& line, int level = 2) { return add(rank, RankLog{level, text(line)}); }
+    EvidenceBuilder& log(Rank rank, const std::string& line, int level = 2) {
+        return add(rank, RankLog{level, text(line)});
+    }
     EvidenceBuilder& exits(Rank rank, int code, int signal = 0) { return add(rank, RankExit{code, signal}); }
     EvidenceBuilder& all_exit() {
         for (const Rank rank : everybody()) exits(rank, 0);

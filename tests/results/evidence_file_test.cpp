@@ -1,5 +1,5 @@
-// tests/results/evidence_file_test.cpp — Goal: what is written reads back, every kind and every field; a torn file
-// loses its torn line only; anything else that is wrong is refused with file and line.
+// tests/results/evidence_file_test.cpp — Goal: what is written reads back, every kind and every field; a torn
+// file loses its torn line only; anything else that is wrong is refused with file and line.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -24,15 +24,24 @@ struct Filler {
     template <class Field>
     void operator()(std::string_view name, Field& field) {
         ++next;
-        if constexpr (std::is_same_v<Field, TextId>) field = evidence.text(fmt::format("{} \"{}\"\n", name, next));
-        else if constexpr (std::is_same_v<Field, Op>) field = Op::reduce_scatter;
-        else if constexpr (std::is_same_v<Field, Dtype>) field = Dtype::bf16;
-        else if constexpr (std::is_same_v<Field, ReduceOp>) field = ReduceOp::avg;
-        else if constexpr (std::is_same_v<Field, Phase>) field = Phase::backward;
-        else if constexpr (std::is_same_v<Field, Code>) field = Code::remote_error;
-        else if constexpr (std::is_same_v<Field, std::uint64_t>) field = 0xfedcba9876543210u + static_cast<unsigned>(next);
-        else if constexpr (std::is_floating_point_v<Field>) field = next + 0.1;
-        else field = static_cast<Field>(next * 100'000'007LL % 2'000'000'011LL);
+        if constexpr (std::is_same_v<Field, TextId>)
+            field = evidence.text(fmt::format("{} \"{}\"\n", name, next));
+        else if constexpr (std::is_same_v<Field, Op>)
+            field = Op::reduce_scatter;
+        else if constexpr (std::is_same_v<Field, Dtype>)
+            field = Dtype::bf16;
+        else if constexpr (std::is_same_v<Field, ReduceOp>)
+            field = ReduceOp::avg;
+        else if constexpr (std::is_same_v<Field, Phase>)
+            field = Phase::backward;
+        else if constexpr (std::is_same_v<Field, Code>)
+            field = Code::remote_error;
+        else if constexpr (std::is_same_v<Field, std::uint64_t>)
+            field = 0xfedcba9876543210u + static_cast<unsigned>(next);
+        else if constexpr (std::is_floating_point_v<Field>)
+            field = next + 0.1;
+        else
+            field = static_cast<Field>(next * 100'000'007LL % 2'000'000'011LL);
     }
 };
 
@@ -91,8 +100,10 @@ TEST(EvidenceFile, KeepsWhatIsNotANumber) {
 
 TEST(EvidenceFile, LosesOnlyTheTornLine) {
     const auto file = place("torn.jsonl");
-    std::ofstream(file) << R"({"deadrank":"evidence","version":1,"observed_until":7})" << "\n"
-                        << R"({"t":5,"rank":1,"kind":"step.begin","step":3})" << "\n"
+    std::ofstream(file) << R"({"deadrank":"evidence","version":1,"observed_until":7})"
+                        << "\n"
+                        << R"({"t":5,"rank":1,"kind":"step.begin","step":3})"
+                        << "\n"
                         << R"({"t":6,"rank":1,"kind":"step.e)";
     const auto back = read_evidence(file);
     ASSERT_TRUE(back) << back.error().text();
@@ -103,10 +114,14 @@ TEST(EvidenceFile, LosesOnlyTheTornLine) {
 
 TEST(EvidenceFile, LeavesOutUnknownKindsAndCountsThem) {
     const auto file = place("unknown.jsonl");
-    std::ofstream(file) << R"({"deadrank":"evidence","version":1})" << "\n"
-                        << R"({"t":5,"rank":1,"kind":"moon.phase","full":true})" << "\n"
-                        << R"({"t":6,"rank":1,"kind":"moon.phase"})" << "\n"
-                        << R"({"t":9,"rank":2,"kind":"step.begin","step":3,"mood":"fine"})" << "\n";
+    std::ofstream(file) << R"({"deadrank":"evidence","version":1})"
+                        << "\n"
+                        << R"({"t":5,"rank":1,"kind":"moon.phase","full":true})"
+                        << "\n"
+                        << R"({"t":6,"rank":1,"kind":"moon.phase"})"
+                        << "\n"
+                        << R"({"t":9,"rank":2,"kind":"step.begin","step":3,"mood":"fine"})"
+                        << "\n";
     const auto back = read_evidence(file);
     ASSERT_TRUE(back) << back.error().text();
     EXPECT_EQ(back->events().size(), 1u);
@@ -120,14 +135,22 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
     const std::vector<std::pair<std::string, std::string>> rows = {
         {"", "no evidence to read"},
         {"hello\n", ":1:1: this is not an evidence file"},
-        {R"({"deadrank":"truth","version":1})" "\n", ":1:1: this is not an evidence file"},
-        {R"({"deadrank":"evidence","version":99})" "\n", ":1:1: evidence of version 99 cannot be read"},
-        {R"({"deadrank":"evidence"})" "\n", ":1:1: evidence of version null"},
+        {R"({"deadrank":"truth","version":1})"
+         "\n",
+         ":1:1: this is not an evidence file"},
+        {R"({"deadrank":"evidence","version":99})"
+         "\n",
+         ":1:1: evidence of version 99 cannot be read"},
+        {R"({"deadrank":"evidence"})"
+         "\n",
+         ":1:1: evidence of version null"},
         {head + "\nnot json\n", ":2:1: this line is not a JSON object"},
         {head + "\n[1]\n" + head + "\n", ":2:1: this line is not a JSON object"},
         {head + "\n" + R"({"t":1,"rank":0})" + "\n", ":2:1: this event cannot be read"},
-        {head + "\n" + R"({"t":1,"rank":0,"kind":"step.begin","step":"seven"})" + "\n", ":2:1: this event cannot be read"},
-        {head + "\n" + R"({"t":1,"rank":0,"kind":"rank.log","line":7})" + "\n", ":2:1: this event cannot be read"},
+        {head + "\n" + R"({"t":1,"rank":0,"kind":"step.begin","step":"seven"})" + "\n",
+         ":2:1: this event cannot be read"},
+        {head + "\n" + R"({"t":1,"rank":0,"kind":"rank.log","line":7})" + "\n",
+         ":2:1: this event cannot be read"},
     };
     const auto file = place("bad.jsonl");
     for (const auto& [content, words] : rows) {
@@ -160,9 +183,16 @@ TEST(EvidenceFile, SortsEventsOfRealProcessesByTimeAndKeepsTheirOrderOtherwise) 
 
 TEST(TruthFile, ReadsBackWhatWasWrittenAndRefusesTheRest) {
     Truth truth;
-    truth.marks.push_back({.at = 7s, .kind = "fault.applied", .fault = 2,
-                           .blame = {.ranks = {1, 3}, .nodes = {0}, .step = 0, .variable = "RANK", .component = "nccl",
-                                     .collective = "all_reduce", .shard = "weights"},
+    truth.marks.push_back({.at = 7s,
+                           .kind = "fault.applied",
+                           .fault = 2,
+                           .blame = {.ranks = {1, 3},
+                                     .nodes = {0},
+                                     .step = 0,
+                                     .variable = "RANK",
+                                     .component = "nccl",
+                                     .collective = "all_reduce",
+                                     .shard = "weights"},
                            .says = "a \"word\""});
     truth.marks.push_back({.at = 8s, .kind = "deadlock"});
     truth.ends = {RankEnd::finished, RankEnd::killed, RankEnd::stuck};

@@ -1,0 +1,78 @@
+// results/detectors/checkpoint_integrity.cpp — A load that fails, or that gives bytes nobody ever wrote. A
+// load of what somebody else wrote, or wrote earlier, reads well and is the matter of resume_regression.
+#include "results/detectors/checkpoint_integrity.h"
+
+#include <fmt/format.h>
+
+#include "results/detectors/facts/checkpoints.h"
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// Not for want of fitting: the file was written, or its checkpoint never became whole.
+bool is_damage(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
+    const auto* load = event.as<CheckpointLoad>();
+    if (load->result == Code::ok) {
+        const Event* save = checkpoints.saved(path, event.at);
+        return save && save->as<results::CheckpointSave>()->digest != load->digest &&
+               !checkpoints.ever_written(load->digest, event.at);
+    }
+    if (load->result != Code::not_found) return true;
+    const SavedStep* step = checkpoints.find(load->step, event.at);
+    return checkpoints.saved(path, event.at) || !step || !step->whole();
+}
+
+std::string description(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
+    const auto* load = event.as<CheckpointLoad>();
+    const Event* save = checkpoints.saved(path, event.at);
+    if (load->result == Code::ok && save) {
+        return fmt::format("rank {} read {} with digest {}, written with {}", event.rank, path,
+                           digest_text(load->digest),
+                           digest_text(save->as<results::CheckpointSave>()->digest));
+    }
+    if (load->result == Code::not_found) {
+        return fmt::format("rank {} did not find {} of step {}", event.rank, path, load->step);
+    }
+    if (!save) return fmt::format("rank {} could not read {}: {}", event.rank, path, name_of(load->result));
+    return fmt::format("rank {} could not read {}: {}, {} bytes of {} written", event.rank, path,
+                       name_of(load->result), load->bytes, save->as<results::CheckpointSave>()->bytes);
+}
+
+}  // namespace
+
+std::vector<Finding> CheckpointIntegrity::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
+    const Event* first = nullptr;
+    std::vector<Rank> ranks;
+    for (const Event* event : evidence.each<CheckpointLoad>()) {
+        if (!is_damage(checkpoints, *event, evidence.text(event->as<CheckpointLoad>()->path))) continue;
+        if (!first) first = event;
+        if (event->at - first->at <= std::chrono::seconds(1)) ranks.push_back(event->rank);
+    }
+    if (first) {
+        const auto* load = first->as<CheckpointLoad>();
+        const std::string_view path = evidence.text(load->path);
+        Finding finding{.symptom = "checkpoint_unreadable",
+                        .detector = std::string(name()),
+                        .blame = blame_ranks(lives, ranks),
+                        .at = first->at,
+                        .says = description(checkpoints, *first, path),
+                        .causes = {"non_durable_checkpoint_commit", "hardware_or_link_fault"}};
+        finding.blame.step = load->step;
+        finding.blame.component = "storage";
+        finding.blame.shard = path;
+        return {finding};
+    }
+    std::vector<Finding> findings;
+    if (!evidence.each<CheckpointLoad>().empty()) return findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::unreadable)) {
+        findings.push_back(finding_of(evidence, outbreak, "checkpoint_unreadable", name(),
+                                      {"non_durable_checkpoint_commit", "hardware_or_link_fault"}));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

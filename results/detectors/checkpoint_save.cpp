@@ -1,0 +1,55 @@
+// results/detectors/checkpoint_save.cpp — An error of the write, or a file with nothing in it where there was
+// something before.
+#include "results/detectors/checkpoint_save.h"
+
+#include <fmt/format.h>
+
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+std::vector<std::string> causes_of(Code code) {
+    if (code == Code::no_space)
+        return {"misconfigured_resource_or_distributed_settings", "non_durable_checkpoint_commit"};
+    return {"hardware_or_link_fault", "dependency_or_hardware_mismatch"};
+}
+
+}  // namespace
+
+std::vector<Finding> CheckpointSave::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    const Event* first = nullptr;
+    std::vector<Rank> ranks;
+    for (const Event* event : evidence.each<results::CheckpointSave>()) {
+        const auto* save = event->as<results::CheckpointSave>();
+        if (save->result == Code::ok && save->bytes > 0) continue;
+        if (!first) first = event;
+        if (event->at - first->at <= std::chrono::seconds(1)) ranks.push_back(event->rank);
+    }
+    std::vector<Finding> findings;
+    if (first) {
+        const auto* save = first->as<results::CheckpointSave>();
+        const std::string how =
+            save->result == Code::ok ? "wrote nothing" : fmt::format("failed with {}", name_of(save->result));
+        Finding finding{.symptom = "checkpoint_save_failure",
+                        .detector = std::string(name()),
+                        .blame = blame_ranks(lives, ranks),
+                        .at = first->at,
+                        .says = fmt::format("{} {} while saving {} of step {}", ranks_text(sorted(ranks)),
+                                            how, evidence.text(save->path), save->step),
+                        .causes = causes_of(save->result)};
+        finding.blame.step = save->step;
+        finding.blame.component = "storage";
+        finding.blame.shard = evidence.text(save->path);
+        return {finding};
+    }
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::saving)) {
+        findings.push_back(finding_of(evidence, outbreak, "checkpoint_save_failure", name(),
+                                      {"dependency_or_hardware_mismatch"}));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,100 @@
+// results/detectors/collective_mismatch.cpp — The first meeting that does not fit decides; all later ones
+// follow from it. A rank that left one call out makes right calls too early: that is a hang or a time-out,
+// unless a checker said otherwise.
+#include "results/detectors/collective_mismatch.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/detectors/facts/odd.h"
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Earliest {
+    Time at = never;
+    const Communicator* comm = nullptr;
+    const Meeting* meeting = nullptr;
+};
+
+// When two different calls had both been seen.
+Time seen_at(const Meeting& meeting, const Disagreement& found) {
+    Time usual = never, unusual = never;
+    for (const Call& call : meeting.calls) {
+        if (!call.what) continue;
+        const bool odd = call.what == found.unusual;
+        Time& first = odd ? unusual : usual;
+        if (odd || call.what == found.usual) first = std::min(first, call.entered);
+    }
+    return std::max(usual, unusual);
+}
+
+bool may_differ(const Meeting& meeting) {
+    const CollectiveEnter* first = nullptr;
+    for (const Call& call : meeting.calls) {
+        if (!call.what) continue;
+        if (!first) first = call.what;
+        const CollectiveEnter& a = *first;
+        const CollectiveEnter& b = *call.what;
+        if (a.op != b.op || a.dtype != b.dtype || a.reduce != b.reduce || a.root != b.root) return true;
+        // Parts of an all-to-all may differ in size by right, and a barrier has none.
+        if (a.count != b.count && a.op != Op::all_to_all && a.op != Op::barrier) return true;
+    }
+    return false;
+}
+
+std::vector<std::string> causes_of(const Disagreement& found) {
+    if (found.skipped) return {"rank_divergent_control_flow", "communication_order_divergence"};
+    return {"communication_order_divergence", "misconfigured_resource_or_distributed_settings",
+            "rank_divergent_control_flow"};
+}
+
+}  // namespace
+
+std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto spoken = outbreaks(evidence, Trouble::mismatch);
+    std::vector<Finding> findings;
+    for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
+        const auto said = std::find_if(spoken.begin(), spoken.end(),
+                                       [&](const Outbreak& outbreak) { return outbreak.attempt == attempt; });
+        Earliest first;
+        Disagreement found;
+        for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+            if (comm.attempt != attempt) continue;
+            for (const auto& [seq, meeting] : comm.meetings) {
+                if (!may_differ(meeting)) continue;
+                const Disagreement odd = disagreement_in(evidence, comm, meeting);
+                const Time at = odd ? seen_at(meeting, odd) : never;
+                if (at < first.at) {
+                    first = {at, &comm, &meeting};
+                    found = odd;
+                }
+                break;  // what comes after on this communicator is out of step
+            }
+        }
+        if (said == spoken.end() && (!found || found.skipped)) continue;
+        Finding finding;
+        finding.symptom = "collective_mismatch_error";
+        finding.detector = name();
+        if (found) {
+            finding.blame = blame_ranks(lives, found.odd);
+            finding.blame.collective = name_of(found.usual->op);
+            finding.blame.step = step_at(evidence, found.odd.front(), first.at);
+            finding.at = first.at;
+            finding.says =
+                fmt::format("{} came to {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
+                            first.meeting->seq, first.comm->name, found.aspect);
+            finding.causes = causes_of(found);
+        } else {
+            finding =
+                finding_of(evidence, *said, finding.symptom, name(), {"communication_order_divergence"});
+        }
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,58 @@
+// results/detectors/collective_timeout.cpp — The watchdog names who waited; the calls that were open then
+// name who was missing.
+#include "results/detectors/collective_timeout.h"
+
+#include <fmt/format.h>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/outbreaks.h"
+#include "results/detectors/facts/waits.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// "[Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in 3000 ms" names the missing itself.
+std::vector<Rank> named_by_barrier(const Evidence& evidence, int attempt) {
+    const Calls& calls = evidence.facts<Calls>();
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        const auto end = complaint.text.find(" failed to pass monitoredBarrier");
+        if (complaint.attempt != attempt || end == std::string_view::npos) continue;
+        const auto begin = complaint.text.rfind("Rank", end);
+        if (begin == std::string_view::npos) continue;
+        std::vector<Rank> missing;
+        for (const Rank rank : parse_members(complaint.text.substr(begin, end - begin))) {
+            missing.push_back(calls.process_of(attempt, rank));
+        }
+        return sorted(std::move(missing));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Finding> CollectiveTimeout::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::timeout)) {
+        // The complaint and the end of who complained may bear one time: look just before.
+        const Standstill found = Waits(evidence, outbreak.attempt, outbreak.at - Time{1}).standstill();
+        std::vector<Rank> culprits = named_by_barrier(evidence, outbreak.attempt);
+        if (culprits.empty()) culprits = found.culprits;
+        Finding finding{
+            .symptom = "collective_timeout_abort",
+            .detector = std::string(name()),
+            .blame = blame_ranks(lives, culprits),
+            .at = outbreak.at,
+            .says = fmt::format("{}; {} gave up: {}", found.any ? found.why : "an operation took too long",
+                                ranks_text(outbreak.ranks), heart_of(outbreak.text)),
+            .causes = {found.any ? found.cause : "hardware_or_link_fault"}};
+        if (found.any) finding.blame.collective = name_of(found.last.op);
+        finding.blame.step =
+            culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

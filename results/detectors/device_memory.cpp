@@ -1,0 +1,42 @@
+// results/detectors/device_memory.cpp — What was asked for and what was free is in the event; without one, in
+// the exception.
+#include "results/detectors/device_memory.h"
+
+#include <fmt/format.h>
+
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+const MemoryOom* oom_of(const Evidence& evidence, Rank rank, Time at) {
+    for (const Event* event : evidence.each<MemoryOom>()) {
+        if (event->rank == rank && event->at >= at) return event->as<MemoryOom>();
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::vector<Finding> DeviceMemory::examine(const Evidence& evidence) const {
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::memory)) {
+        const bool alone = outbreak.ranks.size() == 1;
+        findings.push_back(finding_of(
+            evidence, outbreak, "device_out_of_memory", name(),
+            alone
+                ? std::vector<std::string>{"unpropagated_rank_failure", "memory_placement_or_lifetime_error"}
+                : std::vector<std::string>{"misconfigured_resource_or_distributed_settings",
+                                           "memory_placement_or_lifetime_error"}));
+        Finding& finding = findings.back();
+        finding.blame.component = "memory";
+        if (const MemoryOom* oom = oom_of(evidence, outbreak.ranks.front(), outbreak.at)) {
+            finding.says = fmt::format("{} asked for {} bytes of device memory where {} were free",
+                                       ranks_text(outbreak.ranks), oom->requested, oom->available);
+        }
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

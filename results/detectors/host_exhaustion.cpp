@@ -1,0 +1,100 @@
+// results/detectors/host_exhaustion.cpp — An error tells that it ran out; a straight line upwards tells that
+// it will. Counters are of a host, so the host is blamed, and its ranks.
+#include "results/detectors/host_exhaustion.h"
+
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr std::size_t samples_min = 5;
+constexpr std::int64_t rise_permille = 50;  // of the limit, or of the first value where no limit is known
+
+struct Reading {
+    Time at;
+    std::int64_t used;
+    std::int64_t limit;
+};
+
+struct Series {
+    std::string_view what;
+    std::vector<Reading> readings;
+};
+
+using ByNode = std::map<std::pair<std::int32_t, std::string_view>, Series>;
+
+ByNode series_of(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    ByNode all;
+    const auto add = [&](const Event& event, std::string_view what, std::int64_t used, std::int64_t limit) {
+        if (used < 0) return;
+        Series& series = all[{lives.node_of(event.rank), what}];
+        series.what = what;
+        if (series.readings.empty() || series.readings.back().at < event.at) {
+            series.readings.push_back({event.at, used, limit});
+        }
+    };
+    for (const Event* event : evidence.each<HostSample>()) {
+        const auto* sample = event->as<HostSample>();
+        add(*event, "shared memory", sample->shared_used, sample->shared_limit);
+        add(*event, "open files", sample->open_files, sample->open_files_limit);
+    }
+    for (const Event* event : evidence.each<MemorySample>()) {
+        const auto* sample = event->as<MemorySample>();
+        if (sample->host_used > 0) add(*event, "host memory", sample->host_used, sample->host_limit);
+    }
+    return all;
+}
+
+// From its first rise on, it never falls, and rises at most looks: a leak, not a cache that fills and stays.
+std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, const Series& series) {
+    const auto& readings = series.readings;
+    std::size_t begin = readings.size();
+    for (std::size_t i = 1; i < readings.size(); ++i) {
+        if (readings[i].used < readings[i - 1].used)
+            begin = readings.size();
+        else if (readings[i].used > readings[i - 1].used && begin == readings.size())
+            begin = i - 1;
+        if (begin >= i || i - begin + 1 < samples_min) continue;
+        std::size_t rises = 0;
+        for (std::size_t k = begin + 1; k <= i; ++k) rises += readings[k].used > readings[k - 1].used;
+        const std::int64_t whole =
+            readings[i].limit > 0 ? readings[i].limit : std::max<std::int64_t>(readings[begin].used, 1);
+        const std::int64_t risen = readings[i].used - readings[begin].used;
+        if (rises * 10 < (i - begin) * 8 || risen < whole / 1000 * rise_permille) continue;
+        const Lives& lives = evidence.facts<Lives>();
+        Finding finding{
+            .symptom = "host_resource_exhaustion",
+            .detector = "host_exhaustion",
+            .blame = blame_ranks(lives, lives.on_node(node)),
+            .at = readings[i].at,
+            .says = fmt::format("{} of node {} rose from {} to {} in {} looks and never fell", series.what,
+                                node, readings[begin].used, readings[i].used, i - begin + 1),
+            .causes = {"memory_placement_or_lifetime_error"}};
+        finding.blame.component = series.what == "host memory" ? "memory" : std::string(series.what);
+        return finding;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Finding> HostExhaustion::examine(const Evidence& evidence) const {
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::host)) {
+        findings.push_back(finding_of(
+            evidence, outbreak, "host_resource_exhaustion", name(),
+            {"misconfigured_resource_or_distributed_settings", "memory_placement_or_lifetime_error"}));
+    }
+    if (!findings.empty()) return findings;
+    for (const auto& [key, series] : series_of(evidence)) {
+        if (auto leak = leak_in(evidence, key.first, series)) findings.push_back(std::move(*leak));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,71 @@
+// results/detectors/inference_inconsistency.cpp — One request has one answer, whoever of the group shows it,
+// and on one device too.
+#include "results/detectors/inference_inconsistency.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/wrong_value_finding.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+Finding finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says) {
+    return {.symptom = "inference_output_inconsistency_across_devices",
+            .detector = "inference_inconsistency",
+            .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+            .at = at,
+            .says = std::move(says),
+            .causes = {"shard_layout_or_offset_error", "stream_or_buffer_race",
+                       "framework_model_incompatibility"}};
+}
+
+// The minority of one request's answers; all of them in a tie.
+std::vector<Rank> odd_in(const std::vector<const Event*>& answers) {
+    std::map<std::uint64_t, std::vector<Rank>> by_digest;
+    for (const Event* event : answers) by_digest[event->as<ServeOutput>()->digest].push_back(event->rank);
+    std::size_t most = 0;
+    for (const auto& [digest, ranks] : by_digest) most = std::max(most, ranks.size());
+    std::vector<Rank> odd;
+    for (const auto& [digest, ranks] : by_digest) {
+        if (ranks.size() == most && most * 2 > answers.size()) continue;
+        odd.insert(odd.end(), ranks.begin(), ranks.end());
+    }
+    return odd;
+}
+
+}  // namespace
+
+std::vector<Finding> InferenceInconsistency::examine(const Evidence& evidence) const {
+    std::map<std::int64_t, std::vector<const Event*>> answers;
+    for (const Event* event : evidence.each<ServeOutput>()) {
+        const auto* output = event->as<ServeOutput>();
+        if (output->finite == 0) {
+            return {finding(evidence, {event->rank}, event->at,
+                            fmt::format("request {} got logits that are no numbers on rank {}",
+                                        output->request, event->rank))};
+        }
+        auto& all = answers[output->request];
+        all.push_back(event);
+        if (all.front()->as<ServeOutput>()->digest == output->digest) continue;
+        std::vector<const Event*> whole;
+        for (const Event* other : evidence.each<ServeOutput>()) {
+            if (other->as<ServeOutput>()->request == output->request) whole.push_back(other);
+        }
+        const auto odd = odd_in(whole);
+        Finding found = finding(evidence, odd, event->at,
+                                fmt::format("request {} was answered in two ways: {} differ", output->request,
+                                            ranks_text(sorted(odd))));
+        return {found};
+    }
+    auto wrong = first_wrong(evidence, Origin::reference);
+    if (!wrong || !wrong->blame.variable.starts_with("reference.token")) return {};
+    Finding found = finding(evidence, wrong->blame.ranks, wrong->at, wrong->says);
+    found.blame.step = wrong->blame.step;
+    return {found};
+}
+
+}  // namespace deadrank::results::detectors

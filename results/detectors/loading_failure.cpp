@@ -1,0 +1,48 @@
+// results/detectors/loading_failure.cpp — At a fresh start: a file that only some ranks find, or weights that
+// never reached the model.
+#include "results/detectors/loading_failure.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// "weights" compared with their file before the first step ended.
+std::vector<Finding> never_assigned(const Evidence& evidence) {
+    std::vector<Rank> ranks;
+    const Event* first = nullptr;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        const std::string_view name = evidence.text(sample->name);
+        if (!name.starts_with("weights") || std::isnan(sample->expected) || sample->value == sample->expected)
+            continue;
+        ranks.push_back(event->rank);
+        if (!first) first = event;
+    }
+    if (!first) return {};
+    const auto* sample = first->as<ValueSample>();
+    return {{.symptom = "model_or_data_loading_failure",
+             .detector = "loading_failure",
+             .blame = blame_ranks(evidence.facts<Lives>(), ranks),
+             .at = first->at,
+             .says = fmt::format("{} of {} are {} where the file has {}", evidence.text(sample->name),
+                                 ranks_text(sorted(ranks)), sample->value, sample->expected),
+             .causes = {"incomplete_checkpoint_state"}}};
+}
+
+}  // namespace
+
+std::vector<Finding> LoadingFailure::examine(const Evidence& evidence) const {
+    std::vector<Finding> findings = never_assigned(evidence);
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::loading)) {
+        findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure", name(),
+                                      {"misconfigured_resource_or_distributed_settings"}));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,87 @@
+// results/detectors/loss_anomaly.cpp — Not a number at once; zero when it stays for three steps; a jump when
+// it is a hundredfold.
+#include "results/detectors/loss_anomaly.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr int zeros_min = 3;
+constexpr double jump = 100;    // times the largest loss of the run before
+constexpr int history_min = 3;  // losses that must have been seen before a jump is one
+
+struct Curve {
+    double largest = 0;
+    int seen = 0;
+    int zeros = 0;
+    bool was_positive = false;
+};
+
+std::string anomaly_of(Curve& curve, const StepEnd& end) {
+    if (!std::isfinite(end.loss)) return fmt::format("a loss of {}", end.loss);
+    if (!std::isfinite(end.gradient_norm)) return fmt::format("a gradient norm of {}", end.gradient_norm);
+    const double size = std::abs(end.loss);
+    std::string words;
+    if (curve.seen >= history_min && curve.largest > 0 && size > jump * curve.largest) {
+        words = fmt::format("a loss of {} after at most {} before", end.loss, curve.largest);
+    }
+    curve.zeros = size == 0 ? curve.zeros + 1 : 0;
+    if (curve.was_positive && curve.zeros >= zeros_min)
+        words = fmt::format("a loss of zero for {} steps", curve.zeros);
+    curve.was_positive |= size > 0;
+    curve.largest = std::max(curve.largest, size);
+    ++curve.seen;
+    return words;
+}
+
+// Whose own quantity was no number first: a local gradient, say, before the reduction gave it to all.
+std::optional<Rank> first_local(const Evidence& evidence, std::int64_t step) {
+    std::optional<Rank> first;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        if (sample->step > step || std::isfinite(sample->value)) continue;
+        if (first && *first != event->rank) return std::nullopt;
+        first = event->rank;
+    }
+    return first;
+}
+
+}  // namespace
+
+std::vector<Finding> LossAnomaly::examine(const Evidence& evidence) const {
+    std::map<Rank, Curve> curves;
+    std::vector<Rank> ranks;
+    const Event* first = nullptr;
+    std::string says;
+    for (const Event* event : evidence.each<StepEnd>()) {
+        const auto* end = event->as<StepEnd>();
+        if (first && end->step != first->as<StepEnd>()->step) continue;
+        std::string words = anomaly_of(curves[event->rank], *end);
+        if (words.empty()) continue;
+        if (!first) {
+            first = event;
+            says = std::move(words);
+        }
+        ranks.push_back(event->rank);
+    }
+    if (!first) return {};
+    const std::int64_t step = first->as<StepEnd>()->step;
+    const auto source = first_local(evidence, step);
+    if (source) ranks = {*source};
+    Finding finding{.symptom = "loss_nan_or_divergence",
+                    .detector = std::string(name()),
+                    .blame = blame_ranks(evidence.facts<Lives>(), ranks),
+                    .at = first->at,
+                    .says = fmt::format("{} shows {} in step {}", ranks_text({first->rank}), says, step),
+                    .causes = {"numeric_edge_case_error", "stream_or_buffer_race", "hardware_or_link_fault"}};
+    finding.blame.step = step;
+    return {finding};
+}
+
+}  // namespace deadrank::results::detectors

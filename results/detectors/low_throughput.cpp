@@ -1,0 +1,140 @@
+// results/detectors/low_throughput.cpp — Against what the run itself did before, or against what its log says
+// it should do. Where single ranks are slow the straggler detector speaks; where only the transfers are, the
+// transport's.
+#include "results/detectors/low_throughput.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/paces.h"
+#include "results/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr std::size_t history_min = 3;
+constexpr int streak_min = 4;
+constexpr std::int64_t slow_permille = 1150;
+constexpr std::int64_t stall_permille = 2000;
+constexpr int stalls_min = 3;
+constexpr int retries_min = 3;
+
+Finding finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
+    Finding found{.symptom = "low_throughput_uniform",
+                  .detector = "low_throughput",
+                  .blame = {},
+                  .at = at,
+                  .says = std::move(says),
+                  .causes = std::move(causes)};
+    found.blame.step = step;
+    return found;
+}
+
+bool above(Time value, Time base, std::int64_t permille) {
+    return base > Time{0} && value.count() > base.count() / 1000 * permille;
+}
+
+// Nobody's own time stands out.
+bool uniform(const StepPace& step) {
+    return std::none_of(step.ranks.begin(), step.ranks.end(),
+                        [&](const Pace& pace) { return above(pace.own, step.own, 1080); });
+}
+
+Time median_of(std::vector<std::int64_t> values) { return Time{median(std::move(values))}; }
+
+// From some step on, all work takes longer; or now and then all of it does.
+std::vector<Finding> against_itself(const Paces& paces) {
+    std::vector<std::int64_t> own, whole;
+    int streak = 0, stalls = 0;
+    bool last_stalled = false;
+    std::int64_t since = 0;
+    for (const StepPace& step : paces.steps()) {
+        if (step.first) {
+            own.clear();
+            whole.clear();
+            streak = 0;
+            continue;
+        }
+        const Time usual_own = median_of(own), usual_whole = median_of(whole);
+        const bool known = own.size() >= history_min;
+        const bool slow = known && above(step.own, usual_own, slow_permille) &&
+                          above(step.whole, usual_whole, slow_permille) && uniform(step);
+        const bool stalled = known && above(step.whole, usual_whole, stall_permille) && uniform(step) &&
+                             above(step.own, usual_own, stall_permille);
+        if (slow && streak++ == 0) since = step.step;
+        if (!slow) streak = 0;
+        if (stalled && !last_stalled) ++stalls;
+        last_stalled = stalled;
+        if (streak >= streak_min) {
+            return {finding(
+                step.ended, since,
+                fmt::format("all ranks take {} per step since step {}, {} before", duration_text(step.whole),
+                            since, duration_text(usual_whole)),
+                {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"})};
+        }
+        if (stalls >= stalls_min) {
+            return {
+                finding(step.ended, step.step,
+                        fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual",
+                                    stalls, duration_text(step.whole), step.step, duration_text(usual_whole)),
+                        {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
+        }
+        if (slow || stalled) continue;  // what is suspected does not become the measure
+        own.push_back(step.own.count());
+        whole.push_back(step.whole.count());
+    }
+    return {};
+}
+
+// value.sample "step_time" beside what was measured for this job before.
+std::vector<Finding> against_log(const Evidence& evidence) {
+    std::map<Rank, int> slow;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        if (evidence.text(sample->name) != "step_time" || std::isnan(sample->expected) ||
+            sample->expected <= 0)
+            continue;
+        int& streak = slow[event->rank];
+        streak =
+            sample->value * 1000 > sample->expected * static_cast<double>(slow_permille) ? streak + 1 : 0;
+        if (streak < streak_min) continue;
+        return {finding(event->at, sample->step,
+                        fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
+                                    sample->value, sample->expected),
+                        {"dependency_or_hardware_mismatch"})};
+    }
+    return {};
+}
+
+// Somebody tries again and again, and all wait for it.
+std::vector<Finding> retries(const Evidence& evidence) {
+    std::map<Rank, int> tries;
+    for (const Event* event : evidence.each<RankLog>()) {
+        const auto* log = event->as<RankLog>();
+        const std::string_view line = evidence.text(log->line);
+        const bool again =
+            line.find("etrying") != std::string_view::npos || line.find("retry ") != std::string_view::npos;
+        if (event->rank < 0 || log->level < 1 || !again || ++tries[event->rank] < retries_min) continue;
+        Finding found = finding(
+            event->at, 0,
+            fmt::format("rank {} tried again {} times: {}", event->rank, retries_min, line.substr(0, 120)),
+            {"unpropagated_rank_failure"});
+        found.blame = blame_ranks(evidence.facts<Lives>(), {event->rank});
+        return {found};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Finding> LowThroughput::examine(const Evidence& evidence) const {
+    if (auto found = retries(evidence); !found.empty()) return found;
+    if (auto found = against_log(evidence); !found.empty()) return found;
+    return against_itself(evidence.facts<Paces>());
+}
+
+}  // namespace deadrank::results::detectors

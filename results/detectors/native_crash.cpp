@@ -1,0 +1,106 @@
+// results/detectors/native_crash.cpp — A signal that nobody sent on purpose. An abort that follows a
+// complaint is that complaint's end.
+#include "results/detectors/native_crash.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/detectors/facts/outbreaks.h"
+#include "results/detectors/facts/waits.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+std::string_view signal_name(int number) {
+    switch (number) {
+        case 4:
+            return "SIGILL";
+        case 6:
+            return "SIGABRT";
+        case 7:
+            return "SIGBUS";
+        case 8:
+            return "SIGFPE";
+        case 9:
+            return "SIGKILL";
+        case 11:
+            return "SIGSEGV";
+        default:
+            return "signal";
+    }
+}
+
+bool is_crash(int signal) { return signal == 4 || signal == 6 || signal == 7 || signal == 8 || signal == 11; }
+
+bool complained(const Evidence& evidence, int attempt, Rank process) {
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        if (complaint.attempt == attempt && complaint.process == process) return true;
+    }
+    return false;
+}
+
+// A silent SIGKILL is told by its peers when they get stuck or lose their connection. Only where the launcher
+// was quicker than they were, nobody else tells.
+bool told_by_nobody(const Evidence& evidence, const Lives& lives, int attempt, const Life& killed) {
+    bool ended_together = true, others = false;
+    for (const Life& life : lives.of(attempt)) {
+        if (life.process == killed.process || !life.start) continue;
+        if (complained(evidence, attempt, life.process)) return false;
+        others = true;
+        ended_together &= life.ended != never && life.ended - killed.ended < lives.hang_after();
+    }
+    return ended_together || !others;
+}
+
+}  // namespace
+
+std::vector<Finding> NativeCrash::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Finding> findings;
+    for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
+        const Life* first = nullptr;
+        bool killed_by_launcher = false;
+        for (const Life& life : lives.of(attempt)) {
+            killed_by_launcher |= life.signal == 15;
+            const bool counts = is_crash(life.signal) || life.signal == 9;
+            if (counts && !complained(evidence, attempt, life.process) &&
+                (!first || life.ended < first->ended)) {
+                first = &life;
+            }
+        }
+        if (!first) continue;
+        const auto before = [&](const Life& life) { return life.failed() && life.ended < first->ended; };
+        const auto all = lives.of(attempt);
+        const bool others_first = std::any_of(all.begin(), all.end(), before);
+        if (first->signal == 9 && (others_first || !told_by_nobody(evidence, lives, attempt, *first)))
+            continue;
+        std::vector<Rank> culprits;
+        for (const Life& life : all) {
+            const bool same =
+                life.signal == first->signal && life.ended - first->ended <= std::chrono::seconds(1);
+            if (same && !complained(evidence, attempt, life.process)) culprits.push_back(life.process);
+        }
+        // A whole node that is gone at once did not crash: its end is told by the recovery that follows or
+        // fails.
+        if (first->signal == 9 && culprits.size() > 1 && !lives.whole_nodes(culprits).empty()) continue;
+        Finding finding{
+            .symptom = "native_crash_or_illegal_access",
+            .detector = std::string(name()),
+            .blame = blame_ranks(lives, culprits),
+            .at = first->ended,
+            .says =
+                fmt::format("{} died of {} without a word", ranks_text(culprits), signal_name(first->signal)),
+            .causes = {first->signal == 9 ? "unpropagated_rank_failure" : "numeric_edge_case_error",
+                       "hardware_or_link_fault"}};
+        finding.blame.step = step_at(evidence, culprits.front(), first->ended);
+        findings.push_back(std::move(finding));
+    }
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::native)) {
+        findings.push_back(finding_of(evidence, outbreak, "native_crash_or_illegal_access", name(),
+                                      {"numeric_edge_case_error", "hardware_or_link_fault"}));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,61 @@
+// results/detectors/package_failure.cpp — A package that was looked for and not found says so itself; else
+// the traceback does.
+#include "results/detectors/package_failure.h"
+
+#include <fmt/format.h>
+
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+bool is_build(std::string_view problem) { return trouble_in(problem) == Trouble::build; }
+
+// All ranks that failed on the same package are one finding.
+std::vector<Finding> from_loads(const Evidence& evidence, std::string_view detector) {
+    std::vector<Finding> findings;
+    for (const Event* event : evidence.each<PackageLoad>()) {
+        const auto* load = event->as<PackageLoad>();
+        if (load->result == Code::ok) continue;
+        const std::string_view package = evidence.text(load->name), problem = evidence.text(load->problem);
+        auto* same = findings.empty() ? nullptr : &findings.front();
+        if (same && same->blame.component == package) {
+            same->blame.ranks.push_back(event->rank);
+            continue;
+        }
+        if (same) continue;
+        findings.push_back(
+            {.symptom = is_build(problem) ? "build_or_install_failure" : "import_or_symbol_error",
+             .detector = std::string(detector),
+             .blame = {.ranks = {event->rank}, .component = std::string(package)},
+             .at = event->at,
+             .says = fmt::format("{} {} could not be loaded: {}", package, evidence.text(load->version),
+                                 heart_of(problem)),
+             .causes = {"dependency_or_hardware_mismatch"}});
+    }
+    for (Finding& finding : findings) {
+        Blame blame = blame_ranks(evidence.facts<Lives>(), finding.blame.ranks);
+        blame.component = finding.blame.component;
+        finding.blame = std::move(blame);
+    }
+    return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> PackageFailure::examine(const Evidence& evidence) const {
+    if (auto found = from_loads(evidence, name()); !found.empty()) return found;
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::build)) {
+        findings.push_back(finding_of(evidence, outbreak, "build_or_install_failure", name(),
+                                      {"dependency_or_hardware_mismatch"}));
+    }
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::import)) {
+        findings.push_back(finding_of(evidence, outbreak, "import_or_symbol_error", name(),
+                                      {"dependency_or_hardware_mismatch"}));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,118 @@
+// results/detectors/peer_connection.cpp — Accusations are weighed: who died first, else the node whose port
+// is down or erring, else the host that most complaints name.
+#include "results/detectors/peer_connection.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Culprit {
+    std::vector<Rank> ranks;
+    std::string component;
+    std::string why;
+};
+
+// A process that ended before anybody complained, and not by the launcher's hand.
+Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
+    const Life* first = nullptr;
+    for (const Life& life : lives.of(outbreak.attempt)) {
+        const bool before = life.ended <= outbreak.at && life.signal != 15;
+        if (before && (!first || life.ended < first->ended)) first = &life;
+    }
+    if (!first) return {};
+    return {{first->process}, {}, fmt::format("rank {} had ended before", first->process)};
+}
+
+std::int32_t node_named(const Evidence& evidence, std::string_view text) {
+    for (const Event* start : evidence.each<RankStart>()) {
+        const std::string_view host = evidence.text(start->as<RankStart>()->host);
+        const auto at = host.empty() ? std::string_view::npos : text.find(host);
+        if (at == std::string_view::npos) continue;
+        const auto end = at + host.size();  // node1 is not node12
+        if (end < text.size() && text[end] >= '0' && text[end] <= '9') continue;
+        return start->as<RankStart>()->node;
+    }
+    return -1;
+}
+
+// A port that is down, or counts more errors and retransmits than all others.
+Culprit bad_port(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    std::map<std::int32_t, std::int64_t> trouble;
+    for (const Event* event : evidence.each<LinkSample>()) {
+        const auto* sample = event->as<LinkSample>();
+        const std::int32_t node = node_named(evidence, evidence.text(sample->link));
+        if (node < 0 || event->at > outbreak.at) continue;
+        constexpr std::int64_t down = 1'000'000'000;
+        trouble[node] =
+            std::max(trouble[node], sample->errors + sample->retransmits + (sample->up == 0 ? down : 0));
+    }
+    std::int64_t most = 0, second = 0;
+    std::int32_t worst = -1;
+    for (const auto& [node, count] : trouble) {
+        if (count > most) {
+            second = std::exchange(most, count);
+            worst = node;
+        } else {
+            second = std::max(second, count);
+        }
+    }
+    if (worst < 0 || most < 2 * second + 1) return {};
+    return {lives.on_node(worst), fmt::format("link {}", worst),
+            fmt::format("the port of node {} is the worst", worst)};
+}
+
+// The host that most of the others accuse; a host that accuses all and is accused by all stands alone.
+Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    std::map<std::int32_t, int> accused;
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        const bool counts = complaint.attempt == outbreak.attempt &&
+                            complaint.trouble == Trouble::connection &&
+                            complaint.at - outbreak.at <= std::chrono::seconds(5);
+        if (!counts) continue;
+        const std::int32_t node = node_named(evidence, complaint.text);
+        if (node >= 0 && node != lives.node_of(complaint.process)) ++accused[node];
+    }
+    if (accused.empty()) return {};
+    const auto most = std::max_element(accused.begin(), accused.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto ties = std::count_if(accused.begin(), accused.end(),
+                                    [&](const auto& entry) { return entry.second == most->second; });
+    if (ties > 1) return {{}, "link", "hosts accuse each other"};
+    return {lives.on_node(most->first), fmt::format("link {}", most->first),
+            fmt::format("{} complaints name node {}", most->second, most->first)};
+}
+
+}  // namespace
+
+std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
+        Culprit culprit = dead_before(lives, outbreak);
+        if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
+        if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);
+        // A single voice tells of itself.
+        if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "nobody else complained of anything"};
+        Finding finding{.symptom = "remote_peer_connection_error",
+                        .detector = std::string(name()),
+                        .blame = blame_ranks(lives, culprit.ranks),
+                        .at = outbreak.at,
+                        .says = fmt::format("{} lost a connection ({}): {}", ranks_text(outbreak.ranks),
+                                            culprit.why, heart_of(outbreak.text)),
+                        .causes = {"hardware_or_link_fault", "unpropagated_rank_failure"}};
+        finding.blame.component = culprit.component;
+        finding.blame.step =
+            culprit.ranks.empty() ? outbreak.step : step_at(evidence, culprit.ranks.front(), outbreak.at);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

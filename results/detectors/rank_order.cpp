@@ -1,0 +1,180 @@
+// results/detectors/rank_order.cpp — The launch plan is known: the k-th process of the n-th node is rank n ×
+// processes per node + k.
+#include "results/detectors/rank_order.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// Groups of these names part the world: no rank is in two of them.
+constexpr std::array<std::string_view, 8> partitions = {"tp", "dp", "pp", "ep", "edp", "cp", "sp", "mp"};
+
+struct Claim {
+    Rank process;
+    Rank rank;
+    Time at;
+};
+
+std::vector<Claim> claims_of(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Claim> claims;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (lives.attempt_at(event->at) != attempt) continue;
+        claims.push_back({event->rank, event->as<RendezvousEnter>()->claimed_rank, event->at});
+    }
+    return claims;
+}
+
+Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says, std::string cause) {
+    return {.symptom = "wrong_rank_or_group_membership",
+            .detector = "rank_order",
+            .blame = blame_ranks(lives, std::move(ranks)),
+            .at = at,
+            .says = std::move(says),
+            .causes = {std::move(cause), "misconfigured_environment_variable"}};
+}
+
+// Two processes with one rank: the one whose own number it is not; both, when it is neither's.
+std::vector<Finding> doubled(const Lives& lives, const std::vector<Claim>& claims) {
+    std::map<Rank, std::vector<Claim>> by_rank;
+    for (const Claim& claim : claims) by_rank[claim.rank].push_back(claim);
+    std::vector<Rank> culprits;
+    std::string says;
+    Time at = never;
+    for (const auto& [rank, claimants] : by_rank) {
+        if (claimants.size() < 2) continue;
+        std::vector<Rank> all, wrong;
+        for (const Claim& claim : claimants) {
+            all.push_back(claim.process);
+            if (claim.process != rank) wrong.push_back(claim.process);
+        }
+        if (wrong.size() == all.size()) wrong = all;
+        culprits.insert(culprits.end(), wrong.begin(), wrong.end());
+        if (claimants[1].at < at) {
+            at = claimants[1].at;
+            says = fmt::format("rank {} is claimed by processes {}", rank, ranks_text(sorted(all)).substr(6));
+        }
+    }
+    if (culprits.empty()) return {};
+    return {finding(lives, std::move(culprits), at, std::move(says), "misconfigured_environment_variable")};
+}
+
+// Each rank once, but not where the launcher put it.
+std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& claims) {
+    std::vector<Rank> moved;
+    Time at{0};
+    std::string says;
+    for (const Claim& claim : claims) {
+        if (claim.rank == claim.process) continue;
+        moved.push_back(claim.process);
+        at = std::max(at, claim.at);
+        if (says.empty())
+            says =
+                fmt::format("the launcher's process {} says that it is rank {}", claim.process, claim.rank);
+    }
+    if (moved.empty()) return {};
+    return {finding(lives, std::move(moved), at, std::move(says), "rank_or_device_derivation_error")};
+}
+
+// Members of one communicator that do not believe in the same list, or that are not in it.
+std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<TextId, std::int32_t>, std::vector<const Joining*>> beliefs;
+    std::vector<Rank> outside;
+    Time at{0};
+    for (const Joining& joining : comm.joinings) {
+        beliefs[{joining.what->members, joining.what->size}].push_back(&joining);
+        if (joining.what->rank_in_comm >= 0) continue;
+        outside.push_back(joining.process);
+        at = std::max(at, joining.entered);
+    }
+    if (!outside.empty()) {
+        return {
+            finding(lives, outside, at,
+                    fmt::format("{} asked for a group {} of which {} no member", ranks_text(sorted(outside)),
+                                comm.name, outside.size() == 1 ? "it is" : "they are"),
+                    "group_construction_error")};
+    }
+    if (beliefs.size() < 2) return {};
+    const auto most = std::max_element(beliefs.begin(), beliefs.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    });
+    std::vector<Rank> odd;
+    const Joining* one = nullptr;
+    for (const auto& [belief, joinings] : beliefs) {
+        if (belief == most->first) continue;
+        for (const Joining* joining : joinings) {
+            odd.push_back(joining->process);
+            at = std::max(at, joining->entered);
+            one = joining;
+        }
+    }
+    return {
+        finding(lives, odd, at,
+                fmt::format("rank {} joins {} with members {}, the others with {}", one->process, comm.name,
+                            evidence.text(one->what->members), evidence.text(most->first.first)),
+                "group_construction_error")};
+}
+
+bool parts_the_world(std::string_view name) {
+    return std::find(partitions.begin(), partitions.end(), name) != partitions.end();
+}
+
+// A list with one rank twice, or two groups of one kind that share a rank.
+std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::string_view, std::map<Rank, const Communicator*>> seats;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (comm.attempt != attempt || comm.joinings.empty() || comm.ranks.size() > 4096) continue;
+        const Time at = comm.joinings.back().entered;
+        const std::set<Rank> once(comm.ranks.begin(), comm.ranks.end());
+        std::vector<Rank> joined;
+        for (const Joining& joining : comm.joinings) joined.push_back(joining.process);
+        if (once.size() < comm.ranks.size()) {
+            return {finding(lives, joined, at,
+                            fmt::format("group {} has a rank twice: {}", comm.name,
+                                        evidence.text(comm.joinings[0].what->members)),
+                            "group_construction_error")};
+        }
+        if (!parts_the_world(comm.name)) continue;
+        for (const Rank rank : comm.ranks) {
+            const auto [seat, fresh] = seats[comm.name].try_emplace(rank, &comm);
+            if (fresh || seat->second->ranks == comm.ranks) continue;
+            return {finding(lives, joined, at,
+                            fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
+                                        evidence.text(seat->second->joinings[0].what->members),
+                                        evidence.text(comm.joinings[0].what->members)),
+                            "group_construction_error")};
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Finding> RankOrder::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
+        const auto claims = claims_of(evidence, attempt);
+        if (auto found = doubled(lives, claims); !found.empty()) return found;
+        // After a restart an agent may hand out ranks anew.
+        if (auto found = permuted(lives, claims); attempt == 0 && !found.empty()) return found;
+        for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+            if (comm.attempt != attempt) continue;
+            if (auto found = disputed(evidence, comm); !found.empty()) return found;
+        }
+        if (auto found = overlapping(evidence, attempt); !found.empty()) return found;
+    }
+    return {};
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,87 @@
+// results/detectors/replica_divergence.cpp — The first step at which a group disagrees. In a pair, or without
+// a majority, all are named.
+#include "results/detectors/replica_divergence.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Group {
+    std::vector<const Event*> digests;
+    bool differ = false;
+};
+
+std::uint64_t digest_of(const Event* event) { return event->as<ParametersDigest>()->digest; }
+
+// Those who do not hold what most hold; everybody, where most do not agree.
+std::vector<Rank> odd_in(const Group& group) {
+    std::map<std::uint64_t, std::size_t> votes;
+    for (const Event* event : group.digests) ++votes[digest_of(event)];
+    const auto most = std::max_element(votes.begin(), votes.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const bool majority = most->second * 2 > group.digests.size();
+    std::vector<Rank> odd;
+    for (const Event* event : group.digests) {
+        if (!majority || digest_of(event) != most->first) odd.push_back(event->rank);
+    }
+    return odd;
+}
+
+}  // namespace
+
+std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::tuple<int, TextId, TextId, std::int64_t>, Group> groups;
+    const std::pair<const std::tuple<int, TextId, TextId, std::int64_t>, Group>* last = nullptr;
+    for (const Event* event : evidence.each<ParametersDigest>()) {
+        const auto* digest = event->as<ParametersDigest>();
+        const std::tuple key(lives.attempt_at(event->at), digest->group, digest->name, digest->step);
+        if (!last || last->first != key) last = &*groups.try_emplace(key).first;
+        Group& group = const_cast<Group&>(last->second);
+        group.digests.push_back(event);
+        group.differ |= digest_of(group.digests.front()) != digest->digest;
+    }
+    // Of all groups, those that part first, at the same step.
+    std::int64_t first_step = std::numeric_limits<std::int64_t>::max();
+    int first_attempt = std::numeric_limits<int>::max();
+    for (const auto& [key, group] : groups) {
+        if (!group.differ) continue;
+        const auto when = std::pair(std::get<0>(key), std::get<3>(key));
+        if (when < std::pair(first_attempt, first_step)) std::tie(first_attempt, first_step) = when;
+    }
+    std::vector<Rank> odd;
+    Time at{0};
+    const Group* one = nullptr;
+    for (const auto& [key, group] : groups) {
+        if (!group.differ || std::get<0>(key) != first_attempt || std::get<3>(key) != first_step) continue;
+        const auto here = odd_in(group);
+        odd.insert(odd.end(), here.begin(), here.end());
+        for (const Event* event : group.digests) at = std::max(at, event->at);
+        if (!one || here.size() < odd_in(*one).size()) one = &group;
+    }
+    if (!one) return {};
+    const auto* sample = one->digests.front()->as<ParametersDigest>();
+    Finding finding{
+        .symptom = "replica_state_divergence",
+        .detector = std::string(name()),
+        .blame = blame_ranks(lives, odd),
+        .at = at,
+        .says = fmt::format("{} of group {} differ after step {}: {} from the {} others",
+                            evidence.text(sample->name), evidence.text(sample->group), first_step,
+                            ranks_text(sorted(odd_in(*one))),
+                            one->digests.size() - std::min(one->digests.size(), odd_in(*one).size())),
+        .causes = {"gradient_scaling_or_reduction_error", "hardware_or_link_fault",
+                   "rng_or_seed_coordination_error"}};
+    finding.blame.step = first_step;
+    finding.blame.shard = evidence.text(sample->name);
+    return {finding};
+}
+
+}  // namespace deadrank::results::detectors

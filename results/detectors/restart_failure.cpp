@@ -1,0 +1,130 @@
+// results/detectors/restart_failure.cpp — A node that is gone, a job asked to leave, or attempt after attempt
+// without a step.
+#include "results/detectors/restart_failure.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/waits.h"
+#include "results/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says, std::string cause) {
+    return {.symptom = "restart_or_recovery_failure",
+            .detector = "restart_failure",
+            .blame = blame_ranks(lives, std::move(ranks)),
+            .at = at,
+            .says = std::move(says),
+            .causes = {std::move(cause)}};
+}
+
+// The launcher saw the job end, and nobody saw the ends of any process of some node.
+std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
+    const auto stops = evidence.each<JobStop>();
+    if (stops.empty() || lives.nodes() < 2) return {};
+    const int attempt = lives.attempt_at(stops.back()->at);
+    std::vector<Rank> unseen;
+    for (const Life& life : lives.of(attempt)) {
+        if (life.start && life.ended == never) unseen.push_back(life.process);
+    }
+    const auto nodes = lives.whole_nodes(unseen);
+    if (nodes.empty() || static_cast<int>(nodes.size()) == lives.nodes()) return {};
+    Time last{0};
+    for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
+    Finding found =
+        finding(lives, unseen, stops.back()->at,
+                fmt::format("node {} was last heard of at {} and nobody saw its ranks end; the job stopped",
+                            ranges_text(nodes), duration_text(last)),
+                "hardware_or_link_fault");
+    found.blame.component = "node";
+    return {found};
+}
+
+// Everybody was asked to leave, nobody had failed.
+std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
+    const auto stops = evidence.each<JobStop>();
+    if (stops.empty() || stops.back()->as<JobStop>()->code == 0) return {};
+    const int attempt = lives.attempts() - 1;
+    std::vector<Rank> ended;
+    for (const Life& life : lives.of(attempt)) {
+        if (!life.failed()) continue;
+        if (life.signal != 15 && life.signal != 9) return {};
+        ended.push_back(life.process);
+    }
+    const bool all = static_cast<Rank>(ended.size()) == lives.count() && !ended.empty();
+    const bool asked = std::any_of(lives.of(attempt).begin(), lives.of(attempt).end(),
+                                   [](const Life& life) { return life.signal == 15; });
+    Time first = never;
+    for (const Rank rank : ended) first = std::min(first, lives.find(attempt, rank)->ended);
+    const Life* leader = ended.empty() ? nullptr : lives.find(attempt, ended.front());
+    const bool one_killed_first = std::any_of(ended.begin(), ended.end(), [&](Rank rank) {
+        const Life* life = lives.find(attempt, rank);
+        return life->signal == 9 && life->ended == first;
+    });
+    if (!all || !asked || !leader || one_killed_first) return {};
+    return {finding(lives, {}, first,
+                    fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",
+                                duration_text(first), evidence.text(stops.back()->as<JobStop>()->reason)),
+                    "hardware_or_link_fault")};
+}
+
+std::int64_t finished_in(const Lives& lives, int attempt) {
+    std::int64_t step = -1;
+    for (const Life& life : lives.of(attempt)) step = std::max(step, life.finished);
+    return step;
+}
+
+// Who failed first there.
+const Life* first_failure(const Lives& lives, int attempt) {
+    const Life* first = nullptr;
+    for (const Life& life : lives.of(attempt)) {
+        const bool earlier = life.failed() && life.signal != 15 && (!first || life.ended < first->ended);
+        if (earlier) first = &life;
+    }
+    return first;
+}
+
+// The last attempt did not get further than those before it.
+std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
+    const int last = lives.attempts() - 1;
+    if (last == 0) return {};
+    std::int64_t before = -1;
+    for (int attempt = 0; attempt < last; ++attempt) before = std::max(before, finished_in(lives, attempt));
+    const std::int64_t now = finished_in(lives, last);
+    if (now > before) return {};
+    const Life* failed = first_failure(lives, last);
+    if (failed) {
+        const Life* earlier = first_failure(lives, last - 1);
+        const bool again = earlier && earlier->process == failed->process;
+        return {finding(lives, {failed->process}, failed->ended,
+                        fmt::format("attempt {} ended {}with rank {} and no step beyond {}", last,
+                                    again ? "again " : "", failed->process, before),
+                        "unpropagated_rank_failure")};
+    }
+    const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),
+                                      [](const Life& life) { return life.ended != never; });
+    Time heard = lives.begins(last);
+    for (const Life& life : lives.of(last)) heard = std::max(heard, life.last_seen);
+    const Time at = heard + lives.hang_after();
+    if (all_done || at > evidence.observed_until()) return {};
+    const Standstill still = Waits(evidence, last, evidence.observed_until()).standstill();
+    return {finding(lives, still.culprits, at,
+                    fmt::format("attempt {} made no step in {}; {}", last, duration_text(lives.hang_after()),
+                                still.any ? still.why : "it never got to its first call"),
+                    still.any ? still.cause : "unpropagated_rank_failure")};
+}
+
+}  // namespace
+
+std::vector<Finding> RestartFailure::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    if (auto found = lost_node(evidence, lives); !found.empty()) return found;
+    if (auto found = no_progress(evidence, lives); !found.empty()) return found;
+    return preempted(evidence, lives);
+}
+
+}  // namespace deadrank::results::detectors

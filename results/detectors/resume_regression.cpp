@@ -1,0 +1,161 @@
+// results/detectors/resume_regression.cpp — What a step gave before the interruption, it must give after it;
+// and what is restored must be what was saved.
+#include "results/detectors/resume_regression.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+#include "results/detectors/facts/checkpoints.h"
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/wrong_value_finding.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Regression {
+    std::vector<Rank> ranks;
+    Time at = never;
+    std::int64_t step = 0;
+    std::string says;
+    std::string shard;
+
+    void add(Rank rank, Time when, std::int64_t number, std::string words) {
+        ranks.push_back(rank);
+        if (when >= at) return;
+        at = when;
+        step = number;
+        says = std::move(words);
+    }
+};
+
+bool apart(double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) != std::isnan(b);
+    return std::abs(a - b) > 1e-6 * std::max({1e-9, std::abs(a), std::abs(b)});
+}
+
+// The same step of the same rank in two attempts.
+void compare_attempts(const Evidence& evidence, Regression& found) {
+    const Lives& lives = evidence.facts<Lives>();
+    if (lives.attempts() < 2) return;
+    std::map<std::pair<Rank, std::int64_t>, std::pair<int, double>> losses;
+    for (const Event* event : evidence.each<StepEnd>()) {
+        const auto* end = event->as<StepEnd>();
+        const int attempt = lives.attempt_at(event->at);
+        const auto [before, fresh] = losses.try_emplace({event->rank, end->step}, attempt, end->loss);
+        if (fresh || before->second.first == attempt || !apart(before->second.second, end->loss)) continue;
+        found.add(event->rank, event->at, end->step,
+                  fmt::format("step {} of rank {} gave loss {} before the restart and {} after it", end->step,
+                              event->rank, before->second.second, end->loss));
+    }
+    std::map<std::tuple<Rank, std::int64_t, TextId, TextId>, std::pair<int, std::uint64_t>> digests;
+    for (const Event* event : evidence.each<ParametersDigest>()) {
+        const auto* digest = event->as<ParametersDigest>();
+        const int attempt = lives.attempt_at(event->at);
+        const auto [before, fresh] = digests.try_emplace(
+            {event->rank, digest->step, digest->group, digest->name}, attempt, digest->digest);
+        if (fresh || before->second.first == attempt || before->second.second == digest->digest) continue;
+        found.add(event->rank, event->at, digest->step,
+                  fmt::format("{} of rank {} after step {} had digest {} before the restart and {} after it",
+                              evidence.text(digest->name), event->rank, digest->step,
+                              digest_text(before->second.second), digest_text(digest->digest)));
+    }
+}
+
+// A digest named "restored" stands for what was there when it was saved.
+void compare_restored(const Evidence& evidence, Regression& found) {
+    std::map<std::int64_t, std::uint64_t> before;
+    for (const Event* event : evidence.each<ParametersDigest>()) {
+        const auto* digest = event->as<ParametersDigest>();
+        if (evidence.text(digest->name) != "restored") {
+            before.try_emplace(digest->step, digest->digest);
+            continue;
+        }
+        const auto saved = before.find(digest->step);
+        if (saved == before.end() || saved->second == digest->digest) continue;
+        found.add(event->rank, event->at, digest->step,
+                  fmt::format("rank {} restored {} where step {} had left {}", event->rank,
+                              digest_text(digest->digest), digest->step, digest_text(saved->second)));
+    }
+}
+
+// Another shard's bytes, or older ones, under this name.
+void compare_loads(const Evidence& evidence, Regression& found) {
+    const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
+    for (const Event* event : evidence.each<CheckpointLoad>()) {
+        const auto* load = event->as<CheckpointLoad>();
+        const std::string_view path = evidence.text(load->path);
+        const Event* save = checkpoints.saved(path, event->at);
+        if (load->result != Code::ok || !save) continue;
+        const std::uint64_t written = save->as<results::CheckpointSave>()->digest;
+        if (written == load->digest || !checkpoints.ever_written(load->digest, event->at)) continue;
+        if (found.shard.empty()) found.shard = path;
+        found.add(
+            event->rank, event->at, load->step,
+            fmt::format(
+                "rank {} read {} and got what had been written elsewhere or earlier (digest {}, not {})",
+                event->rank, path, digest_text(load->digest), digest_text(written)));
+    }
+}
+
+// A newer whole checkpoint was there, and an older one, or none, was taken.
+void compare_steps(const Evidence& evidence, Regression& found) {
+    const Lives& lives = evidence.facts<Lives>();
+    const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
+    std::map<std::pair<int, Rank>, bool> begun;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        const int attempt = lives.attempt_at(event->at);
+        if (attempt == 0 || !begun.try_emplace({attempt, event->rank}, true).second) continue;
+        std::int64_t latest = -1;
+        for (const SavedStep& saved : checkpoints.steps()) {
+            if (saved.attempt < attempt && saved.whole()) latest = std::max(latest, saved.step);
+        }
+        const std::int64_t first = event->as<StepBegin>()->step;
+        // Within a save of the end of the attempt, the marker may not have moved yet: one checkpoint back is
+        // right.
+        if (latest < 0 || first > latest) continue;
+        std::int64_t before = -1;
+        for (const SavedStep& saved : checkpoints.steps()) {
+            if (saved.attempt < attempt && saved.whole() && saved.step < latest)
+                before = std::max(before, saved.step);
+        }
+        const bool fresh_save =
+            lives.begins(attempt) - checkpoints.find(latest, event->at)->last < std::chrono::seconds(1);
+        if (fresh_save && first > before) continue;
+        found.add(event->rank, event->at, first,
+                  fmt::format("rank {} went on with step {} though step {} was saved whole", event->rank,
+                              first, latest));
+    }
+}
+
+}  // namespace
+
+std::vector<Finding> ResumeRegression::examine(const Evidence& evidence) const {
+    Regression found;
+    compare_loads(evidence, found);
+    compare_steps(evidence, found);
+    compare_restored(evidence, found);
+    compare_attempts(evidence, found);
+    if (found.ranks.empty()) {
+        auto wrong = first_wrong(evidence, Origin::resumed);
+        if (!wrong) return {};
+        wrong->symptom = "resume_state_regression";
+        wrong->detector = name();
+        wrong->causes = {"incomplete_checkpoint_state", "stale_or_missing_state_update"};
+        return {*wrong};
+    }
+    Finding finding{.symptom = "resume_state_regression",
+                    .detector = std::string(name()),
+                    .blame = blame_ranks(evidence.facts<Lives>(), found.ranks),
+                    .at = found.at,
+                    .says = found.says,
+                    .causes = {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format",
+                               "stale_or_missing_state_update"}};
+    finding.blame.step = found.step;
+    finding.blame.shard = found.shard;
+    return {finding};
+}
+
+}  // namespace deadrank::results::detectors

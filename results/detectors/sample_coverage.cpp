@@ -1,0 +1,182 @@
+// results/detectors/sample_coverage.cpp — Within one epoch no sample twice, but for ranks that compute one
+// sample together; no two epochs in the same shuffled order; after a restart the same samples as before.
+#include "results/detectors/sample_coverage.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> together = {"tp", "pp", "cp", "sp", "mp"};
+constexpr std::size_t conflicts_max = 100'000;  // enough to see who is in most of them
+
+std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch) {
+    std::vector<std::int64_t> ids;
+    if (batch.samples == TextId::none) {
+        for (std::int32_t i = 0; i < batch.count; ++i)
+            ids.push_back(batch.first + std::int64_t{i} * batch.stride);
+        return ids;
+    }
+    std::string_view text = evidence.text(batch.samples);
+    while (!text.empty()) {
+        const auto end = text.find(',');
+        ids.push_back(std::atoll(std::string(text.substr(0, end)).c_str()));
+        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    }
+    return ids;
+}
+
+// Ranks that share a model have one place in the data: the lowest of them stands for all.
+std::vector<Rank> replicas_of(const Evidence& evidence, int attempt) {
+    std::vector<Rank> head(static_cast<std::size_t>(evidence.facts<Lives>().count()));
+    for (std::size_t i = 0; i < head.size(); ++i) head[i] = static_cast<Rank>(i);
+    const auto find = [&](Rank rank) {
+        while (head[static_cast<std::size_t>(rank)] != rank) rank = head[static_cast<std::size_t>(rank)];
+        return rank;
+    };
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        const bool shares = std::find(together.begin(), together.end(), comm.name) != together.end();
+        if (!shares || comm.attempt != attempt) continue;
+        Rank first = no_rank;
+        for (const Rank process : comm.processes) {
+            if (process == no_rank) continue;
+            if (first == no_rank) first = process;
+            const Rank a = find(first), b = find(process);
+            head[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+        }
+    }
+    for (std::size_t i = 0; i < head.size(); ++i) head[i] = find(static_cast<Rank>(i));
+    return head;
+}
+
+struct Seen {
+    Rank replica;
+    Rank rank;
+    std::int64_t step;
+};
+
+Finding finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event, std::string says,
+                std::vector<std::string> causes) {
+    Finding found{.symptom = "wrong_sample_coverage",
+                  .detector = "sample_coverage",
+                  .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+                  .at = event.at,
+                  .says = std::move(says),
+                  .causes = std::move(causes)};
+    found.blame.step = event.as<DataBatch>()->step;
+    return found;
+}
+
+// Of all ranks in conflict, the one in conflict with more others than anybody else; all, when nobody stands
+// out.
+std::vector<Rank> who_stands_out(const std::map<Rank, std::set<Rank>>& partners) {
+    std::size_t most = 0, ties = 0;
+    for (const auto& [rank, others] : partners) most = std::max(most, others.size());
+    std::vector<Rank> top, all;
+    for (const auto& [rank, others] : partners) {
+        all.push_back(rank);
+        if (others.size() == most) top.push_back(rank);
+        ties += others.size() == most;
+    }
+    return ties == 1 ? top : all;
+}
+
+std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto replicas = replicas_of(evidence, attempt);
+    std::map<std::int64_t, std::unordered_map<std::int64_t, Seen>> epochs;  // looked up, never iterated
+    std::map<Rank, std::set<Rank>> partners;
+    const Event* first = nullptr;
+    std::string says;
+    std::size_t conflicts = 0;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        if (lives.attempt_at(event->at) != attempt || event->rank < 0 || conflicts > conflicts_max) continue;
+        if (first && batch->step > first->as<DataBatch>()->step) continue;
+        const Rank replica = replicas[static_cast<std::size_t>(event->rank)];
+        for (const std::int64_t id : samples_of(evidence, *batch)) {
+            const auto [seen, fresh] =
+                epochs[batch->epoch].try_emplace(id, Seen{replica, event->rank, batch->step});
+            const bool again = seen->second.replica == replica && seen->second.step == batch->step;
+            if (fresh || again) continue;
+            partners[event->rank].insert(seen->second.rank);
+            partners[seen->second.rank].insert(event->rank);
+            ++conflicts;
+            if (first) continue;
+            first = event;
+            says =
+                fmt::format("sample {} of epoch {} was read by rank {} in step {} and by rank {} in step {}",
+                            id, batch->epoch, seen->second.rank, seen->second.step, event->rank, batch->step);
+        }
+    }
+    if (!first) return {};
+    return {finding(evidence, who_stands_out(partners), *first, says,
+                    {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
+}
+
+// The first shuffled batch of an epoch is that of the epoch before.
+std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<Rank, std::int64_t>, const Event*> firsts;
+    std::vector<Rank> ranks;
+    const Event* shown = nullptr;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        if (lives.attempt_at(event->at) != attempt || batch->samples == TextId::none || batch->count < 2)
+            continue;
+        if (!firsts.try_emplace({event->rank, batch->epoch}, event).second) continue;
+        const auto before = firsts.find({event->rank, batch->epoch - 1});
+        if (before == firsts.end() || before->second->as<DataBatch>()->samples != batch->samples) continue;
+        if (!shown) shown = event;
+        ranks.push_back(event->rank);
+    }
+    if (!shown) return {};
+    const std::int64_t epoch = shown->as<DataBatch>()->epoch;
+    return {finding(evidence, ranks, *shown,
+                    fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
+                                ranks_text(sorted(ranks)), epoch, epoch - 1),
+                    {"rng_or_seed_coordination_error"})};
+}
+
+std::vector<Finding> lost_position(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    if (lives.attempts() < 2) return {};
+    std::map<std::pair<Rank, std::int64_t>, std::pair<int, std::vector<std::int64_t>>> before;
+    std::vector<Rank> ranks;
+    const Event* shown = nullptr;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        const int attempt = lives.attempt_at(event->at);
+        const auto ids = samples_of(evidence, *batch);
+        const auto [known, fresh] = before.try_emplace({event->rank, batch->step}, attempt, ids);
+        if (fresh || known->second.first == attempt || known->second.second == ids) continue;
+        if (!shown) shown = event;
+        ranks.push_back(event->rank);
+    }
+    if (!shown) return {};
+    return {finding(evidence, ranks, *shown,
+                    fmt::format("step {} of rank {} read other samples after the restart than before it",
+                                shown->as<DataBatch>()->step, shown->rank),
+                    {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
+}
+
+}  // namespace
+
+std::vector<Finding> SampleCoverage::examine(const Evidence& evidence) const {
+    for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
+        if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
+        if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
+    }
+    return lost_position(evidence);
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,170 @@
+// results/detectors/setup_failure.cpp — Complaints before a rank was through its set-up, weighed: an error of
+// one's own says more than not reaching somebody, and that more than having waited for others.
+#include "results/detectors/setup_failure.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/outbreaks.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+enum Weight { own_error, cannot_reach, waited };
+
+Weight weight_of(const Complaint& complaint) {
+    const auto has = [&](std::string_view words) {
+        return complaint.text.find(words) != std::string_view::npos;
+    };
+    if (has("clients joined") || has("wait timeout after") || has("got 0 bytes") || has("Socket Timeout"))
+        return waited;
+    if (complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout) return waited;
+    if (has("client socket has timed out") || has("failed to connect")) return cannot_reach;
+    return own_error;
+}
+
+// Ranks that got through set-up, and when: their first communicator was ready.
+std::map<Rank, Time> through(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, Time> ready;
+    for (const Event* event : evidence.each<CommInitLeave>()) {
+        if (event->as<CommInitLeave>()->result == Code::ok && lives.attempt_at(event->at) == attempt) {
+            ready.try_emplace(event->rank, event->at);
+        }
+    }
+    return ready;
+}
+
+std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
+    const auto ready = through(evidence, attempt);
+    std::vector<Complaint> found;
+    for (const Complaint& complaint : evidence.facts<Complaints>().first_of_each(attempt)) {
+        const auto done = ready.find(complaint.process);
+        const bool early = done == ready.end() || complaint.at < done->second;
+        const bool about_others =
+            complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout;
+        if (complaint.trouble == Trouble::setup || (early && about_others)) found.push_back(complaint);
+    }
+    // Library errors of a communicator's creation, whatever their words.
+    std::set<Rank> known;
+    for (const Complaint& complaint : found) known.insert(complaint.process);
+    const Lives& lives = evidence.facts<Lives>();
+    for (const Event* event : evidence.each<CommInitLeave>()) {
+        const auto* leave = event->as<CommInitLeave>();
+        if (leave->result == Code::ok || lives.attempt_at(event->at) != attempt) continue;
+        for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+            const bool fits = complaint.process == event->rank && complaint.at <= event->at + Time{1} &&
+                              complaint.attempt == attempt && complaint.trouble != Trouble::host &&
+                              complaint.trouble != Trouble::device && complaint.trouble != Trouble::memory;
+            if (fits && known.insert(event->rank).second) found.push_back(complaint);
+        }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
+    return found;
+}
+
+// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names its ranks.
+std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
+    const auto at = complaint.text.find("Duplicate GPU detected");
+    if (at == std::string_view::npos) return {};
+    const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
+    std::vector<Rank> processes;
+    for (const Rank rank : parse_members(words)) {
+        processes.push_back(evidence.facts<Calls>().process_of(complaint.attempt, rank));
+    }
+    return sorted(std::move(processes));
+}
+
+// All waited: for those who believe in another world or endpoint, or who never came.
+std::vector<Rank> waited_for(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<std::int32_t, TextId>, std::vector<Rank>> beliefs;
+    std::set<Rank> came;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (lives.attempt_at(event->at) != attempt) continue;
+        const auto* enter = event->as<RendezvousEnter>();
+        beliefs[{enter->expected, enter->endpoint}].push_back(event->rank);
+        came.insert(event->rank);
+    }
+    if (beliefs.size() > 1) {
+        const auto most = std::max_element(beliefs.begin(), beliefs.end(), [&](const auto& a, const auto& b) {
+            const bool a_fits = a.first.first == evidence.world_size(),
+                       b_fits = b.first.first == evidence.world_size();
+            return std::pair(a_fits, a.second.size()) < std::pair(b_fits, b.second.size());
+        });
+        std::vector<Rank> odd;
+        for (const auto& [belief, ranks] : beliefs) {
+            if (belief != most->first) odd.insert(odd.end(), ranks.begin(), ranks.end());
+        }
+        return sorted(std::move(odd));
+    }
+    std::vector<Rank> absent;
+    for (Rank rank = 0; rank < lives.count(); ++rank) {
+        if (came.count(rank) == 0) absent.push_back(rank);
+    }
+    return absent;
+}
+
+std::string variable_in(std::string_view text) {
+    constexpr std::string_view before = "environment variable ";
+    if (const auto at = text.find(before); at != std::string_view::npos) {
+        const std::string_view rest = text.substr(at + before.size());
+        return std::string(rest.substr(0, rest.find(' ')));
+    }
+    if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
+    if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
+    return {};
+}
+
+std::vector<std::string> causes_of(std::string_view text, Weight weight) {
+    if (!variable_in(text).empty() && text.find("expected, but not set") != std::string_view::npos) {
+        return {"misconfigured_environment_variable", "misused_framework_api"};
+    }
+    if (text.find("has not been initialized") != std::string_view::npos) return {"misused_framework_api"};
+    if (text.find("Duplicate GPU") != std::string_view::npos) return {"rank_or_device_derivation_error"};
+    if (text.find("interface") != std::string_view::npos) return {"misconfigured_environment_variable"};
+    if (weight == own_error && text.find("NCCL") != std::string_view::npos) {
+        return {"dependency_or_hardware_mismatch", "misconfigured_environment_variable"};
+    }
+    return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
+            "rank_or_device_derivation_error"};
+}
+
+}  // namespace
+
+std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Finding> findings;
+    for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
+        const auto complaints = setup_complaints(evidence, attempt);
+        if (complaints.empty()) continue;
+        Weight least = waited;
+        for (const Complaint& complaint : complaints) least = std::min(least, weight_of(complaint));
+        const auto first = std::find_if(complaints.begin(), complaints.end(),
+                                        [&](const Complaint& c) { return weight_of(c) == least; });
+        std::vector<Rank> culprits = named(evidence, *first);
+        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt);
+        if (culprits.empty()) {
+            for (const Complaint& complaint : complaints) {
+                if (weight_of(complaint) == least) culprits.push_back(complaint.process);
+            }
+        }
+        Finding finding{
+            .symptom = "communication_setup_failure",
+            .detector = std::string(name()),
+            .blame = blame_ranks(lives, culprits),
+            .at = first->at,
+            .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
+            .causes = causes_of(first->text, least)};
+        finding.blame.variable = variable_in(first->text);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,135 @@
+// results/detectors/setup_hang.cpp — Who entered and did not leave waits; whom they wait for is in the list
+// of members, or in the world size that they believe in.
+#include "results/detectors/setup_hang.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/findings.h"
+#include "results/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Hold {
+    std::string where;
+    std::map<Rank, Time> waiting = {};
+    std::set<Rank> awaited = {};  // processes that never came there
+};
+
+Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Rank process) {
+    const Life* life = lives.find(attempt, process);
+    const Time until = std::min(evidence.observed_until(), lives.ends(attempt));
+    return life ? std::min(life->ended, until) : until;
+}
+
+// At the store: whoever has not left it.
+Hold at_store(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    Hold hold{.where = "rendezvous"};
+    std::set<Rank> came, odd;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (lives.attempt_at(event->at) != attempt) continue;
+        hold.waiting[event->rank] = event->at;
+        came.insert(event->rank);
+        if (event->as<RendezvousEnter>()->expected != evidence.world_size()) odd.insert(event->rank);
+    }
+    for (const Event* event : evidence.each<RendezvousLeave>()) {
+        if (lives.attempt_at(event->at) == attempt) hold.waiting.erase(event->rank);
+    }
+    for (Rank rank = 0; rank < lives.count(); ++rank) {
+        if (came.count(rank) == 0) hold.awaited.insert(rank);
+    }
+    // Nobody is missing, but some wait for a larger world than was started.
+    if (hold.awaited.empty()) hold.awaited = odd;
+    return hold;
+}
+
+Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
+    const Lives& lives = evidence.facts<Lives>();
+    Hold hold{.where = fmt::format("creating {}", comm.name)};
+    std::set<Rank> came;
+    for (const Joining& joining : comm.joinings) {
+        came.insert(joining.process);
+        const bool stays = joining.left == never;
+        const Life* life = lives.find(comm.attempt, joining.process);
+        if (stays && life && !life->failed()) hold.waiting[joining.process] = joining.entered;
+        // A rank that was ended from outside while it waited still tells that it waited.
+        if (stays && life && life->failed() && (life->signal == 9 || life->signal == 15)) {
+            hold.waiting[joining.process] = joining.entered;
+        }
+    }
+    for (const Rank rank : comm.ranks) {
+        const Rank process = evidence.facts<Calls>().process_of(comm.attempt, rank);
+        if (process != no_rank && came.count(process) == 0) hold.awaited.insert(process);
+    }
+    return hold;
+}
+
+// Those who are waited for and wait nowhere themselves; if all wait, the smaller number of them.
+std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
+    std::set<Rank> waiting;
+    std::vector<Rank> culprits;
+    for (const Hold& hold : holds) {
+        for (const auto& [rank, since] : hold.waiting) waiting.insert(rank);
+    }
+    for (const Hold& hold : holds) {
+        if (hold.waiting.empty()) continue;
+        for (const Rank rank : hold.awaited) {
+            if (waiting.count(rank) == 0) culprits.push_back(rank);
+        }
+    }
+    if (!culprits.empty()) return sorted(std::move(culprits));
+    const Hold* smallest = nullptr;
+    std::size_t largest = 0;
+    for (const Hold& hold : holds) {
+        if (hold.waiting.empty()) continue;
+        largest = std::max(largest, hold.waiting.size());
+        if (!smallest || hold.waiting.size() < smallest->waiting.size()) smallest = &hold;
+    }
+    if (!smallest) return {};
+    if (smallest->waiting.size() == largest)
+        return sorted({smallest->awaited.begin(), smallest->awaited.end()});
+    for (const auto& [rank, since] : smallest->waiting) culprits.push_back(rank);
+    return sorted(std::move(culprits));
+}
+
+}  // namespace
+
+std::vector<Finding> SetupHang::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempts() - 1;
+    std::vector<Hold> holds = {at_store(evidence, attempt)};
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (comm.attempt == attempt) holds.push_back(at_communicator(evidence, comm));
+    }
+    Time since{0};
+    std::vector<Rank> stuck;
+    std::string where;
+    for (const Hold& hold : holds) {
+        for (const auto& [rank, entered] : hold.waiting) {
+            if (looked_until(evidence, lives, attempt, rank) - entered < lives.hang_after()) continue;
+            since = std::max(since, entered);
+            stuck.push_back(rank);
+            where = hold.where;
+        }
+    }
+    if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
+    stuck = sorted(std::move(stuck));
+    const std::vector<Rank> culprits = culprits_of(holds);
+    const std::string why = culprits.empty() ? "though all had come" : "for " + ranks_text(culprits);
+    return {{.symptom = "communication_setup_hang",
+             .detector = std::string(name()),
+             .blame = blame_ranks(lives, culprits),
+             .at = since + lives.hang_after(),
+             .says = fmt::format("{} waited {} and longer in {} {}", ranks_text(stuck),
+                                 duration_text(lives.hang_after()), where, why),
+             .causes = {"group_construction_error", "network_path_or_topology_misselection",
+                        "misconfigured_environment_variable"}}};
+}
+
+}  // namespace deadrank::results::detectors

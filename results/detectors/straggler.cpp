@@ -1,0 +1,145 @@
+// results/detectors/straggler.cpp — A fixed one: four steps in a row. A rotating one: most of eight steps,
+// never the same. One who stood still: a single pause of ten steps and ten seconds.
+#include "results/detectors/straggler.h"
+
+#include <algorithm>
+#include <deque>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/paces.h"
+#include "results/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr int streak_min = 4;
+constexpr std::int64_t slow_permille = 1080;        // of the median's own time
+constexpr std::int64_t slow_stage_permille = 1300;  // stages of a pipeline differ by right
+constexpr std::int64_t rotating_permille = 1200;
+constexpr std::size_t window = 8;
+constexpr std::size_t window_slow_min = 5;
+constexpr Time pause_min = std::chrono::seconds(10);
+
+std::int64_t permille(Time part, Time whole) {
+    return whole > Time{0} ? part.count() * 1000 / whole.count() : 1000;
+}
+
+// Worth the name only if the step feels it.
+bool slow(const Pace& pace, const StepPace& step, std::int64_t limit) {
+    return permille(pace.own, step.own) >= limit && (pace.own - step.own) * 50 >= step.whole;
+}
+
+Finding finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step, std::string says,
+                std::vector<std::string> causes) {
+    Finding found{.symptom = "straggler_step_time_skew",
+                  .detector = "straggler",
+                  .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+                  .at = step.ended,
+                  .says = std::move(says),
+                  .causes = std::move(causes)};
+    found.blame.step = step.step;
+    return found;
+}
+
+class Observation {
+public:
+    Observation(const Evidence& evidence, bool pipelined)
+        : evidence_(evidence),
+          limit_(pipelined ? slow_stage_permille : slow_permille),
+          pipelined_(pipelined) {}
+
+    std::vector<Finding> look_at(const StepPace& step) {
+        if (step.attempt != attempt_) {
+            attempt_ = step.attempt;
+            streaks_.clear();
+            slowest_.clear();
+        }
+        if (step.first || step.ranks.size() < 2) return {};
+        if (auto found = pause(step); !found.empty()) return found;
+        if (auto found = fixed(step); !found.empty()) return found;
+        return rotating(step);
+    }
+
+private:
+    std::vector<Finding> pause(const StepPace& step) const {
+        for (const Pace& pace : step.ranks) {
+            const Time excess = pace.own - step.own;
+            if (excess < pause_min || excess < 10 * step.own) continue;
+            return {finding(evidence_, {pace.process}, step,
+                            fmt::format("rank {} stood still for {} in step {} while the others waited",
+                                        pace.process, duration_text(excess), step.step),
+                            {"rank_local_slowdown", "hardware_or_link_fault"})};
+        }
+        return {};
+    }
+
+    std::vector<Finding> fixed(const StepPace& step) {
+        std::vector<Rank> ranks;
+        Time worst{0};
+        for (const Pace& pace : step.ranks) {
+            auto& [streak, since] = streaks_[pace.process];
+            if (!slow(pace, step, limit_)) {
+                streak = 0;
+                continue;
+            }
+            if (streak++ == 0) since = step.step;
+            if (streak >= streak_min) {
+                ranks.push_back(pace.process);
+                worst = std::max(worst, pace.own);
+            }
+        }
+        if (ranks.empty()) return {};
+        const std::int64_t since = streaks_[ranks.front()].second;
+        Finding found = finding(
+            evidence_, ranks, step,
+            fmt::format("{} took {} of work per step, {} % of the median's {}, since step {}",
+                        ranks_text(ranks), duration_text(worst), permille(worst, step.own) / 10,
+                        duration_text(step.own), since),
+            pipelined_ ? std::vector<std::string>{"uneven_work_or_data_partition", "rank_local_slowdown"}
+                       : std::vector<std::string>{"rank_local_slowdown", "hardware_or_link_fault",
+                                                  "uneven_work_or_data_partition"});
+        found.blame.step = since;
+        return {found};
+    }
+
+    std::vector<Finding> rotating(const StepPace& step) {
+        const auto slowest = std::max_element(step.ranks.begin(), step.ranks.end(),
+                                              [](const Pace& a, const Pace& b) { return a.own < b.own; });
+        const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille);
+        slowest_.push_back(counts ? slowest->process : no_rank);
+        if (slowest_.size() > window) slowest_.pop_front();
+        const auto hits =
+            slowest_.size() - static_cast<std::size_t>(std::count(slowest_.begin(), slowest_.end(), no_rank));
+        std::set<Rank> who(slowest_.begin(), slowest_.end());
+        who.erase(no_rank);
+        if (hits < window_slow_min || who.size() < 3) return {};
+        return {finding(evidence_, {}, step,
+                        fmt::format("in {} of {} steps one rank was late, a different one each time: {}",
+                                    hits, slowest_.size(), ranks_text({who.begin(), who.end()})),
+                        {"rank_local_slowdown", "uneven_work_or_data_partition"})};
+    }
+
+    const Evidence& evidence_;
+    std::int64_t limit_;
+    bool pipelined_;
+    int attempt_ = 0;
+    std::map<Rank, std::pair<int, std::int64_t>> streaks_;  // how long, since which step
+    std::deque<Rank> slowest_;
+};
+
+}  // namespace
+
+std::vector<Finding> Straggler::examine(const Evidence& evidence) const {
+    const Paces& paces = evidence.facts<Paces>();
+    Observation observation(evidence, paces.pipelined());
+    for (const StepPace& step : paces.steps()) {
+        if (auto found = observation.look_at(step); !found.empty()) return found;
+    }
+    return {};
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,196 @@
+// results/detectors/transport_degraded.cpp — The choice of transport shows at creation; lost messages in the
+// ports' counters; lost bandwidth in calls that take twice as long as they did, or as those of an equal group
+// do.
+#include "results/detectors/transport_degraded.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/pairs.h"
+#include "results/detectors/facts/transfers.h"
+#include "results/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr std::size_t history_min = 3;
+constexpr int streak_min = 4;
+constexpr std::int64_t retransmits_min = 8;
+
+Finding finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
+                std::string cause) {
+    return {.symptom = "collective_transport_degraded",
+            .detector = "transport_degraded",
+            .blame = blame_ranks(lives, ranks),
+            .at = at,
+            .says = std::move(says),
+            .causes = {std::move(cause), "network_path_or_topology_misselection"}};
+}
+
+// The links that a communicator of these ranks needs: between two nodes it is one, else it is not told.
+std::string link_of(const Lives& lives, const Blame& blame) {
+    if (blame.nodes.size() == 1) return fmt::format("nvlink {}", blame.nodes[0]);
+    if (blame.nodes.size() == 2) return fmt::format("link {}-{}", blame.nodes[0], blame.nodes[1]);
+    return lives.nodes() > 1 ? "link" : "nvlink";
+}
+
+// TCP where an RDMA port stands in the machine, or where another group of the job uses it.
+std::vector<Finding> chosen_badly(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    bool rdma = false;
+    for (const Event* event : evidence.each<LinkSample>()) {
+        rdma |= evidence.text(event->as<LinkSample>()->link).find("mlx5") != std::string_view::npos;
+    }
+    std::vector<Rank> socket;
+    const Event* first = nullptr;
+    for (const Event* event : evidence.each<CommInitLeave>()) {
+        const std::string_view transport = evidence.text(event->as<CommInitLeave>()->transport);
+        rdma |= transport.starts_with("NET/IB");
+        if (!transport.starts_with("NET/Socket")) continue;
+        if (!first) first = event;
+        socket.push_back(event->rank);
+    }
+    if (!first || !rdma) return {};
+    const PairTables tables(evidence, lives.attempt_at(first->at), PairTables::Of::environment);
+    std::string variable;
+    std::vector<Rank> asked;
+    for (const std::string_view name : {"NCCL_IB_DISABLE", "NCCL_NET", "NCCL_IB_HCA"}) {
+        for (std::size_t i = 0; i < tables.by_process().size(); ++i) {
+            const Pairs* pairs = tables.by_process()[i];
+            if (!pairs || pairs->count(name) == 0) continue;
+            asked.push_back(static_cast<Rank>(i));
+            variable = name;
+        }
+        if (!asked.empty()) break;
+    }
+    const auto transport = evidence.text(first->as<CommInitLeave>()->transport);
+    Finding found = finding(
+        lives, asked.empty() ? sorted(socket) : asked, first->at,
+        fmt::format("{} use {} though the nodes have RDMA ports{}{}", ranks_text(sorted(socket)), transport,
+                    variable.empty() ? "" : "; set: ", variable),
+        variable.empty() ? "network_path_or_topology_misselection" : "misconfigured_environment_variable");
+    found.blame.variable = variable;
+    return {found};
+}
+
+// Ports that had to send again, more than all others together would by chance.
+std::vector<Finding> lossy(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::string_view, std::int64_t> first_seen;
+    std::set<std::int32_t> nodes;
+    Time at = never;
+    std::int64_t count = 0;
+    for (const Event* event : evidence.each<LinkSample>()) {
+        const auto* sample = event->as<LinkSample>();
+        const std::string_view name = evidence.text(sample->link);
+        const std::int64_t lost = sample->retransmits + sample->errors;
+        const auto [known, fresh] = first_seen.try_emplace(name, lost);
+        if (lost - known->second < retransmits_min) continue;
+        for (const Event* start : evidence.each<RankStart>()) {
+            const std::string_view host = evidence.text(start->as<RankStart>()->host);
+            if (!host.empty() && name.substr(0, name.find(' ')) == host)
+                nodes.insert(start->as<RankStart>()->node);
+        }
+        at = std::min(at, event->at);
+        count = std::max(count, lost - known->second);
+    }
+    if (nodes.empty()) return {};
+    Finding found = finding(lives, {}, at,
+                            fmt::format("ports of node {} sent {} messages again",
+                                        ranges_text({nodes.begin(), nodes.end()}), count),
+                            "hardware_or_link_fault");
+    found.blame.nodes = {nodes.begin(), nodes.end()};
+    found.blame.component =
+        nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(lives, found.blame);
+    return {found};
+}
+
+// What a step must feel before it is worth an alarm.
+Time felt(const Lives& lives) {
+    return std::max<Time>(std::chrono::microseconds(20), lives.median_step() / 100);
+}
+
+std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vector<CommTransfers>& all) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Finding> found;
+    for (const CommTransfers& transfers : all) {
+        for (const auto& [kind, calls] : transfers.kinds) {
+            std::vector<std::int64_t> before;
+            int streak = 0;
+            for (const Transfer& call : calls) {
+                const Time usual{median(before)};
+                const bool slow = before.size() >= history_min && call.lasted > 2 * usual &&
+                                  call.lasted - usual > felt(lives);
+                streak = slow ? streak + 1 : 0;
+                if (!slow) before.push_back(call.lasted.count());
+                if (streak < streak_min) continue;
+                found.push_back(finding(
+                    lives, transfers.comm->processes, call.at,
+                    fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
+                                transfers.comm->name, duration_text(call.lasted), duration_text(usual)),
+                    "hardware_or_link_fault"));
+                found.back().blame.component = link_of(lives, found.back().blame);
+                found.back().blame.collective = name_of(kind.op);
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+// Groups of one name and size do the same work over links of the same kind.
+std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vector<CommTransfers>& all) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto span = [&](const Communicator& comm) {
+        return blame_ranks(lives, comm.processes).nodes.size();
+    };
+    std::map<std::tuple<int, std::string_view, std::size_t, std::size_t, TransferKind>,
+             std::vector<std::tuple<Time, const Communicator*, Time>>>
+        equals;
+    for (const CommTransfers& transfers : all) {
+        const Communicator& comm = *transfers.comm;
+        if (comm.processes.size() > 1024) continue;
+        for (const auto& [kind, calls] : transfers.kinds) {
+            if (calls.size() < history_min) continue;
+            std::vector<std::int64_t> lasted;
+            for (const Transfer& call : calls) lasted.push_back(call.lasted.count());
+            equals[{comm.attempt, comm.name, comm.processes.size(), span(comm), kind}].emplace_back(
+                Time{median(std::move(lasted))}, &comm, calls[history_min - 1].at);
+        }
+    }
+    for (auto& [key, groups] : equals) {
+        if (groups.size() < 2) continue;
+        std::sort(groups.begin(), groups.end());
+        const auto& [slowest, comm, at] = groups.back();
+        const Time usual = std::get<0>(groups[(groups.size() - 1) / 2]);
+        if (slowest <= 2 * usual || slowest - usual <= felt(lives)) continue;
+        Finding found =
+            finding(lives, comm->processes, at,
+                    fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op),
+                                comm->name, duration_text(slowest), duration_text(usual)),
+                    "network_path_or_topology_misselection");
+        found.blame.component = link_of(lives, found.blame);
+        return {found};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Finding> TransportDegraded::examine(const Evidence& evidence) const {
+    if (auto found = chosen_badly(evidence); !found.empty()) return found;
+    if (auto found = lossy(evidence); !found.empty()) return found;
+    const auto all = transfers_of(evidence);
+    auto slow = slower_than_before(evidence, all);
+    if (slow.empty()) slow = slower_than_equals(evidence, all);
+    if (slow.empty()) return {};
+    // The smallest group that suffers is nearest to the bad link.
+    return {*std::min_element(slow.begin(), slow.end(), [](const Finding& a, const Finding& b) {
+        return std::pair(a.blame.ranks.size(), a.at) < std::pair(b.blame.ranks.size(), b.at);
+    })};
+}
+
+}  // namespace deadrank::results::detectors

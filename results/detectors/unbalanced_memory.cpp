@@ -1,0 +1,73 @@
+// results/detectors/unbalanced_memory.cpp — Half as much again as the median, and a tenth of the device: what
+// a plan does not explain.
+#include "results/detectors/unbalanced_memory.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr int looks_min = 3;
+
+// What others put on a device that is not theirs.
+std::vector<Finding> strangers(const Evidence& evidence, std::string_view detector) {
+    std::vector<Rank> ranks;
+    const Event* first = nullptr;
+    for (const Event* event : evidence.each<DeviceBind>()) {
+        const auto* bind = event->as<DeviceBind>();
+        const std::string_view what = evidence.text(bind->what);
+        if (bind->requested == bind->actual || (what != "weights" && what != "context")) continue;
+        if (!first) first = event;
+        ranks.push_back(event->rank);
+    }
+    if (!first) return {};
+    const auto* bind = first->as<DeviceBind>();
+    return {{.symptom = "unbalanced_rank_memory",
+             .detector = std::string(detector),
+             .blame = blame_ranks(evidence.facts<Lives>(), ranks),
+             .at = first->at,
+             .says = fmt::format("{} of {} lie on device {} of another rank", evidence.text(bind->what),
+                                 ranks_text(sorted(ranks)), bind->actual),
+             .causes = {"memory_placement_or_lifetime_error"}}};
+}
+
+}  // namespace
+
+std::vector<Finding> UnbalancedMemory::examine(const Evidence& evidence) const {
+    if (auto found = strangers(evidence, name()); !found.empty()) return found;
+    const auto ranks = static_cast<std::size_t>(evidence.facts<Lives>().count());
+    std::map<Rank, std::int64_t> used;
+    std::map<Rank, int> above;
+    std::int64_t middle = 0;
+    std::size_t looks = 0;
+    for (const Event* event : evidence.each<MemorySample>()) {
+        const auto* sample = event->as<MemorySample>();
+        used[event->rank] = sample->used;
+        if (used.size() < std::max<std::size_t>(ranks, 2) || sample->limit <= 0) continue;
+        if (looks++ % ranks == 0) {  // once a round is often enough
+            std::vector<std::int64_t> all;
+            for (const auto& [rank, bytes] : used) all.push_back(bytes);
+            const auto lower = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+            std::nth_element(all.begin(), lower, all.end());
+            middle = *lower;
+        }
+        const bool high = sample->used > middle / 2 * 3 && sample->used - middle > sample->limit / 10;
+        above[event->rank] = high ? above[event->rank] + 1 : 0;
+        if (above[event->rank] < looks_min) continue;
+        return {{.symptom = "unbalanced_rank_memory",
+                 .detector = std::string(name()),
+                 .blame = blame_ranks(evidence.facts<Lives>(), {event->rank}),
+                 .at = event->at,
+                 .says = fmt::format("the device of rank {} carries {} bytes, the median is {}", event->rank,
+                                     sample->used, middle),
+                 .causes = {"memory_placement_or_lifetime_error", "uneven_work_or_data_partition"}}};
+    }
+    return {};
+}
+
+}  // namespace deadrank::results::detectors

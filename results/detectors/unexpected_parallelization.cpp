@@ -1,0 +1,90 @@
+// results/detectors/unexpected_parallelization.cpp — The launcher says how many there are; a rank that got
+// through set-up believing in fewer works alone. So does a group smaller than the configuration says.
+#include "results/detectors/unexpected_parallelization.h"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/findings.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+Finding finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says,
+                std::string variable, std::string cause) {
+    Finding found{.symptom = "unexpected_parallelization",
+                  .detector = "unexpected_parallelization",
+                  .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+                  .at = at,
+                  .says = std::move(says),
+                  .causes = {std::move(cause), "misconfigured_environment_variable"}};
+    found.blame.variable = std::move(variable);
+    return found;
+}
+
+std::vector<Finding> worlds_of_one(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    const std::int32_t started = evidence.world_size();
+    std::map<std::pair<int, Rank>, const Event*> entered;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        entered[{lives.attempt_at(event->at), event->rank}] = event;
+    }
+    std::vector<Rank> alone;
+    Time at = never;
+    for (const Event* event : evidence.each<RendezvousLeave>()) {
+        const auto enter = entered.find({lives.attempt_at(event->at), event->rank});
+        if (event->as<RendezvousLeave>()->result != Code::ok || enter == entered.end()) continue;
+        if (started < 2 || enter->second->as<RendezvousEnter>()->expected != 1) continue;
+        alone.push_back(event->rank);
+        at = std::min(at, event->at);
+    }
+    if (alone.empty()) return {};
+    return {finding(evidence, alone, at,
+                    fmt::format("{} each train in a world of one where {} processes were started",
+                                ranks_text(sorted(alone)), started),
+                    "WORLD_SIZE", "misconfigured_environment_variable")};
+}
+
+// "tp_size" of rank.config against the communicator "tp".
+std::vector<Finding> small_groups(const Evidence& evidence) {
+    const Calls& calls = evidence.facts<Calls>();
+    std::map<std::pair<Rank, std::string>, std::int32_t> configured;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        const std::string_view name = evidence.text(config->name), value = evidence.text(config->value);
+        if (!name.ends_with("_size") || name == "world_size") continue;
+        std::int32_t size = 0;
+        std::from_chars(value.data(), value.data() + value.size(), size);
+        configured[{event->rank, std::string(name.substr(0, name.size() - 5))}] = size;
+    }
+    std::vector<Rank> ranks;
+    Time at = never;
+    std::string says, variable;
+    for (const Communicator& comm : calls.communicators()) {
+        for (const Joining& joining : comm.joinings) {
+            const auto wanted = configured.find({joining.process, std::string(comm.name)});
+            if (wanted == configured.end() || joining.what->size >= wanted->second || joining.left == never)
+                continue;
+            ranks.push_back(joining.process);
+            if (joining.entered >= at) continue;
+            at = joining.entered;
+            variable = std::string(comm.name) + "_size";
+            says = fmt::format("rank {} joined a group {} of {} where {} were configured", joining.process,
+                               comm.name, joining.what->size, wanted->second);
+        }
+    }
+    if (ranks.empty()) return {};
+    return {finding(evidence, ranks, at, says, variable, "misconfigured_resource_or_distributed_settings")};
+}
+
+}  // namespace
+
+std::vector<Finding> UnexpectedParallelization::examine(const Evidence& evidence) const {
+    if (auto found = worlds_of_one(evidence); !found.empty()) return found;
+    return small_groups(evidence);
+}
+
+}  // namespace deadrank::results::detectors

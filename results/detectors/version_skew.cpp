@@ -1,0 +1,49 @@
+// results/detectors/version_skew.cpp — Versions that differ and harm nobody are a note for the operator, not
+// an alarm.
+#include "results/detectors/version_skew.h"
+
+#include <array>
+#include <fmt/format.h>
+
+#include "results/detectors/facts/breakage.h"
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/pairs.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// Where several differ, what speaks on the wire is suspected first.
+constexpr std::array<std::string_view, 6> suspects = {"nccl", "gloo", "torch", "cuda", "driver", "python"};
+
+std::optional<Difference> skew_in(const PairTables& versions) {
+    for (const std::string_view package : suspects) {
+        if (auto found = difference_in(versions, package)) return found;
+    }
+    for (const std::string_view package : versions.names()) {
+        if (auto found = difference_in(versions, package)) return found;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Finding> VersionSkew::examine(const Evidence& evidence) const {
+    const Lives& lives = evidence.facts<Lives>();
+    const PairTables versions(evidence, lives.attempts() - 1, PairTables::Of::versions);
+    const auto skew = skew_in(versions);
+    if (!skew) return {};
+    auto broken = communication_breakage(evidence);
+    if (!broken) return {};
+    broken->detector = name();
+    broken->blame = blame_ranks(lives, skew->odd);
+    broken->blame.component = skew->name;
+    broken->says =
+        fmt::format("{} {} {} {} where the others have {}; {}", ranks_text(skew->odd),
+                    skew->odd.size() == 1 ? "has" : "have", skew->name,
+                    skew->odd_has_none ? "not at all" : skew->odd_value, skew->usual_value, broken->says);
+    broken->causes = {"version_skew_across_ranks"};
+    return {*broken};
+}
+
+}  // namespace deadrank::results::detectors

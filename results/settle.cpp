@@ -1,0 +1,179 @@
+// results/settle.cpp — A table of symptoms (how near to a root each is) and a few rules about time. It sees
+// findings only, neither plan nor truth.
+#include "results/settle.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <tuple>
+
+namespace deadrank::results {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class Layer { startup, failure, consequence, value, speed, none };
+
+struct Rule {
+    std::string_view symptom;
+    Layer layer;
+    int weight;  // within a layer, at about the same time: the smaller one speaks
+};
+
+constexpr std::array<Rule, 34> rules = {{
+    {"build_or_install_failure", Layer::startup, 0},
+    {"import_or_symbol_error", Layer::startup, 1},
+    {"communication_setup_failure", Layer::startup, 2},
+    {"wrong_rank_or_group_membership", Layer::startup, 3},
+    {"wrong_device_used", Layer::startup, 4},
+    {"model_or_data_loading_failure", Layer::startup, 5},
+    {"unexpected_parallelization", Layer::startup, 6},
+    {"communication_setup_hang", Layer::startup, 7},
+
+    {"device_fault_reported", Layer::failure, 0},
+    {"device_out_of_memory", Layer::failure, 1},
+    {"host_resource_exhaustion", Layer::failure, 2},
+    {"checkpoint_save_failure", Layer::failure, 3},
+    {"checkpoint_unreadable", Layer::failure, 4},
+    {"reshard_restore_failure", Layer::failure, 5},
+    {"collective_mismatch_error", Layer::failure, 6},
+    {"tensor_shape_or_dtype_error", Layer::failure, 7},
+    {"ci_or_test_failure", Layer::failure, 8},
+    {"restart_or_recovery_failure", Layer::failure, 9},
+    {"native_crash_or_illegal_access", Layer::failure, 10},
+    {"framework_runtime_exception", Layer::failure, 11},
+
+    {"remote_peer_connection_error", Layer::consequence, 0},
+    {"collective_timeout_abort", Layer::consequence, 1},
+    {"collective_deadlock_hang", Layer::consequence, 2},
+
+    {"replica_state_divergence", Layer::value, 0},
+    {"wrong_intermediate_value", Layer::value, 1},
+    {"loss_nan_or_divergence", Layer::value, 2},
+    {"parallel_result_mismatch", Layer::value, 3},
+    {"inference_output_inconsistency_across_devices", Layer::value, 4},
+    {"resume_state_regression", Layer::value, 5},
+    {"wrong_sample_coverage", Layer::value, 6},
+
+    {"straggler_step_time_skew", Layer::speed, 0},
+    {"collective_transport_degraded", Layer::speed, 1},
+    {"low_throughput_uniform", Layer::speed, 2},
+    {"unbalanced_rank_memory", Layer::speed, 3},
+}};
+
+constexpr Rule unknown = {"", Layer::none, 0};
+
+const Rule& rule_of(const Finding& finding) {
+    const auto found = std::find_if(rules.begin(), rules.end(),
+                                    [&](const Rule& rule) { return rule.symptom == finding.symptom; });
+    return found == rules.end() ? unknown : *found;
+}
+
+// How long before its alarm the trouble itself may have begun: a wait must last before it is one.
+Time lead_of(const Finding& finding) {
+    if (finding.symptom == "collective_timeout_abort") return 31min;
+    if (finding.symptom == "collective_deadlock_hang" || finding.symptom == "communication_setup_hang")
+        return 90s;
+    if (finding.symptom == "restart_or_recovery_failure") return 15min;
+    return 1s;
+}
+
+constexpr Time aftermath = 2h;  // the longest that one failure may go on to cause others
+
+bool names_reason(const Finding& finding) {
+    return finding.detector == "version_skew" || finding.detector == "environment_fault";
+}
+
+bool same_symptom(const Finding& root, const Finding& other) {
+    if (names_reason(root) != names_reason(other)) return names_reason(root);
+    // A version that differs weighs more than a variable that does.
+    if (names_reason(root)) return root.detector == "version_skew" && other.detector != "version_skew";
+    const Layer layer = rule_of(root).layer;
+    if (layer == Layer::startup || layer == Layer::value || root.blame.ranks == other.blame.ranks)
+        return root.at <= other.at;
+    return root.at <= other.at && other.at - root.at <= 60s;
+}
+
+// The first failing rank decides; at about the same time, the one that says more.
+bool earlier(const Finding& root, const Finding& other, Time tie) {
+    const Time apart = other.at > root.at ? other.at - root.at : root.at - other.at;
+    if (apart <= tie) return rule_of(root).weight < rule_of(other).weight;
+    return root.at < other.at && other.at - root.at <= aftermath;
+}
+
+bool failure_explains(const Finding& root, const Finding& other) {
+    const bool recovery = root.symptom == "restart_or_recovery_failure";
+    const bool other_recovery = other.symptom == "restart_or_recovery_failure";
+    const auto vague = [](const Finding& finding) {
+        return finding.symptom == "native_crash_or_illegal_access" ||
+               finding.symptom == "framework_runtime_exception" ||
+               rule_of(finding).layer == Layer::consequence;
+    };
+    // A job that does not come back is the news, unless what felled it says more.
+    if (recovery && vague(other)) return true;
+    if (other_recovery && vague(root)) return false;
+    if (other.symptom == "collective_deadlock_hang") {
+        return root.symptom == "collective_timeout_abort" || root.at <= other.at + lead_of(other);
+    }
+    if (root.symptom == "collective_deadlock_hang") return false;
+    return earlier(root, other, 1s);
+}
+
+bool value_explains(const Finding& root, const Finding& other) {
+    if (root.blame.step && other.blame.step && root.detector != "shard_mismatch") {
+        if (*root.blame.step == *other.blame.step) return rule_of(root).weight < rule_of(other).weight;
+        return *root.blame.step < *other.blame.step;
+    }
+    return earlier(root, other, 1ms);
+}
+
+bool breaks(Layer layer) {
+    return layer == Layer::startup || layer == Layer::failure || layer == Layer::consequence;
+}
+
+}  // namespace
+
+bool explains(const Finding& root, const Finding& other) {
+    if (root.symptom == other.symptom) return same_symptom(root, other);
+    const Layer mine = rule_of(root).layer, theirs = rule_of(other).layer;
+    if (mine == Layer::none || theirs == Layer::none) return false;
+    if (mine == Layer::startup && theirs == Layer::startup) {
+        // Reason and symptom belong together, whatever else the start-up shows.
+        if (names_reason(root) != names_reason(other)) return names_reason(root) && root.at <= other.at + 10s;
+        return earlier(root, other, 10s);
+    }
+    if (mine == Layer::startup) return root.at <= other.at + lead_of(other);
+    if (theirs == Layer::startup)
+        return breaks(mine) && other.symptom == "communication_setup_hang" && root.at <= other.at;
+    if (breaks(mine) && breaks(theirs)) return failure_explains(root, other);
+    if (breaks(mine)) {
+        // A wrong part of a tensor that an operation then refuses is told by the refusal.
+        if (other.detector == "shard_mismatch") return root.symptom == "tensor_shape_or_dtype_error";
+        return root.at - lead_of(root) <= other.at;
+    }
+    if (mine == Layer::value && theirs == Layer::value) return value_explains(root, other);
+    if (mine == Layer::value && breaks(theirs))
+        return root.at < other.at - lead_of(other) && other.at - root.at <= 60s;
+    if (mine == Layer::speed && theirs == Layer::speed) return rule_of(root).weight < rule_of(other).weight;
+    return false;
+}
+
+std::vector<Finding> settle(std::vector<Finding> findings) {
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+        return std::tie(a.at, a.symptom, a.detector) < std::tie(b.at, b.symptom, b.detector);
+    });
+    std::vector<Finding> kept;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        bool explained = false;
+        for (std::size_t k = 0; k < findings.size() && !explained; ++k) {
+            // Of two that explain each other, the earlier one stays.
+            if (k == i || !explains(findings[k], findings[i])) continue;
+            explained = !explains(findings[i], findings[k]) || k < i;
+        }
+        if (!explained) kept.push_back(findings[i]);
+    }
+    return kept;
+}
+
+}  // namespace deadrank::results
