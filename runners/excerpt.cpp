@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "results/reports/event_text.h"
+
 namespace deadrank::runners {
 
 namespace {
@@ -41,7 +43,9 @@ std::vector<std::string> excerpt(const results::Evidence& evidence, const result
         pick_around(events, answer->at, answer->blame, 3, 1, picked);
     pick_around(events, results::never, {}, 2, 0, picked);
     std::vector<std::string> lines;
-    for (const std::size_t index : picked) lines.push_back(results::to_json_line(evidence, events[index]));
+    for (const std::size_t index : picked) {
+        lines.push_back(results::reports::event_text(evidence, events[index]));
+    }
     return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "results/reports/event_text.h"
 #include "results/reports/findings_file.h"
 #include "results/reports/junit.h"
 #include "results/reports/terminal.h"
@@ -117,6 +118,21 @@ TEST(FailureBlock, WrapsWordsButNeverACommand) {
 TEST(Style, ColoursOnlyWhenAsked) {
     EXPECT_THAT(failure_block(bad_case(), Style{}), testing::Not(HasSubstr("\033")));
     EXPECT_THAT(failure_block(bad_case(), Style{.color = true}), HasSubstr("\033[31m✘\033[0m"));
+}
+
+TEST(EventText, IsOneLineThatLeavesOutWhatSaysNothing) {
+    results::Evidence evidence;
+    const auto words = [&](results::Time at, results::Rank rank, results::Payload what) {
+        return results::reports::event_text(evidence, event(at, rank, what));
+    };
+    EXPECT_EQ(words(1'334'100'287ns, 0, results::RankExit{.code = -9, .signal = 9}),
+              "    1.334100 s  rank 0    rank.exit         code -9, signal 9");
+    EXPECT_EQ(
+        words(60s, 3,
+              results::CollectiveEnter{.comm = 1, .seq = 7, .count = 16, .op = results::Op::all_reduce}),
+        "   60.000000 s  rank 3    collective.enter  comm 1, seq 7, count 16, op all_reduce");
+    EXPECT_EQ(words(0s, results::no_rank, results::JobStop{.code = 1, .reason = evidence.text("one\ntwo")}),
+              "    0.000000 s  job       job.stop          code 1, reason one two");
 }
 
 TEST(Scorecard, CountsWhatBecameOfTheAlarms) {
