@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <ctime>
-#include <fstream>
 #include <malloc.h>
 
 #include "sim/engine.h"
 #include "sim/stage.h"
+#include "tests/sim/resident_bytes.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/stackless_ring.h"
 
 namespace {
 
 using namespace deadrank::sim;
+using testing::resident_bytes;
 using testing::Ring;
 using testing::StacklessRing;
 
@@ -22,14 +23,6 @@ double thread_seconds() {
     std::timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-double resident_bytes() {
-    std::ifstream statm("/proc/self/statm");
-    double total = 0;
-    double resident = 0;
-    statm >> total >> resident;
-    return resident * 4096;
 }
 
 struct Measured {
@@ -48,12 +41,12 @@ Measured ring(std::uint32_t ranks, QueueKind queue, bool fibers) {
         engine.reset({.actors = ranks, .stack_bytes = 16 << 10, .queue = queue});
         Ring ring(engine, ranks, std::max<std::uint64_t>(1, messages / ranks));
         StacklessRing crowd(engine, ring, ranks);
-        const double before = resident_bytes();
+        const std::size_t before = resident_bytes();
         fibers ? ring.spawn() : crowd.spawn();
         const double start = thread_seconds();
         measured.completed = engine.run().ending == Ending::completed;
         measured.seconds = thread_seconds() - start;
-        measured.bytes = (resident_bytes() - before) / ranks;
+        measured.bytes = static_cast<double>(resident_bytes() - before) / ranks;
         measured.messages = engine.trace().events();
     });
     return measured;

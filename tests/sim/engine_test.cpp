@@ -163,7 +163,10 @@ TEST(Engine, KeepsAHashPerActorThatOthersDoNotMove) {
         std::uint64_t hash = 0;
         std::uint64_t whole = 0;
         play([&](Engine& engine) {
-            engine.spawn(0, [&] { engine.sleep(5us); });
+            engine.spawn(0, [&] {
+                engine.sleep(5us);
+                engine.sleep(5us);  // by now actor 1 has taken more or fewer numbers of the sequence
+            });
             engine.spawn(1, [&] {
                 engine.call_after(1us, {.target = 1, .digest = digest_for_one}, [] {});
                 if (digest_for_one == 2) engine.call_after(1us, {.target = 1}, [] {});

@@ -2,7 +2,6 @@
 // in constant memory.
 #include "sim/stage.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "sim/engine.h"
+#include "tests/sim/resident_bytes.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/sanitizers.h"
 
@@ -28,13 +28,7 @@ std::uint64_t play(Engine& engine, std::uint32_t ranks, std::uint64_t rounds, st
     return engine.trace().value();
 }
 
-std::size_t resident_bytes() {
-    std::ifstream statm("/proc/self/statm");
-    std::size_t total = 0;
-    std::size_t resident = 0;
-    statm >> total >> resident;
-    return resident * 4096;
-}
+using testing::resident_bytes;
 
 TEST(Stage, PlaysTheSameSimulationTwiceAlike) {
     on_stage([](Engine& engine) {
