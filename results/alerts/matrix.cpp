@@ -1,4 +1,4 @@
-// results/alerts/matrix.cpp — Columns are letters with a legend below, eight to a block: 22 + 8 × 7 = 78 columns.
+// results/alerts/matrix.cpp — Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78 columns.
 #include "results/alerts/matrix.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using reports::Ink;
 using reports::Style;
 
-constexpr std::size_t name_width = 22, cell_width = 7, columns_in_block = 8;
+constexpr std::size_t name_width = 22, cell_width = 8, columns_in_block = 7;
 
 Ink ink_of(AlertVerdict verdict) {
     switch (verdict) {
@@ -78,7 +78,7 @@ std::string block(const Study& study, const std::vector<std::size_t>& columns, s
     return text;
 }
 
-std::string legend(const Study& study, const Style& style) {
+std::string legend(const Study& study, const std::vector<std::size_t>& columns, const Style& style) {
     struct Entry {
         AlertVerdict verdict;
         const char* says;
@@ -99,8 +99,8 @@ std::string legend(const Study& study, const Style& style) {
     std::string text;
     for (const Entry& entry : entries) {
         const bool used = std::any_of(study.rows.begin(), study.rows.end(), [&](const Row& row) {
-            return std::any_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
-                return cell.verdict == entry.verdict;
+            return std::any_of(columns.begin(), columns.end(), [&](std::size_t column) {
+                return column < row.cells.size() && row.cells[column].verdict == entry.verdict;
             });
         });
         if (used) text += style.paint(Ink::dim, style.cut(std::string("  ") + entry.says, 79)) + "\n";
@@ -143,7 +143,7 @@ std::string matrix(const Study& study, const Style& style) {
         text += block(study, {columns.begin() + static_cast<std::ptrdiff_t>(first),
                               columns.begin() + static_cast<std::ptrdiff_t>(end)}, first, style) + "\n";
     }
-    return text + legend(study, style);
+    return text + legend(study, columns, style);
 }
 
 }  // namespace deadrank::results::alerts

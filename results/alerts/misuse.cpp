@@ -47,7 +47,7 @@ void check_kind_of_metric(const Rule& rule, const Selector& selector, const expo
     if (!metric.changing.empty() && selector.function.empty() && !selector.absent) {
         add(findings, rule, "never-resets", Weight::note,
             fmt::format("{} keeps the last code for ever: an alert on it does not clear after the repair", selector.metric),
-            "clear it by hand, or alert on DCGM_EXP_XID_ERRORS_COUNT, which looks at a window");
+            "reset the GPU and restart the exporter after a repair");
     }
 }
 

@@ -82,7 +82,7 @@ private:
             if (names.contains(rules_[i].name)) played.unjudged[i] = true;
         }
         for (RuleFile& file : files_) {
-            auto copy = without_rules(file, names, options_.directory / "copies");
+            auto copy = without_rules(file, names, options_.directory / "copies" / id_);
             if (!copy) return tl::unexpected(copy.error());
             file = std::move(*copy);
         }
@@ -107,6 +107,12 @@ void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, co
     }
 }
 
+// The operator's own files, unless a rule had to be taken out because it cannot be evaluated at this size.
+const TestInput& played_input(const TestInput& reduced, const TestInput& untouched, const Played& played) {
+    const bool whole = std::find(played.unjudged.begin(), played.unjudged.end(), true) == played.unjudged.end();
+    return whole ? untouched : reduced;
+}
+
 std::string file_safe(std::string id) {
     std::replace_if(id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
     return id;
@@ -120,19 +126,55 @@ std::vector<exporters::Series> series_for(const exporters::World& world, const e
     return exporters::render(world, incident, [&](const std::string& name) { return analysis.wanted.contains(name); });
 }
 
+std::vector<bool> PromtoolPlayer::unmoved(const exporters::World& world, const exporters::Incident& incident,
+                                          const std::vector<Rule>& rules, const StaticAnalysis& analysis) const {
+    std::vector<bool> reused(rules.size(), false);
+    if (incident.healthy() || healthy_rules_ != &rules) return reused;
+    const exporters::Touched touched = exporters::touched(world, incident);
+    std::set<std::string> asked_again;  // a file is reduced by name, so alerts of one name go together
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto& metrics = analysis.rules[i].metrics;
+        const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
+            return touched.moved.contains(name) || touched.vanished.contains(name) || name.starts_with("ALERTS");
+        });
+        if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) reused[i] = !asked_again.contains(rules[i].name);
+    return reused;
+}
+
+Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                                      const std::vector<bool>& reused, const std::string& id) const {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (reused[i]) names.insert(rules[i].name);
+    }
+    std::vector<RuleFile> left = files;
+    if (names.empty()) return left;
+    for (RuleFile& file : left) {
+        auto copy = without_rules(file, names, options_.directory / "copies" / id);
+        if (!copy) return tl::unexpected(copy.error());
+        file = std::move(*copy);
+    }
+    return left;
+}
+
 Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
                                     const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
                                     const StaticAnalysis& analysis) {
     Played played;
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
+    played.reused = unmoved(world, incident, rules, analysis);
     const std::string id = file_safe(incident.id);
+    auto asked = reduced(files, rules, played.reused, id);
+    if (!asked) return tl::unexpected(asked.error());
     const std::string block = series_block(series_for(world, incident, analysis));
     const auto intervals = intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;
         TestInput input{{}, incident.id, block, world.window, interval};
-        Run run(tool_, options_, rules, input, files, several ? id + "." + exporters::duration_text(interval) : id);
+        Run run(tool_, options_, rules, input, *asked, several ? id + "." + exporters::duration_text(interval) : id);
         auto answer = run.edges(played);
         if (!answer) return tl::unexpected(answer.error());
         if (!answer->load.empty() || (answer->code != 0 && answer->mismatches.empty())) {
@@ -142,7 +184,12 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
         }
         played.exit_code = std::max(played.exit_code, answer->code);
         take(*answer, rules, input, several, world.window.eval, played);
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (played.reused[i]) played.activity[i] = healthy_.activity[i];
+        }
         if (!options_.keep) continue;
+        input.rule_files.clear();  // the untouched ones
+        for (const RuleFile& file : files) input.rule_files.push_back(file.loaded);
         std::vector<Expectation> expectations;
         for (std::size_t i = 0; i < rules.size(); ++i) {
             const double own = rules[i].interval > 0 ? rules[i].interval : world.window.eval;
@@ -152,7 +199,11 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
         const auto kept = options_.directory / (id + (several ? "." + exporters::duration_text(interval) : "") + ".test.yml");
         const std::string why = fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
                                             incident.title, name(), kept.filename().string());
-        if (auto written = write(kept, kept_test(run.input(), expectations, why)); !written) return tl::unexpected(written.error());
+        if (auto written = write(kept, kept_test(played_input(run.input(), input, played), expectations, why)); !written) return tl::unexpected(written.error());
+    }
+    if (incident.healthy() && healthy_rules_ == nullptr) {
+        healthy_ = played;
+        healthy_rules_ = &rules;
     }
     return played;
 }

@@ -23,8 +23,16 @@ public:
     const Options& options() const { return options_; }
 
 private:
+    // Alerts whose answer of the healthy run stands for this incident.
+    std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
+                              const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
+    scenarios::Result<std::vector<RuleFile>> reduced(const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                                     const std::vector<bool>& reused, const std::string& id) const;
+
     external::Promtool tool_;
     Options options_;
+    Played healthy_;                                      // of the rules below
+    const std::vector<Rule>* healthy_rules_ = nullptr;
 };
 
 // Only the series that some rule may read; all of them when a rule selects without a name.

@@ -75,10 +75,21 @@ std::string rule_list(const Study& study, AlertVerdict verdict, const std::strin
     return text.empty() ? text : heading(style, title) + text;
 }
 
+std::string dead_alerts(const Study& study, const Style& style) {
+    std::string text;
+    for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        const Rule& rule = study.rules[i];
+        if (!rule.is_alert || !study.analysis.rules[i].dead) continue;
+        text += paragraph(fmt::format("{} ({}:{}): {}", rule.name, rule.file, rule.line, study.analysis.rules[i].why_dead), 2);
+    }
+    return text.empty() ? text : heading(style, "dead: these can never fire under this profile") + text;
+}
+
 std::string findings(const Study& study, const Style& style) {
     if (study.analysis.findings.empty()) return {};
     std::string text = heading(style, "wrong with the rules themselves");
     for (const StaticFinding& one : study.analysis.findings) {
+        if (one.kills) continue;  // said among the dead
         const Ink ink = one.weight == Weight::error ? Ink::red : one.weight == Weight::warning ? Ink::yellow : Ink::dim;
         text += "  " + style.paint(ink, one.id) + fmt::format(" {}:{} {}\n", one.file, one.line, one.alert);
         text += paragraph(one.says + (one.remedy.empty() ? "" : ": " + one.remedy), 6);
@@ -133,7 +144,7 @@ std::string text_report(const Study& study, const Policy& policy, const std::vec
     std::string text = head(study, style) + matrix(study, style) + invalid_files(study, style);
     text += rule_list(study, AlertVerdict::false_alarm, "false alarms: these fire on a healthy cluster", style);
     text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style);
-    text += missed(study, style) + findings(study, style);
+    text += dead_alerts(study, style) + missed(study, style) + findings(study, style);
     if (explain) text += explained(study, style);
     for (const std::string& note : study.notes) text += "\n" + paragraph("note: " + note, 0);
     return text + last_word(study, policy, found, style);

@@ -33,8 +33,17 @@ void judge_row(const Study& study, Row& row) {
     }
 }
 
+// What the first cause moves. Its consequences for the job are the job's to show: an alert that sees them counts, one that
+// does not has missed nothing.
+exporters::Touched touched_by_cause(const exporters::World& world, const exporters::Incident& incident) {
+    exporters::Incident cause = incident;
+    std::erase_if(cause.effects, [&](const exporters::Effect& one) { return one.signature != incident.signature; });
+    exporters::Touched touched = exporters::touched(world, cause);
+    return touched.empty() ? exporters::touched(world, incident) : touched;
+}
+
 void play_row(const Study& study, Row& row, Player& player) {
-    row.touched = exporters::touched(study.world, row.incident);
+    row.touched = touched_by_cause(study.world, row.incident);
     if (row.touched.empty()) {
         row.trouble = "no exporter of this run shows anything of it";
         return;

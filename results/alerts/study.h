@@ -19,6 +19,7 @@ namespace deadrank::results::alerts {
 struct Played {
     Activity activity;
     std::vector<bool> unjudged;           // by rule
+    std::vector<bool> reused;             // by rule: nothing it reads differs from the healthy run, whose answer stands
     std::vector<std::string> notes;
     int exit_code = 0;                    // of promtool, on the edge file
     double cpu_seconds = 0;

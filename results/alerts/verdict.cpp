@@ -99,7 +99,8 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
                 const exporters::World& world) {
     Cell cell;
     cell.latency_low = seen.first - incident.at;
-    cell.latency_high = cell.latency_low + world.window.scrape + world.window.eval;
+    const double eval = what.rule->interval > 0 ? what.rule->interval : world.window.eval;
+    cell.latency_high = cell.latency_low + world.window.scrape + eval;
     for (const Instance* instance : seen.fired) {
         if (cell.fired.size() < 64) cell.fired.push_back(instance->labels);
     }
@@ -152,7 +153,7 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
         return cell;
     }
     if (moved.empty() && !what.reads->everything) {
-        cell.says = "reads no metric that this failure moves";
+        cell.says = "reads no metric that this failure itself moves";
         return cell;
     }
     cell.verdict = AlertVerdict::missed;

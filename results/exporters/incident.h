@@ -11,10 +11,10 @@ namespace deadrank::results::exporters {
 
 // Where and how long things are watched. Seconds since the run's start.
 struct Window {
-    double duration = 3600;
+    double duration = 2700;
     double scrape = 15;
     double eval = 15;
-    double fault_at = 1200;
+    double fault_at = 900;
     double history = 0;  // healthy time before the start, for rules that look back further
 
     int samples() const { return static_cast<int>((history + duration) / scrape) + 1; }

@@ -14,7 +14,11 @@ namespace deadrank::runners::alerts {
 namespace {
 
 bool any_activity(const results::alerts::Played& played) {
-    return std::any_of(played.activity.begin(), played.activity.end(), [](const auto& instances) { return !instances.empty(); });
+    for (std::size_t i = 0; i < played.activity.size(); ++i) {
+        const bool asked = i >= played.reused.size() || !played.reused[i];
+        if (asked && !played.activity[i].empty()) return true;
+    }
+    return false;
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ void add_site(CLI::App& app, SiteOptions& options) {
         ->type_name("LIST");
     app.add_option("--scrape", options.scrape, "Scrape interval [15s]")->type_name("TIME");
     app.add_option("--eval", options.eval, "Evaluation interval [15s]")->type_name("TIME");
-    app.add_option("--duration", options.duration, "How long is watched [1h]")->type_name("TIME");
-    app.add_option("--fault-at", options.fault_at, "When the failure strikes [20m]")->type_name("TIME");
+    app.add_option("--duration", options.duration, "How long is watched [45m]")->type_name("TIME");
+    app.add_option("--fault-at", options.fault_at, "When the failure strikes [15m]")->type_name("TIME");
     app.add_option("--history", options.history, "Healthy time before, for rules with offset 1d [0s]")->type_name("TIME");
     app.add_option("--seed", options.seed, "Decides the noise [1]")->type_name("N");
     app.add_option("--catalog", options.catalog, "Directory of scenarios")->type_name("DIR");

@@ -18,7 +18,7 @@ namespace deadrank::runners::alerts {
 
 struct SiteOptions {
     std::string cluster = "8x8", profile = "dcgm-default", map, exporters;
-    std::string scrape = "15s", eval = "15s", duration = "1h", fault_at = "20m", history = "0s";
+    std::string scrape = "15s", eval = "15s", duration = "45m", fault_at = "15m", history = "0s";
     std::uint64_t seed = 1;
     std::vector<std::string> scenarios;
     std::string catalog;

@@ -1,0 +1,135 @@
+// tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and with the real
+// program, sample rules get the verdicts that a person would give them.
+#include "tests/results/alerts_site.h"
+
+#include "results/alerts/test_file.h"
+#include "results/external/program.h"
+
+namespace deadrank::results::alerts::testing {
+namespace {
+
+TEST(PromtoolOutput, IsReadCharacterByCharacter) {
+    const std::string text =
+        "  FAILED:\n    expr: \"ALERTS unless ALERTS offset 15s\", time: 1h20m15s,\n        exp: nil\n"
+        "        got: {Hostname=\"gpu-node-017\", __name__=\"ALERTS\", err_msg=\"x \\\"q\\\", {y}\", gpu=\"3\"} 1E+00, {a=\"b\"} 0E+00\n";
+    const auto answer = external::read_test_output(1, "Unit Testing:  a.yml\n", text);
+    ASSERT_EQ(answer.mismatches.size(), 1u);
+    EXPECT_EQ(answer.mismatches[0].time, 4815);
+    ASSERT_EQ(answer.mismatches[0].got.size(), 2u);
+    EXPECT_EQ(answer.mismatches[0].got[0].labels.at("err_msg"), "x \"q\", {y}");
+    EXPECT_EQ(answer.mismatches[0].got[1].value, 0);
+    EXPECT_TRUE(answer.other.empty());
+}
+
+TEST(PromtoolOutput, TellsLoadErrorsAndRulesThatAreTooLarge) {
+    const auto answer = external::read_test_output(
+        1, "", "  FAILED:\n/x/r.yml: 12:9: group \"g\", rule 1, \"T\": could not parse expression: 1:5: parse error: bad\n"
+               "    rule: Big, time: 0s, err: query processing would load too many samples into memory in query execution\n");
+    ASSERT_EQ(answer.load.size(), 1u);
+    EXPECT_EQ(answer.load[0].line, 12);
+    EXPECT_EQ(answer.load[0].column, 9);
+    ASSERT_EQ(answer.rules.size(), 1u);
+    EXPECT_EQ(answer.rules[0].rule, "Big");
+}
+
+TEST(PromtoolOutput, SurvivesAnything) {
+    for (const char* text : {"got: {", "got: {a=\"", "expr: \"", "expr: x", "rule: ", "{} ", ": ", "got: nil", "a: b: c"}) {
+        external::read_test_output(1, text, text);
+    }
+    EXPECT_FALSE(external::read_samples("{a=\"b\""));
+    EXPECT_TRUE(external::read_samples("nil"));
+}
+
+Study study_of(const Site& site, const std::string& file, const std::vector<std::string>& faults, PromtoolPlayer& player) {
+    Study study;
+    study.world = site.world;
+    study.files = {read_rules(rule_file(file), scratch()).value()};
+    study.rules = study.files[0].rules;
+    study.analysis = analyse(study.rules, Emitted(site.world, site.signatures), site.world);
+    std::vector<exporters::Incident> incidents;
+    for (const std::string& fault : faults) incidents.push_back(site.incident(fault));
+    const auto done = conduct(study, incidents, player, site.signatures, {.jobs = 2});
+    EXPECT_TRUE(done) << (done ? "" : done.error().text());
+    return study;
+}
+
+const Cell& cell(const Study& study, const std::string& fault, const std::string& alert) {
+    static const Cell none;
+    for (const Row& row : study.rows) {
+        for (std::size_t i = 0; row.incident.id == fault && i < row.cells.size(); ++i) {
+            if (study.rules[i].name == alert) return row.cells[i];
+        }
+    }
+    ADD_FAILURE() << "no cell " << fault << " " << alert;
+    return none;
+}
+
+class DevicePromtool : public ::testing::Test {
+protected:
+    void SetUp() override {
+        auto tool = external::Promtool::find();
+        if (!tool) GTEST_SKIP() << tool.error().text();
+        player_.emplace(*tool, PromtoolPlayer::Options{scratch(), "", true});
+    }
+    Site site_;
+    std::optional<PromtoolPlayer> player_;
+};
+
+TEST_F(DevicePromtool, GivesCorrectRulesTheirVerdictsAndAHealthyRunIsSilent) {
+    const Study study = study_of(site_, "correct.yml", {"gpu_off_bus", "thermal_throttle", "ib_port_down", "node_down", "disk_full"}, *player_);
+    for (const HealthyRow& row : study.healthy) EXPECT_EQ(row.verdict, AlertVerdict::unconcerned) << row.says;
+    EXPECT_EQ(study.healthy_played.exit_code, 0) << "promtool says SUCCESS where nothing fires";
+    EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").latency_low, 0);
+    EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").place, Place::exact);
+    EXPECT_EQ(cell(study, "thermal_throttle", "GpuHot").verdict, AlertVerdict::caught);
+    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").latency_low, 30) << "`for: 30s` and not a second less";
+    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").place, Place::exact);
+    EXPECT_EQ(cell(study, "node_down", "TargetDown").latency_low, 60);
+    EXPECT_TRUE(cell(study, "disk_full", "DiskFull").noticed()) << "through a recording rule";
+    EXPECT_EQ(cell(study, "disk_full", "InfinibandPortDown").verdict, AlertVerdict::unconcerned);
+}
+
+TEST_F(DevicePromtool, TellsEachKindOfBrokenRule) {
+    const Study study = study_of(site_, "broken.yml", {"gpu_off_bus", "nccl_hang", "thermal_throttle"}, *player_);
+    EXPECT_EQ(cell(study, "gpu_off_bus", "XidIncrease").verdict, AlertVerdict::missed);
+    EXPECT_EQ(cell(study, "gpu_off_bus", "XidSticky").verdict, AlertVerdict::sticky);
+    EXPECT_EQ(cell(study, "gpu_off_bus", "XidWrongLabel").verdict, AlertVerdict::dead);
+    EXPECT_EQ(cell(study, "nccl_hang", "LowUtilisation").verdict, AlertVerdict::missed) << "utilisation stays at 100 %";
+    EXPECT_EQ(cell(study, "nccl_hang", "Nervous").verdict, AlertVerdict::false_alarm);
+    EXPECT_EQ(cell(study, "nccl_hang", "Watchdog").verdict, AlertVerdict::background);
+    EXPECT_EQ(cell(study, "thermal_throttle", "CanaryNodeSlow").verdict, AlertVerdict::wrong_place);
+    ASSERT_TRUE(study.rows[1].suggestion) << "a missed hang comes with what would have shown it";
+    EXPECT_TRUE(study.rows[1].suggestion->fired);
+    EXPECT_TRUE(study.rows[1].suggestion->quiet_when_healthy);
+}
+
+TEST_F(DevicePromtool, TellsLateAndPendingAndHonoursAGroupsInterval) {
+    const Study study = study_of(site_, "late.yml", {"thermal_throttle", "node_down", "ib_port_down"}, *player_);
+    EXPECT_EQ(cell(study, "thermal_throttle", "GpuHotLate").verdict, AlertVerdict::late);
+    EXPECT_EQ(cell(study, "node_down", "TargetDownLate").verdict, AlertVerdict::late);
+    EXPECT_EQ(cell(study, "ib_port_down", "PortDownPending").verdict, AlertVerdict::pending_only);
+    EXPECT_EQ(cell(study, "ib_port_down", "PortDownPending").needed, 300);
+    const Cell& slow = cell(study, "node_down", "TargetDownSlowGroup");
+    EXPECT_EQ(slow.latency_high - slow.latency_low, 315) << "a scrape and the group's own interval";
+}
+
+TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {
+    const Study study = study_of(site_, "correct.yml", {"gpu_off_bus", "ib_port_flap"}, *player_);
+    for (const char* name : {"/healthy", "/gpu_off_bus", "/ib_port_flap"}) {
+        const auto answer = external::run_program({player_->tool().path(), "test", "rules", scratch() + name + ".test.yml"});
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(answer->code, 0) << answer->err;
+    }
+    EXPECT_EQ(study.rows[0].played.exit_code, 1);
+}
+
+TEST_F(DevicePromtool, RefusesABrokenRuleWithItsLine) {
+    const auto troubles = player_->tool().check_rules(rule_file("invalid.yml"));
+    ASSERT_TRUE(troubles);
+    ASSERT_EQ(troubles->size(), 1u);
+    EXPECT_EQ((*troubles)[0].line, 6);
+    EXPECT_NE((*troubles)[0].words.find("unexpected character"), std::string::npos) << (*troubles)[0].words;
+}
+
+}  // namespace
+}  // namespace deadrank::results::alerts::testing

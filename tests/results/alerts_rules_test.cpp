@@ -1,0 +1,142 @@
+// tests/results/alerts_rules_test.cpp — Goal: rule files are read with their lines, strangers are refused with what to do
+// instead, and what never can fire is known before anything runs.
+#include <algorithm>
+
+#include "tests/results/alerts_site.h"
+
+namespace deadrank::results::alerts::testing {
+namespace {
+
+std::vector<std::string> ids_for(const StaticAnalysis& analysis, const std::string& alert) {
+    std::vector<std::string> ids;
+    for (const StaticFinding& one : analysis.findings) {
+        if (one.alert == alert) ids.push_back(one.id);
+    }
+    return ids;
+}
+
+bool has(const std::vector<std::string>& all, const std::string& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
+
+StaticAnalysis analysis_of(const Site& site, const std::vector<Rule>& rules) {
+    return analyse(rules, Emitted(site.world, site.signatures), site.world);
+}
+
+TEST(AlertRules, AreReadWithTheirLinesAndDurations) {
+    const auto rules = rules_of_file("correct.yml");
+    ASSERT_EQ(rules.size(), 8u);
+    EXPECT_EQ(rules[0].name, "GpuOffBus");
+    EXPECT_EQ(rules[0].line, 5);
+    EXPECT_EQ(rules[0].expr_line, 6);
+    EXPECT_EQ(rules[0].labels.at("severity"), "critical");
+    EXPECT_EQ(rules[1].hold, 60);
+    EXPECT_FALSE(rules[6].is_alert);
+    EXPECT_EQ(rules_of_file("late.yml").back().interval, 300);
+}
+
+TEST(AlertRules, RefuseWhatIsNoRuleFileAndSayWhatToDo) {
+    const std::pair<const char*, const char*> strangers[] = {
+        {"helm.yml", "helm template"}, {"grafana.yml", "Grafana"}, {"alertmanager.yml", "--alertmanager"}};
+    for (const auto& [name, remedy] : strangers) {
+        const auto file = read_rules(rule_file(name), scratch());
+        ASSERT_FALSE(file) << name;
+        EXPECT_NE(file.error().text().find(remedy), std::string::npos) << file.error().text();
+    }
+    EXPECT_FALSE(read_rules(rule_file("absent.yml"), scratch()));
+    EXPECT_FALSE(check_kind("  \n", "empty.yml"));
+    EXPECT_FALSE(check_kind(std::string("a\0b", 3), "binary.yml"));
+}
+
+TEST(AlertRules, KeepBrokenYamlAsAVerdictWithItsLine) {
+    const auto file = read_rules(rule_file("no_yaml.yml"), scratch());
+    ASSERT_TRUE(file);
+    EXPECT_FALSE(file->broken.empty());
+    EXPECT_EQ(file->broken_line, 6);
+}
+
+TEST(AlertRules, AllowPrometheusTemplatesInAnnotations) {
+    EXPECT_TRUE(check_kind("groups:\n- name: a\n  rules:\n  - alert: A\n    expr: up == 0\n    annotations:\n"
+                           "      summary: '{{ $labels.instance }} {{ with query \"up\" }}{{ end }}'\n", "a.yml"));
+}
+
+TEST(AlertRules, AreUnwrappedFromAKubernetesResource) {
+    const auto file = read_rules(rule_file("prometheus_rule.yml"), scratch());
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(file->unwrapped);
+    ASSERT_EQ(file->rules.size(), 1u);
+    EXPECT_EQ(file->rules[0].line, 10);
+    EXPECT_EQ(file->content.find("apiVersion"), std::string::npos);
+}
+
+TEST(AlertRules, NameEachKnownMisuse) {
+    const Site site;
+    const auto rules = rules_of_file("broken.yml");
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    EXPECT_TRUE(has(ids_for(analysis, "XidIncrease"), "changing-labels"));
+    EXPECT_TRUE(has(ids_for(analysis, "XidSticky"), "never-resets"));
+    EXPECT_TRUE(has(ids_for(analysis, "XidWrongLabel"), "label-unknown"));
+    EXPECT_TRUE(has(ids_for(analysis, "EccOffByDefault"), "metric-off"));
+    EXPECT_TRUE(has(ids_for(analysis, "OldName"), "metric-renamed"));
+    EXPECT_TRUE(has(ids_for(analysis, "NoSuchField"), "metric-unknown"));
+    EXPECT_TRUE(has(ids_for(analysis, "UsedOverFree"), "used-over-free"));
+    EXPECT_TRUE(ids_for(analysis, "LowUtilisation").empty());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const bool dead = rules[i].name == "XidWrongLabel" || rules[i].name == "EccOffByDefault" ||
+                          rules[i].name == "OldName" || rules[i].name == "NoSuchField";
+        EXPECT_EQ(analysis.rules[i].dead, dead) << rules[i].name << ": " << analysis.rules[i].why_dead;
+    }
+}
+
+TEST(AlertRules, OfACorrectFileAreAllAlive) {
+    const Site site;
+    const auto rules = rules_of_file("correct.yml");
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    for (std::size_t i = 0; i < rules.size(); ++i) EXPECT_FALSE(analysis.rules[i].dead) << rules[i].name;
+    EXPECT_TRUE(analysis.rules.back().metrics.contains("node_filesystem_avail_bytes")) << "reads through the recording rule";
+}
+
+TEST(AlertRules, LiveAndDieWithTheProfile) {
+    const Site full("dcgm-full"), old("dcgm-1x"), own(rule_file("counters.csv"));
+    const auto rules = rules_of_file("broken.yml");
+    const auto dead = [&](const Site& site, const std::string& name) {
+        const StaticAnalysis analysis = analysis_of(site, rules);
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (rules[i].name == name) return analysis.rules[i].dead;
+        }
+        return false;
+    };
+    EXPECT_FALSE(dead(full, "EccOffByDefault"));
+    EXPECT_FALSE(dead(own, "EccOffByDefault"));
+    EXPECT_TRUE(dead(own, "XidSticky"));
+    EXPECT_FALSE(dead(old, "OldName"));
+    EXPECT_TRUE(dead(old, "LowUtilisation"));
+}
+
+TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
+    const Reads reads = scan("sum by (job, gpu) (rate(a_total{x=\"metric_in_text\", y=~\"b|c\"}[5m])) / on (node) group_left "
+                             "count without (z) (d offset 1d) > bool 0.5e3 # e\n unless absent(f) or (g and h)");
+    std::vector<std::string> names;
+    for (const Selector& one : reads.selectors) names.push_back(one.metric);
+    EXPECT_EQ(names, (std::vector<std::string>{"a_total", "d", "f", "g", "h"}));
+    EXPECT_EQ(reads.selectors[0].function, "rate");
+    EXPECT_EQ(reads.selectors[0].range, 300);
+    ASSERT_EQ(reads.selectors[0].matchers.size(), 2u);
+    EXPECT_EQ(reads.selectors[0].matchers[1].op, "=~");
+    EXPECT_EQ(reads.selectors[1].offset, 86400);
+    EXPECT_TRUE(reads.selectors[2].absent);
+    EXPECT_TRUE(reads.selectors[2].optional);
+    EXPECT_EQ(reads.branches, 2);
+    EXPECT_EQ(reads.selectors[3].branch, 1);
+    EXPECT_FALSE(reads.everything);
+    EXPECT_TRUE(scan("count({job=\"a\"})").everything);
+    EXPECT_TRUE(scan("{__name__=~\"a.*\"} > 0").everything);
+    EXPECT_EQ(scan("{__name__=\"a\"} > 0").selectors[0].metric, "a");
+}
+
+TEST(PromQlScan, SurvivesWhatIsNoPromQl) {
+    for (const char* text : {"", "(", ")", "a{", "a{b", "a{b=", "a{b=\"", "a[", "a[5m", "a offset", "\"", "by (", "sum by", "1e", "))) or", "{}"}) {
+        scan(text);
+    }
+}
+
+}  // namespace
+}  // namespace deadrank::results::alerts::testing
