@@ -24,8 +24,8 @@ struct Rule {
 constexpr std::array<Rule, 34> rules = {{
     {"build_or_install_failure", Layer::startup, 0},
     {"import_or_symbol_error", Layer::startup, 1},
-    {"communication_setup_failure", Layer::startup, 2},
-    {"wrong_rank_or_group_membership", Layer::startup, 3},
+    {"wrong_rank_or_group_membership", Layer::startup, 2},
+    {"communication_setup_failure", Layer::startup, 3},
     {"wrong_device_used", Layer::startup, 4},
     {"model_or_data_loading_failure", Layer::startup, 5},
     {"unexpected_parallelization", Layer::startup, 6},
@@ -172,6 +172,14 @@ std::vector<Finding> settle(std::vector<Finding> findings) {
             explained = !explains(findings[i], findings[k]) || k < i;
         }
         if (!explained) kept.push_back(findings[i]);
+    }
+    if (kept.empty() && !findings.empty()) {
+        // A ring of explanations (a crash, the load that failed after it, the restart that failed for that)
+        // must not end in silence: the one that says most speaks.
+        kept.push_back(*std::min_element(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+            return std::tuple(rule_of(a).layer, rule_of(a).weight, a.at) <
+                   std::tuple(rule_of(b).layer, rule_of(b).weight, b.at);
+        }));
     }
     return kept;
 }

@@ -19,11 +19,14 @@ struct Culprit {
     std::string why;
 };
 
-// A process that ended before anybody complained, and not by the launcher's hand.
+// A process that ended before anybody complained, and not by the launcher's hand. The kernel closes a dying
+// process's connections before its parent hears of the end, so its exit may be seen a little later.
 Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
     const Life* first = nullptr;
     for (const Life& life : lives.of(outbreak.attempt)) {
-        const bool before = life.ended <= outbreak.at && life.signal != 15;
+        const bool is_victim = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), life.process) > 0;
+        const bool before =
+            life.ended <= outbreak.at + std::chrono::milliseconds(500) && life.signal != 15 && !is_victim;
         if (before && (!first || life.ended < first->ended)) first = &life;
     }
     if (!first) return {};

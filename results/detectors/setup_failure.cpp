@@ -110,6 +110,18 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt) {
     return absent;
 }
 
+// Everybody waited for a world of another size than the launcher started.
+bool other_world(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    bool any = false;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (lives.attempt_at(event->at) != attempt) continue;
+        if (event->as<RendezvousEnter>()->expected == evidence.world_size()) return false;
+        any = true;
+    }
+    return any;
+}
+
 std::string variable_in(std::string_view text) {
     constexpr std::string_view before = "environment variable ";
     if (const auto at = text.find(before); at != std::string_view::npos) {
@@ -162,6 +174,10 @@ std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
             .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
             .causes = causes_of(first->text, least)};
         finding.blame.variable = variable_in(first->text);
+        if (least == waited && other_world(evidence, attempt)) {
+            finding.blame.variable = "WORLD_SIZE";
+            finding.says += fmt::format("; the launcher started {}", evidence.world_size());
+        }
         findings.push_back(std::move(finding));
     }
     return findings;
