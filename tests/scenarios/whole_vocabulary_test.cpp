@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runners/sim/vocabulary.h"
+#include "scenarios/document.h"
 #include "scenarios/schema.h"
 #include "scenarios/skeleton.h"
 #include "tests/scenarios/sample.h"
@@ -91,6 +92,21 @@ TEST(WholeVocabulary, HasASkeletonForEveryFaultOnEveryWorkload) {
                                             words()),
                       trial->fault);
         }
+    }
+}
+
+// The format reference is for newcomers: its example must be true.
+TEST(WholeVocabulary, LoadsTheExampleOfTheReadme) {
+    const std::string readme = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/scenarios/README.md").value();
+    const auto begin = readme.find("```toml\n") + 8;
+    const std::string example = readme.substr(begin, readme.find("```", begin) - begin);
+    const auto scenario =
+        scenarios::parse_scenario(example, "catalog/communication/example.toml", sample_taxonomy(), words());
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}};
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const auto trial = scenarios::resolve(*scenario, {seed}, all, words());
+        EXPECT_TRUE(trial) << trial.error().text();
     }
 }
 
