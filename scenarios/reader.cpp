@@ -33,9 +33,13 @@ Error joined(const std::vector<Error>& errors) {
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+    constexpr std::size_t most_shown = 12;
+    if (known.empty()) return "there is none to name";
     const std::string near = nearest(word, known);
     if (!near.empty()) return fmt::format("did you mean '{}'?", near);
-    return fmt::format("known are {}", fmt::join(known, ", "));
+    if (known.size() <= most_shown) return fmt::format("known are {}", fmt::join(known, ", "));
+    const std::vector<std::string> shown(known.begin(), known.begin() + most_shown);
+    return fmt::format("known are {} and {} more", fmt::join(shown, ", "), known.size() - most_shown);
 }
 
 void Reader::complain(const Node& node, std::string_view key, std::string_view wanted, std::string remedy) {
