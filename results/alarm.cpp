@@ -126,8 +126,8 @@ Alarm right(const Weighing& weighing, const std::vector<Finding>& findings, std:
     }
     return {.verdict = Verdict::pass,
             .outcome = Outcome::caught,
-            .reason = fmt::format("{}, noticed {} after the fault", findings[answer].says,
-                                  duration_text(findings[answer].at - weighing.fault_at))};
+            .reason = fmt::format("{}, noticed {}", findings[answer].says,
+                                  after_text(findings[answer].at - weighing.fault_at, "the fault"))};
 }
 
 Alarm with_answer(const Weighing& weighing, const std::vector<Finding>& findings, std::size_t answer) {

@@ -58,6 +58,10 @@ std::string duration_text(Time time) {
     return in_two(seconds / 3'600, 24, "d", "h");
 }
 
+std::string after_text(Time delay, std::string_view what) {
+    return delay == Time{0} ? "at once" : fmt::format("{} after {}", duration_text(delay), what);
+}
+
 std::string ranges_text(const std::vector<std::int32_t>& numbers) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size();) {

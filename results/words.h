@@ -13,6 +13,9 @@ namespace deadrank::results {
 // "never".
 std::string duration_text(Time time);
 
+// How long after something: "at once", "60.0 s after the fault".
+std::string after_text(Time delay, std::string_view what);
+
 // "0-3,7"; for few ranks this reads well, for many it stays short.
 std::string ranges_text(const std::vector<std::int32_t>& numbers);
 

@@ -55,7 +55,7 @@ std::string due(const Case& one) {
 std::string said(const Finding& finding, Time fault_at) {
     std::string when = " at " + duration_text(finding.at);
     if (fault_at != never && finding.at >= fault_at) {
-        when = fmt::format(", {} after the fault", duration_text(finding.at - fault_at));
+        when = ", " + after_text(finding.at - fault_at, "the fault");
     }
     return fmt::format("{} about {}{} ({}): {}", finding.symptom, blame_text(finding.blame), when,
                        finding.detector, one_line(finding.says));

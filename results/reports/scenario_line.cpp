@@ -20,11 +20,13 @@ const Case& worst_of(const std::vector<Case>& seeds) {
                              [](const Case& a, const Case& b) { return a.verdict < b.verdict; });
 }
 
-// The sentence of the finding, led by its symptom: what was noticed, and about whom.
-std::string noticed(const Case& one) {
+// The sentence of the finding, led by its symptom where there is room: what was noticed, and about whom.
+std::string noticed(const Case& one, std::size_t columns) {
     if (one.verdict != Verdict::pass || !one.fault) return one_line(one.reason);
     if (const Finding* answer = one.fault->answering()) {
-        return fmt::format("{} · {}", answer->symptom, one_line(answer->says));
+        const std::string sentence = one_line(answer->says);
+        const std::string both = fmt::format("{} · {}", answer->symptom, sentence);
+        return columns == 0 || columns_of(both) <= columns ? both : sentence;
     }
     return one_line(one.fault->reason);
 }
@@ -32,7 +34,8 @@ std::string noticed(const Case& one) {
 std::string how_soon(const Case& one) {
     if (!one.fault || one.fault->noticed_at == never || one.fault->fault_at == never) return "";
     if (one.fault->noticed_at < one.fault->fault_at) return "";
-    return duration_text(one.fault->noticed_at - one.fault->fault_at);
+    const Time delay = one.fault->noticed_at - one.fault->fault_at;
+    return delay == Time{0} ? "at once" : duration_text(delay);
 }
 
 // What went wrong, in the vocabulary's word; where only the control or the healed run did, the reason says so
@@ -46,6 +49,13 @@ std::string label_of(const Case& one) {
     return label + ": ";
 }
 
+std::string share_of(const std::vector<Case>& seeds) {
+    if (seeds.size() < 2) return {};
+    const auto passed = std::count_if(seeds.begin(), seeds.end(),
+                                      [](const Case& seed) { return seed.verdict == Verdict::pass; });
+    return fmt::format("{:>7}  ", fmt::format("{}/{}", passed, seeds.size()));
+}
+
 }  // namespace
 
 std::string verdict_mark(Verdict verdict, const Style& style) {
@@ -55,24 +65,16 @@ std::string verdict_mark(Verdict verdict, const Style& style) {
 
 std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_columns, const Style& style) {
     if (seeds.empty()) return {};
+    constexpr std::size_t soon_columns = 11;
     const Case& one = worst_of(seeds);
     const std::string name = one.scenario.substr(one.scenario.find('/') + 1);
-    std::string share;
-    if (seeds.size() > 1) {
-        const auto passed = std::count_if(seeds.begin(), seeds.end(),
-                                          [](const Case& seed) { return seed.verdict == Verdict::pass; });
-        share = fmt::format("{:>7}", fmt::format("{}/{}", passed, seeds.size())) + "  ";
-    }
-    const std::string head = pad_right(style.cut(name, name_columns), name_columns);
-    const std::string soon = pad_left(how_soon(one), 11);
-    const std::size_t used = 4 + name_columns + share.size() + 11 + 2;
-    const std::string label = label_of(one);
-    const std::size_t left =
-        style.width > used + columns_of(label) + 20 ? style.width - used - columns_of(label) : 0;
-    const std::string words =
-        style.width > 0 && left == 0 ? style.cut(noticed(one), 20) : style.cut(noticed(one), left);
-    return fmt::format("  {} {}{}{}  {}{}\n", verdict_mark(one.verdict, style), head,
-                       style.paint(Ink::dim, share), style.paint(Ink::cyan, soon),
+    const std::string share = share_of(seeds), label = label_of(one);
+    const std::size_t used = 4 + name_columns + share.size() + soon_columns + 2 + columns_of(label);
+    const std::size_t room = style.width == 0 ? 0 : std::max<std::size_t>(style.width, used + 20) - used;
+    const std::string words = style.cut(noticed(one, room), room);
+    return fmt::format("  {} {}{}{}  {}{}\n", verdict_mark(one.verdict, style),
+                       pad_right(style.cut(name, name_columns), name_columns), style.paint(Ink::dim, share),
+                       style.paint(Ink::cyan, pad_left(how_soon(one), soon_columns)),
                        style.paint(ink_of(one.verdict), label),
                        one.verdict == Verdict::pass ? style.paint(Ink::dim, words) : words);
 }

@@ -165,6 +165,28 @@ TEST_F(Cli, SaysAnUnreadablePlaceForItsFilesWithoutLosingTheVerdict) {
     EXPECT_NE(answer.code, 0) << "what was asked to be kept was not kept";
 }
 
+TEST_F(Cli, StopsGentlyOnInterruptAndKeepsWhatItHas) {
+    const std::string program = std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank";
+    const std::string command = "DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY
+                                "/scenarios/catalog' timeout -s INT --preserve-status 1 " +
+                                program + " run rank_leaves_all_reduce --seeds 1..200000 --json --out " +
+                                directory_.string() + " >" + (directory_ / "lines").string() + " 2>&1";
+    const int status = std::system(command.c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_TRUE(fs::exists(directory_ / "communication/rank_leaves_all_reduce/1/verdict.json"));
+    EXPECT_TRUE(fs::exists(directory_ / "scorecard_by_class.json"));
+}
+
+TEST_F(Cli, WritesJunitForCi) {
+    const std::string file = (directory_ / "junit.xml").string();
+    EXPECT_EQ(deadrank("run rank_leaves_all_reduce -q --junit " + file).code, 0);
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_THAT(
+        text, HasSubstr("<testcase classname=\"sim.communication\" name=\"rank_leaves_all_reduce seed 1\""));
+}
+
 TEST_F(Cli, PrintsListingsAsJson) {
     for (const std::string command : {"list", "taxonomy", "coverage", "version", "explain kill_rank",
                                       "plan communication/rank_leaves_all_reduce"}) {
