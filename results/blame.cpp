@@ -12,8 +12,10 @@ std::string Blame::text() const {
         if (!words.empty()) words += ", ";
         words += part;
     };
-    if (!ranks.empty()) add(fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", ")));
-    if (!nodes.empty()) add(fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", ")));
+    if (!ranks.empty())
+        add(fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", ")));
+    if (!nodes.empty())
+        add(fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", ")));
     if (step) add(fmt::format("step {}", *step));
     if (!variable.empty()) add(variable);
     if (!component.empty()) add(component);

@@ -97,14 +97,19 @@ Code code_named(std::string_view name) { return value_in(codes, name, Code::inte
 
 std::int64_t size_of(Dtype dtype) {
     switch (dtype) {
-        case Dtype::none: return 0;
-        case Dtype::i8: return 1;
+        case Dtype::none:
+            return 0;
+        case Dtype::i8:
+            return 1;
         case Dtype::f16:
-        case Dtype::bf16: return 2;
+        case Dtype::bf16:
+            return 2;
         case Dtype::i32:
-        case Dtype::f32: return 4;
+        case Dtype::f32:
+            return 4;
         case Dtype::i64:
-        case Dtype::f64: return 8;
+        case Dtype::f64:
+            return 8;
     }
     return 0;
 }
