@@ -24,14 +24,9 @@ NcclSettings Bootstrap::settings_of(Rank process) const {
 }
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
-    int nth = 0;
-    const auto counted = std::find_if(process.creations.begin(), process.creations.end(),
-                                      [&](const auto& entry) { return entry.first == request.name; });
-    if (counted == process.creations.end()) {
-        process.creations.emplace_back(request.name, 1);
-    } else {
-        nth = counted->second++;
-    }
+    // The n-th of that name, as this member counts: whoever left one out meets the others' earlier one.
+    const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
+    const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
     const Rank lead = request.members.empty() ? 0 : request.members.front();
     for (const auto& known : open_) {
         if (known->nth == nth && known->lead == lead && known->name == request.name) return *known;

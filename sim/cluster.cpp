@@ -92,15 +92,15 @@ std::vector<Rank> Cluster::processes_of(int node) const {
 }
 
 void Cluster::set_env(Rank process, std::string_view name, std::string_view value) {
-    override_setting(machine_->processes[process].environment, name, std::string(value));
+    override_setting(machine_->processes[process].tamper().environment, name, std::string(value));
 }
 
 void Cluster::unset_env(Rank process, std::string_view name) {
-    override_setting(machine_->processes[process].environment, name, std::nullopt);
+    override_setting(machine_->processes[process].tamper().environment, name, std::nullopt);
 }
 
 void Cluster::set_version(Rank process, std::string_view package, std::string_view version) {
-    override_setting(machine_->processes[process].versions, package, std::string(version));
+    override_setting(machine_->processes[process].tamper().versions, package, std::string(version));
 }
 
 void Cluster::swap_ranks(Rank a, Rank b) {
@@ -108,7 +108,7 @@ void Cluster::swap_ranks(Rank a, Rank b) {
 }
 
 void Cluster::break_package(Rank process, std::string_view package, std::string_view problem) {
-    machine_->processes[process].broken_packages.emplace_back(package, problem);
+    machine_->processes[process].tamper().broken_packages.emplace_back(package, problem);
 }
 
 void Cluster::take_port(int node, std::string_view port, bool mute) {
@@ -116,7 +116,7 @@ void Cluster::take_port(int node, std::string_view port, bool mute) {
 }
 
 void Cluster::break_name(Rank process, std::string_view host, NameTrouble how) {
-    machine_->processes[process].broken_names.emplace_back(host, how);
+    machine_->processes[process].tamper().broken_names.emplace_back(host, how);
 }
 
 void Cluster::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {

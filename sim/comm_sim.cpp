@@ -110,7 +110,7 @@ bool SimComm::ask(Offer& offer, Call& call) {
     call.root = offer.root;
     machine_.gate.pass(process_, call);
     if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(offer.op)));
-    offer.count = std::max<std::int64_t>(0, call.count);
+    offer.count = std::clamp<std::int64_t>(call.count, 0, count_max);
     offer.dtype = call.dtype;
     offer.op = call.op;
     offer.reduce = call.reduce;

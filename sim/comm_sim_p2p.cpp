@@ -35,7 +35,7 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
         machine_.gate.pass(process_, call);
         if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(op)));
         if (call.skip) return work;
-        made.count = std::max<std::int64_t>(0, call.count);
+        made.count = std::clamp<std::int64_t>(call.count, 0, count_max);
         made.dtype = call.dtype;
         made.flip_bit = call.flip_bit;
         made.stuck = call.never_completes;

@@ -13,7 +13,8 @@ namespace {
 constexpr std::array launcher_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
                                        "RANK",       "WORLD_SIZE"};
 
-const std::optional<std::string>* find(const std::vector<Process::Setting>& settings, std::string_view name) {
+const std::optional<std::string>* find(const std::vector<Tampering::Setting>& settings,
+                                       std::string_view name) {
     for (const auto& [known, value] : settings) {
         if (known == name) return &value;
     }
@@ -29,7 +30,7 @@ std::string joined(const std::map<std::string, std::string>& settings) {
     return text;
 }
 
-void lay_over(std::map<std::string, std::string>& all, const std::vector<Process::Setting>& own) {
+void lay_over(std::map<std::string, std::string>& all, const std::vector<Tampering::Setting>& own) {
     for (const auto& [name, value] : own) {
         if (value) {
             all[name] = *value;
@@ -44,7 +45,9 @@ void lay_over(std::map<std::string, std::string>& all, const std::vector<Process
 Environment::Environment(const ClusterSettings& settings) : settings_(settings) {}
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
-    if (const auto* own = find(process.environment, name)) return *own;
+    if (process.tampering) {
+        if (const auto* own = find(process.tampering->environment, name)) return *own;
+    }
     if (auto given = from_launcher(process, name)) return given;
     const auto found = settings_.environment.find(std::string(name));
     if (found == settings_.environment.end()) return std::nullopt;
@@ -70,7 +73,9 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
 }
 
 std::string Environment::version(const Process& process, std::string_view package) const {
-    if (const auto* own = find(process.versions, package)) return own->value_or("");
+    if (process.tampering) {
+        if (const auto* own = find(process.tampering->versions, package)) return own->value_or("");
+    }
     const auto found = settings_.versions.find(std::string(package));
     return found == settings_.versions.end() ? "" : found->second;
 }
@@ -83,17 +88,17 @@ std::string Environment::lines(const Process& process, int attempt) const {
     }
     if (settings_.launcher == LauncherKind::torchrun)
         all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
-    lay_over(all, process.environment);
+    if (process.tampering) lay_over(all, process.tampering->environment);
     return joined(all);
 }
 
 std::string Environment::version_lines(const Process& process) const {
     std::map<std::string, std::string> all = settings_.versions;
-    lay_over(all, process.versions);
+    if (process.tampering) lay_over(all, process.tampering->versions);
     return joined(all);
 }
 
-void override_setting(std::vector<Process::Setting>& settings, std::string_view name,
+void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,
                       std::optional<std::string> value) {
     for (auto& [known, held] : settings) {
         if (known == name) {

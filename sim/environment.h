@@ -28,7 +28,7 @@ private:
     const ClusterSettings& settings_;
 };
 
-void override_setting(std::vector<Process::Setting>& settings, std::string_view name,
+void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,
                       std::optional<std::string> value);
 
 }  // namespace deadrank::sim

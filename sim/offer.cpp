@@ -46,9 +46,11 @@ Number element(const Offer& offer, std::int64_t at) {
 
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
 
-// Elements that all members' contributions to a reduction have.
-std::int64_t reduced_size(const Offer& first, Rank members) {
-    return first.op == Op::reduce_scatter ? first.count * members : first.count;
+// A call may speak of far more elements than there are; nobody could see the rest.
+std::int64_t visible_part(const Meeting& meeting) {
+    std::int64_t there = 0;
+    for (const Offer& offer : meeting.offers) there = std::max({there, offer.in_size, offer.out_size});
+    return std::min(meeting.offers.front().count, there);
 }
 
 bool alike(const Meeting& meeting) {
@@ -130,8 +132,9 @@ Time Movement::advance(Time now, Time new_whole) {
 void compute(Meeting& meeting) {
     const Offer& first = meeting.offers.front();
     const auto members = static_cast<Rank>(meeting.offers.size());
+    meeting.part = visible_part(meeting);
     if (reduces(first.op)) {
-        const std::int64_t size = reduced_size(first, members);
+        const std::int64_t size = first.op == Op::reduce_scatter ? meeting.part * members : meeting.part;
         meeting.result.assign(static_cast<std::size_t>(size), 0);
         alike(meeting) ? reduce_alike(meeting, size) : reduce_by_owners(meeting, size);
         return;
@@ -141,11 +144,11 @@ void compute(Meeting& meeting) {
         for (std::int64_t at = 0; at < count; ++at) meeting.result.push_back(element(offer, at));
     };
     if (first.op == Op::broadcast) {
-        take(meeting.offers[static_cast<std::size_t>(first.root)], first.count);
+        take(meeting.offers[static_cast<std::size_t>(first.root)], meeting.part);
     } else if (first.op == Op::all_gather) {
-        for (const Offer& offer : meeting.offers) take(offer, first.count);
+        for (const Offer& offer : meeting.offers) take(offer, meeting.part);
     } else if (first.op == Op::all_to_all) {
-        for (const Offer& offer : meeting.offers) take(offer, first.count * members);
+        for (const Offer& offer : meeting.offers) take(offer, meeting.part * members);
     }
 }
 
@@ -154,6 +157,7 @@ void deliver(const Meeting& meeting, Rank index) {
     if (!mine.out || mine.op == Op::barrier) return;
     if (mine.op == Op::reduce && mine.root != index) return;
     const auto members = static_cast<std::int64_t>(meeting.offers.size());
+    const std::int64_t part = meeting.part;
     const auto size = static_cast<std::int64_t>(meeting.result.size());
     // Counts may differ where types do; what is not there reads as 0.
     const auto result = [&](std::int64_t at) {
@@ -168,21 +172,19 @@ void deliver(const Meeting& meeting, Rank index) {
             for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at * members / size));
             break;
         case Op::reduce_scatter:
-            for (std::int64_t at = 0; at < mine.count; ++at)
-                put(mine, at, result(index * mine.count + at), dtype(index));
+            for (std::int64_t at = 0; at < part; ++at) put(mine, at, result(index * part + at), dtype(index));
             break;
         case Op::broadcast:
             for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(mine.root));
             break;
         case Op::all_gather:
             for (std::int64_t at = 0; at < size; ++at)
-                put(mine, at, result(at), dtype(at / std::max<std::int64_t>(mine.count, 1)));
+                put(mine, at, result(at), dtype(at / std::max<std::int64_t>(part, 1)));
             break;
         case Op::all_to_all:
             for (std::int64_t from = 0; from < members; ++from) {
-                for (std::int64_t at = 0; at < mine.count; ++at) {
-                    put(mine, from * mine.count + at, result((from * members + index) * mine.count + at),
-                        dtype(from));
+                for (std::int64_t at = 0; at < part; ++at) {
+                    put(mine, from * part + at, result((from * members + index) * part + at), dtype(from));
                 }
             }
             break;

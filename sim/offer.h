@@ -31,6 +31,8 @@ struct Offer {
     bool waiting = false;  // its process is to be woken
 };
 
+inline constexpr std::int64_t count_max = std::int64_t{1} << 50;  // so that its bytes and times stay in range
+
 std::int64_t bytes_of(const Offer& offer);
 
 // Whether NCCL's kernels would fit together. Types and reductions may differ: nobody checks them.
@@ -56,6 +58,7 @@ struct Meeting {
     State state = State::gathering;
     Movement movement;
     std::vector<Offer> offers;   // by place in the communicator
+    std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
     std::vector<Number> result;  // computed when all have come, handed out when the data has moved
 };
 

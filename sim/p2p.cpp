@@ -46,9 +46,11 @@ void P2pBoard::post(P2pCall& call) {
 void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     send.partner = &receive;
     receive.partner = &send;
-    receive.payload.assign(static_cast<std::size_t>(send.count), 0);
-    std::copy_n(send.in, std::min(send.count, send.size), receive.payload.begin());
-    if (send.flip_bit >= 0 && send.flip_bit / 64 < send.count) {
+    receive.arriving = bytes_of(send);
+    const std::int64_t visible = std::min(send.count, std::max(send.size, receive.size));
+    receive.payload.assign(static_cast<std::size_t>(visible), 0);
+    std::copy_n(send.in, std::min(visible, send.size), receive.payload.begin());
+    if (send.flip_bit >= 0 && send.flip_bit / 64 < visible) {
         Number& value = receive.payload[static_cast<std::size_t>(send.flip_bit / 64)];
         value =
             static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << send.flip_bit % 64);
@@ -84,8 +86,7 @@ void P2pBoard::finish(P2pCall& receive) {
     forget(moving_, receive);
     P2pCall* send = receive.partner;
     const Hop hop = comm_.hop_between(receive.from, receive.to);
-    const std::int64_t sent = static_cast<std::int64_t>(receive.payload.size()) *
-                              results::size_of(send ? send->dtype : receive.dtype);
+    const std::int64_t sent = receive.arriving;
     machine_.network.count(hop.from, hop.to, sent, machine_.network.retransmits(hop, sent));
     if (send) {
         send->done = true;

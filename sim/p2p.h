@@ -31,6 +31,7 @@ struct P2pCall {
     Time entered{0};
     P2pCall* partner = nullptr;
     Movement movement = {};            // of the receiver's call
+    std::int64_t arriving = 0;         // bytes, of the receiver's call
     std::vector<Number> payload = {};  // of the receiver's call, since the sender may be gone when it lands
 
     Rank caller() const { return is_send ? from : to; }

@@ -25,7 +25,8 @@ void refuse(Machine& machine, Process& process, std::string_view package, std::s
 }  // namespace
 
 void load_packages(Machine& machine, Process& process) {
-    for (const auto& [package, problem] : process.broken_packages) {
+    if (process.tampering && !process.tampering->broken_packages.empty()) {
+        const auto& [package, problem] = process.tampering->broken_packages.front();
         refuse(machine, process, package, problem, results::Code::corrupt);
     }
     const bool uses_torch = machine.settings.versions.contains("torch");

@@ -32,9 +32,17 @@ struct Membership {
     Rank index = 0;
 };
 
-struct Process {
+// What was done to a process before it started. It outlives a restart.
+struct Tampering {
     using Setting = std::pair<std::string, std::optional<std::string>>;  // nullopt: taken away
 
+    std::vector<Setting> environment;  // over the cluster's and the launcher's
+    std::vector<Setting> versions;
+    std::vector<std::pair<std::string, std::string>> broken_packages;
+    std::vector<std::pair<std::string, NameTrouble>> broken_names;
+};
+
+struct Process {
     Rank id = 0;
     Rank given_rank = 0;  // what the launcher writes into RANK
     int node = 0;
@@ -52,7 +60,7 @@ struct Process {
     int exit_signal = 0;
     bool pending_stop = false;
     int pending_signal = 0;  // takes effect at the process's next point of decision, or when it is resumed
-    std::optional<std::pair<int, std::string>> pending_exit = {};
+    std::unique_ptr<std::pair<int, std::string>> pending_exit = {};
 
     std::int64_t step = -1;
     results::Phase phase = results::Phase::none;
@@ -60,11 +68,12 @@ struct Process {
     WaitNote waits = {};
 
     std::vector<Membership> comms = {};
-    std::vector<Setting> environment = {};  // own settings over the cluster's
-    std::vector<Setting> versions = {};
-    std::vector<std::pair<std::string, std::string>> broken_packages = {};
-    std::vector<std::pair<std::string, NameTrouble>> broken_names = {};
-    std::vector<std::pair<std::string, int>> creations = {};  // how many communicators of a name it asked for
+    std::unique_ptr<Tampering> tampering = {};  // none on most
+
+    Tampering& tamper() {
+        if (!tampering) tampering = std::make_unique<Tampering>();
+        return *tampering;
+    }
 };
 
 }  // namespace deadrank::sim

@@ -39,7 +39,6 @@ void Processes::start(Process& process) {
     process.phase = results::Phase::none;
     process.waits = {};
     process.comms.clear();
-    process.creations.clear();
     process.pid = first_pid + attempt * count() + process.id;
     process.started = machine_.engine.now();
     process.alive = true;
@@ -105,7 +104,7 @@ void Processes::signal(Process& process, int number) {
 
 void Processes::raise(Process& process, int code, std::string_view says) {
     if (!process.alive) return;
-    process.pending_exit.emplace(code, says);
+    process.pending_exit = std::make_unique<std::pair<int, std::string>>(code, says);
     machine_.engine.wake(static_cast<ActorId>(process.id));
 }
 
@@ -149,7 +148,7 @@ void Processes::take_pending(Process& process) {
         machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here
     }
     if (process.pending_exit) {
-        const auto [code, says] = *std::exchange(process.pending_exit, std::nullopt);
+        const auto [code, says] = *std::exchange(process.pending_exit, nullptr);
         if (code == 0 && says.empty()) {
             end(process, ProcessEnd::finished, 0, 0);
             machine_.engine.kill(static_cast<ActorId>(process.id));

@@ -113,7 +113,8 @@ int parse_port(std::string_view text) {
 }
 
 NameTrouble trouble_with(const Process& process, std::string_view host) {
-    for (const auto& [name, how] : process.broken_names) {
+    if (!process.tampering) return NameTrouble::none;
+    for (const auto& [name, how] : process.tampering->broken_names) {
         if (name == host || name.empty()) return how;
     }
     return NameTrouble::none;

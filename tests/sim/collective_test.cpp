@@ -154,6 +154,33 @@ TEST(Collective, CallsThatDoNotFitNeverEnd) {
     }
 }
 
+TEST(Collective, ACountBeyondAllBuffersCostsTimeAndNoMemory) {
+    class Both final : public Interceptor {
+        void before(Call& call) override {
+            if (call.kind == CallKind::collective) call.count = std::int64_t{1} << 40;
+        }
+    } both;
+    Trial trial;
+    const auto held = outcome(
+        bare(1, 2),
+        [](World& world, Comm& comm) {
+            Numbers data{1, 2}, gathered(4), scattered(1);
+            comm.all_reduce(data);
+            comm.all_gather(data, gathered);
+            comm.reduce_scatter(data, scattered);
+            return Numbers{data[0], gathered[3], world.process()};
+        },
+        [&](Cluster& cluster) {
+            cluster.intercept(&both);
+            cluster.arm(0);
+            cluster.arm(1);
+        },
+        &trial);
+    EXPECT_EQ(trial.result.ending, Ending::completed);
+    EXPECT_EQ(held.at(1)[0], 2);
+    EXPECT_GT(trial.result.end, 10s);
+}
+
 TEST(Collective, ADifferentRootNeverEnds) {
     const Trial trial = play(bare(1, 2), [](World& world) {
         Numbers data{1};
