@@ -19,7 +19,9 @@ bool fits(const Matcher& matcher, const std::string& value) {
     if (matcher.op == "=") return value == matcher.value;
     if (matcher.op == "!=") return value != matcher.value;
     try {
-        const bool found = std::regex_match(value, std::regex(matcher.value));
+        // Without backtracking: a hostile pattern takes polynomial time, as in RE2.
+        const auto flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
+        const bool found = std::regex_match(value, std::regex(matcher.value, flags));
         return found == (matcher.op == "=~");
     } catch (const std::regex_error&) {
         return true;  // RE2 knows forms that this one does not

@@ -14,7 +14,7 @@ using scenarios::refuse;
 using scenarios::Result;
 
 struct Stranger {
-    const char* pattern;  // anywhere in the text, lines matched alone
+    const char* pattern;  // in one line of the text
     const char* what;
     const char* remedy;
 };
@@ -23,25 +23,38 @@ struct Stranger {
 constexpr Stranger strangers[] = {
     {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
      "is a Helm template, not YAML", "render it first: helm template CHART > rules.yaml"},
-    {R"~((^|\n)\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
+    {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
      "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
-    {R"~((^|\n)\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange)"?\s*:)~",
+    {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange)"?\s*:)~",
      "is a Grafana alert export: its rules are queries of Grafana's own",
      "give Prometheus rule files; Grafana's unified alerting is not judged here"},
-    {R"~((^|\n)(scrape_configs|rule_files|remote_write)\s*:)~", "is a Prometheus configuration",
+    {R"~(^\s*-?\s*(promql_expr_test|alert_rule_test|input_series)\s*:)~", "is a promtool test file",
+     "give the rule files that it names"},
+    {R"~(^(scrape_configs|rule_files|remote_write)\s*:)~", "is a Prometheus configuration",
      "give the files that its rule_files names"},
-    {R"~((^|\n)(receivers|inhibit_rules)\s*:)~", "is an Alertmanager configuration", "give it as --alertmanager FILE"},
-    {R"~((^|\n)\s*rule_files\s*:[\s\S]*\n\s*tests\s*:)~", "is a promtool test file", "give the rule files that it names"},
-    {R"~((^|\n)kind\s*:\s*(ConfigMap|Deployment|Service|DaemonSet|ServiceMonitor|PodMonitor)\b)~",
+    {R"~(^(receivers|inhibit_rules)\s*:)~", "is an Alertmanager configuration", "give it as --alertmanager FILE"},
+    {R"~(^kind\s*:\s*(ConfigMap|Deployment|Service|DaemonSet|ServiceMonitor|PodMonitor)\b)~",
      "is a Kubernetes resource without rules", "give the PrometheusRule, or the rule file inside"},
 };
 
+// Counted from 1; 0 = none. std::regex recurses for each character, so that long lines are looked at in their beginning.
+int first_line_with(const char* pattern, const std::string& text) {
+    const std::regex wanted(pattern);
+    int number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        ++number;
+        const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto stop = begin + static_cast<std::ptrdiff_t>(std::min<std::size_t>(end - at, 1000));
+        if (begin != stop && std::regex_search(begin, stop, wanted)) return number;
+        at = end + 1;
+    }
+    return 0;
+}
+
 }  // namespace
 
-bool is_template(const std::string& text) {
-    static const std::regex control(R"~((^|\n)\s*\{\{-?\s*(if|range|with|end|else)\b)~");
-    return std::regex_search(text.substr(0, 64 * 1024), control);
-}
+bool is_template(const std::string& text) { return first_line_with(R"~(^\s*\{\{-?\s*(if|range|with|end|else)\b)~", text) > 0; }
 
 Result<void> check_kind(const std::string& text, const std::string& path) {
     const auto has_content = [](char c) { return std::isspace(static_cast<unsigned char>(c)) == 0; };
@@ -51,14 +64,9 @@ Result<void> check_kind(const std::string& text, const std::string& path) {
     if (text.find('\0') != std::string::npos) {
         return refuse(ErrorCode::bad_input, "'" + path + "' is not text", "give a Prometheus rule file");
     }
-    // std::regex recurses for each character: long files are looked at in their first part, which decides.
-    const std::string head = text.substr(0, 64 * 1024);
     for (const Stranger& stranger : strangers) {
-        std::smatch match;
-        if (!std::regex_search(head, match, std::regex(stranger.pattern))) continue;
-        const auto before = head.begin() + match.position(0) + (head[match.position(0)] == '\n' ? 1 : 0);
-        const int line = 1 + static_cast<int>(std::count(head.begin(), before, '\n'));
-        return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy, {path, line, 0});
+        const int line = first_line_with(stranger.pattern, text);
+        if (line > 0) return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy, {path, line, 0});
     }
     return {};
 }

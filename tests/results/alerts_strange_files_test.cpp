@@ -1,0 +1,74 @@
+// tests/results/alerts_strange_files_test.cpp — Goal: a rule file that nobody here has seen gives rules or a refusal, and
+// never a crash: the samples with bytes changed, cut, doubled, and some texts made to hurt.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/results/alerts_site.h"
+
+namespace deadrank::results::alerts::testing {
+namespace {
+
+std::string bytes_of(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+void must_not_crash(const Site& site, const Emitted& emitted, const std::string& text) {
+    std::filesystem::create_directories(scratch());
+    const std::string path = scratch() + "/strange.yml";
+    std::ofstream(path, std::ios::binary) << text;
+    const auto file = read_rules(path, scratch());
+    if (!file) {
+        EXPECT_FALSE(file.error().text().empty());
+        return;
+    }
+    analyse(file->rules, emitted, site.world);
+}
+
+TEST(StrangeRuleFiles, GiveRulesOrARefusal) {
+    const Site site("dcgm-default", {2, 2});
+    const Emitted emitted(site.world, site.signatures);
+    std::uint64_t chance = 1;
+    const auto draw = [&](std::size_t below) {
+        chance = chance * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<std::size_t>(chance >> 33) % below;
+    };
+    const std::string signs = "{}[]()\"'`:-#|>&*!%@\n\t \\0a9";
+    for (const char* name : {"correct.yml", "broken.yml", "late.yml", "prometheus_rule.yml", "helm.yml", "grafana.yml"}) {
+        const std::string whole = bytes_of(rule_file(name));
+        for (int round = 0; round < 60; ++round) {
+            std::string text = whole;
+            for (std::size_t i = 0; i < 1 + draw(6); ++i) text[draw(text.size())] = signs[draw(signs.size())];
+            if (round % 3 == 0) text.resize(draw(text.size()) + 1);
+            must_not_crash(site, emitted, text);
+        }
+    }
+}
+
+TEST(StrangeRuleFiles, MadeToHurtDoNot) {
+    const Site site("dcgm-default", {2, 2});
+    const Emitted emitted(site.world, site.signatures);
+    const std::string open = "groups:\n- name: a\n  rules:\n  - alert: A\n    expr: ";
+    const auto many = [](const std::string& text, int times) {
+        std::string all;
+        for (int i = 0; i < times; ++i) all += text;
+        return all;
+    };
+    must_not_crash(site, emitted, many("[", 20000));
+    must_not_crash(site, emitted, many(" ", 300000) + "x");
+    must_not_crash(site, emitted, open + "'" + many("(", 50000) + "'\n");
+    must_not_crash(site, emitted, open + "'" + many("up or ", 5000) + "up'\n");
+    must_not_crash(site, emitted, open + "up{job=~\"(a+)+" + many("(x|x)*", 12) + "$\"}\n");
+    must_not_crash(site, emitted, open + "up{job=~\"[\"}\n    for: 99999999999999d\n");
+    must_not_crash(site, emitted, "groups: 3\n");
+    must_not_crash(site, emitted, "groups:\n- rules: {a: b}\n- 7\n- rules: [1, [], {alert: [x], expr: {y: z}}]\n");
+    must_not_crash(site, emitted, "a: &a [*a]\n");
+    must_not_crash(site, emitted, "groups: &g\n- name: x\n  rules: *g\n");
+    must_not_crash(site, emitted, "kind: List\nitems:\n- kind: List\n  items: 3\n- kind: PrometheusRule\n  spec: 4\n");
+}
+
+}  // namespace
+}  // namespace deadrank::results::alerts::testing
