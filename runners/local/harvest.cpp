@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "inject/mark.h"
 #include "runners/local/event_reader.h"
@@ -60,6 +61,13 @@ int read_evidence_files(const Harvest& harvest, results::EventSink& sink) {
     return torn;
 }
 
+// torchrun's own stamp in the file has whole seconds only, which would put it before its cause.
+Nanoseconds written_at(const fs::path& file) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) != 0) return now();
+    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
 // torchrun's error files: what a rank's own @record wrote when it failed.
 void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
     for (const fs::path& file : files_in(harvest.directory / "logs", "error.json")) {
@@ -70,14 +78,8 @@ void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
         const std::string message = inner->is_object()   ? inner->value("message", "")
                                     : inner->is_string() ? inner->get<std::string>()
                                                          : "";
-        std::int64_t seconds = 0;
-        if (inner->is_object() && inner->contains("extraInfo")) {
-            const json stamp = (*inner)["extraInfo"].value("timestamp", json());
-            seconds = std::atoll(stamp.is_string() ? stamp.get<std::string>().c_str() : stamp.dump().c_str());
-        }
         const Rank rank = std::atoi(file.parent_path().filename().c_str());
-        const Time at = std::clamp(Time(seconds * 1'000'000'000 - harvest.launched.started), Time(0),
-                                   Time(harvest.launched.ended - harvest.launched.started));
+        const Time at(written_at(file) - harvest.launched.started);
         evidence.record({at, rank, results::RankLog{2, evidence.text("error file: " + message)}});
     }
 }

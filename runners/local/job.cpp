@@ -33,7 +33,6 @@ Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
     job["CUDA_VISIBLE_DEVICES"] = "";
     job["PYTHONUNBUFFERED"] = "1";
     job["PYTHONDONTWRITEBYTECODE"] = "1";
-    job["GLOO_SOCKET_IFNAME"] = "lo";
     if (cluster_number(plan, "debug_detail", 0)) job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
     if (const auto stated = plan.cluster.find("environment"); stated != plan.cluster.end()) {
         for (const auto& [name, value] : stated->second.table) job[name] = value;

@@ -2,6 +2,7 @@
 // afterwards.
 #include "runners/local/local_runner.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
@@ -29,6 +30,8 @@ constexpr std::int64_t longest_timeout = 30'000'000'000;
 constexpr std::int64_t played_timeout = 10'000'000'000;
 // torchrun waits 30 s for a rank that does not answer its SIGTERM; before that a silence is no hang.
 constexpr std::int64_t patience = 36'000'000'000;
+constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
+constexpr std::int64_t longest_watch = 120'000'000'000;
 constexpr std::int64_t start_allowance = 90'000'000'000;
 
 // The directory of one run's raw files; removed at the end when nobody asked to keep it.
@@ -60,11 +63,22 @@ private:
 
 std::int64_t timeout_of(const scenarios::Plan& plan, Record& record) {
     const auto stated = plan.cluster.find("collective_timeout");
+    const bool bounded = cluster_number(plan, "watchdog", 1) != 0;
+    if (!bounded && stated != plan.cluster.end()) return stated->second.number;  // nothing ends the wait
     if (stated == plan.cluster.end()) return played_timeout;
     if (stated->second.number > 0 && stated->second.number <= longest_timeout) return stated->second.number;
     record.notes.push_back(
         fmt::format("the collective time-out of {} is played as 10s", scenarios::value_text(stated->second)));
     return played_timeout;
+}
+
+// How long a silence is watched before the job counts as stuck. Where nothing bounds the waits, that is how
+// long the plan has an observer look.
+std::int64_t quiet_of(const scenarios::Plan& plan, std::int64_t timeout) {
+    if (cluster_number(plan, "watchdog", 1) == 0) {
+        return std::clamp<std::int64_t>(cluster_number(plan, "observe", 0), shortest_watch, longest_watch);
+    }
+    return std::max(timeout + patience, shortest_watch);
 }
 
 void say_how_it_ended(const Launched& launched, std::int64_t quiet, Record& record) {
@@ -135,7 +149,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     LaunchSpec spec;
     spec.children = children_of(plan, *subject, *python, place);
     spec.directory = scratch.path();
-    spec.quiet = results::Time(timeout + patience);
+    spec.quiet = results::Time(quiet_of(plan, timeout));
     const std::int64_t work = plan.workload.contains("steps") ? plan.number(plan.workload, "steps") : 0;
     const std::int64_t step =
         plan.workload.contains("step_time") ? plan.number(plan.workload, "step_time") : 0;

@@ -26,7 +26,7 @@ class Communicators:
 
     def next(self, name, members):
         self.created += 1
-        return Communicator(self.created - 1, name, members)
+        return Communicator(self.created, name, members)
 
     def of(self, group):
         import torch.distributed as dist
