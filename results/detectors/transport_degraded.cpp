@@ -17,7 +17,7 @@ namespace deadrank::results::detectors {
 namespace {
 
 constexpr std::size_t history_min = 3;
-constexpr int streak_min = 4;
+constexpr std::ptrdiff_t streak_min = 4;
 constexpr std::int64_t retransmits_min = 8;
 
 Finding finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
@@ -110,7 +110,25 @@ std::vector<Finding> lossy(const Evidence& evidence) {
 
 // What a step must feel before it is worth an alarm.
 Time felt(const Lives& lives) {
-    return std::max<Time>(std::chrono::microseconds(20), lives.median_step() / 100);
+    return std::max<Time>(std::chrono::microseconds(20), lives.median_step() / 20);
+}
+
+// The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does not.
+const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual) {
+    std::vector<std::int64_t> before;
+    std::vector<bool> slow;
+    for (const Transfer& call : calls) {
+        usual = Time{median(before)};
+        slow.push_back(before.size() >= history_min && call.lasted > 2 * usual && call.lasted - usual > felt);
+        if (!slow.back()) before.push_back(call.lasted.count());
+    }
+    for (std::size_t first = 0; first + std::size_t{streak_min} <= slow.size(); ++first) {
+        const auto from = slow.begin() + static_cast<std::ptrdiff_t>(first);
+        if (!std::all_of(from, from + streak_min, [](bool is) { return is; })) continue;
+        if (std::count(from, slow.end(), true) * 4 < (slow.end() - from) * 3) continue;
+        return &calls[first + std::size_t{streak_min} - 1];
+    }
+    return nullptr;
 }
 
 std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vector<CommTransfers>& all) {
@@ -118,24 +136,16 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
     std::vector<Finding> found;
     for (const CommTransfers& transfers : all) {
         for (const auto& [kind, calls] : transfers.kinds) {
-            std::vector<std::int64_t> before;
-            int streak = 0;
-            for (const Transfer& call : calls) {
-                const Time usual{median(before)};
-                const bool slow = before.size() >= history_min && call.lasted > 2 * usual &&
-                                  call.lasted - usual > felt(lives);
-                streak = slow ? streak + 1 : 0;
-                if (!slow) before.push_back(call.lasted.count());
-                if (streak < streak_min) continue;
-                found.push_back(finding(
-                    lives, transfers.comm->processes, call.at,
-                    fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
-                                transfers.comm->name, duration_text(call.lasted), duration_text(usual)),
-                    "hardware_or_link_fault"));
-                found.back().blame.component = link_of(lives, found.back().blame);
-                found.back().blame.collective = name_of(kind.op);
-                break;
-            }
+            Time usual{0};
+            const Transfer* call = onset(calls, felt(lives), usual);
+            if (!call) continue;
+            found.push_back(finding(
+                lives, transfers.comm->processes, call->at,
+                fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
+                            transfers.comm->name, duration_text(call->lasted), duration_text(usual)),
+                "hardware_or_link_fault"));
+            found.back().blame.component = link_of(lives, found.back().blame);
+            found.back().blame.collective = name_of(kind.op);
         }
     }
     return found;

@@ -70,11 +70,11 @@ void data_parallel(World& world, const Settings& settings) {
         }
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
         const std::int64_t divisor = world.seam("gradient.divisor", everything);
-        Number logged[] = {loss};
-        job.comm().all_reduce(logged);
 
         world.phase(results::Phase::optimizer);
         descend(parameters, reduced, divisor, job.learning_rate(step));
+        Number logged[] = {loss};
+        job.comm().all_reduce(logged);
         if (!waits) {  // too late, but a stream never forgets its work
             for (auto& work : pending) work->wait();
         }

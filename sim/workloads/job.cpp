@@ -14,8 +14,8 @@ ModelShape Job::shape() const {
     return {static_cast<int>(settings_.integer("layers")), static_cast<int>(settings_.integer("width"))};
 }
 
-void Job::train(const std::function<StepResult(std::int64_t)>& step) {
-    const std::int64_t steps = settings_.integer("steps");
+void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
+    const std::int64_t steps = until < 0 ? settings_.integer("steps") : until;
     const std::int64_t every = settings_.integer("checkpoint_every");
     restore();
     for (std::int64_t number = first_step_; number < steps; ++number) {
@@ -27,7 +27,7 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step) {
     }
 }
 
-std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas) {
+std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
     SamplerSettings sampling;
     sampling.samples = settings_.integer("samples");
     sampling.batch = world_.seam("sampler.batch", settings_.integer("batch"));
@@ -36,7 +36,7 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
     sampling.shuffle = settings_.flag("shuffle");
     const Sampler sampler(sampling);
     const std::int64_t place = world_.seam("sampler.shard", replica);
-    const std::int64_t at = world_.seam("sampler.position", step);
+    const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
     std::vector<std::int64_t> samples = sampler.batch(at, place);
     const std::int64_t epoch = sampler.epoch_of(at);
     results::DataBatch shown{

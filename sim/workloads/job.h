@@ -51,9 +51,11 @@ public:
 
     // Runs all steps; calls `step` in the right phase order and writes step.end. Stops early when the sampler
     // ran out.
-    void train(const std::function<StepResult(std::int64_t step)>& step);
+    void train(const std::function<StepResult(std::int64_t step)>& step, std::int64_t until = -1);
 
-    std::vector<std::int64_t> batch(std::int64_t step, Rank replica, Rank replicas);
+    // `position` counts batches of this many replicas from the epoch's start; -1 = the step itself.
+    std::vector<std::int64_t> batch(std::int64_t step, Rank replica, Rank replicas,
+                                    std::int64_t position = -1);
     void digest(std::int64_t step, std::string_view group, std::string_view name,
                 std::span<const Number> numbers);
     void value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected = {});

@@ -97,11 +97,12 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
 }
 
 // ZeRO-1 over `comm`: each rank updates its part, then everybody gathers.
-Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>& full, std::int64_t length) {
+Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>& full, std::int64_t length,
+                    std::int64_t position) {
     World& world = job.world();
     const ModelShape shape = job.shape();
     world.phase(results::Phase::data);
-    const auto samples = job.batch(step, comm.rank(), comm.size());
+    const auto samples = job.batch(step, comm.rank(), comm.size(), position);
     world.phase(results::Phase::forward);
     world.device().compute(job.settings().duration("step_time"));
     std::vector<Number> gradient(full.size(), 0);
@@ -139,10 +140,11 @@ void reshard(World& world, const Settings& settings) {
     std::vector<Rank> survivors;
     for (Rank r = 0; r < std::min(after, job.size()); ++r) survivors.push_back(r);
     std::unique_ptr<Comm> fewer;
-    job.train([&](std::int64_t step) {
+    const bool goes_on = job.rank() < after;  // the others are given back to the scheduler
+    const auto step_of_both = [&](std::int64_t step) {
         if (step < half) {
             const std::int64_t length = (total + job.size() - 1) / job.size();
-            const Number loss = sharded_step(job, job.comm(), step, full, length);
+            const Number loss = sharded_step(job, job.comm(), step, full, length, step);
             if (step == half - 1) {
                 world.phase(results::Phase::checkpoint);
                 std::vector<Number> padded = full;
@@ -154,16 +156,19 @@ void reshard(World& world, const Settings& settings) {
             }
             return StepResult{loss, 0};
         }
-        if (job.rank() >= after) return StepResult{};  // given back to the scheduler
         if (!fewer) {
             fewer = job.group("resumed", survivors);
             const std::vector<Number> restored = merged(job, step - 1, total);
             if (world.block("optimizer.state_restore")) full = restored;
             job.digest(step - 1, "resumed", "restored", full);
         }
-        const Number loss = sharded_step(job, *fewer, step, full, (total + after - 1) / after);
+        // The data position counts samples, not steps: what all ranks have read is not read again by fewer.
+        const std::int64_t read = (half * job.size() + after - 1) / after;
+        const Number loss =
+            sharded_step(job, *fewer, step, full, (total + after - 1) / after, read + step - half);
         return StepResult{loss, 0};
-    });
+    };
+    job.train(step_of_both, goes_on ? -1 : half);
 }
 
 }  // namespace deadrank::sim
