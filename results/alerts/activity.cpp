@@ -33,7 +33,8 @@ std::string edge_query(double eval) {
     return fmt::format("(ALERTS unless ALERTS offset {0}) or (0 * (ALERTS offset {0} unless ALERTS))", back);
 }
 
-std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels, const std::vector<Rule>& rules) {
+std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
+                                  const std::vector<Rule>& rules) {
     std::vector<std::size_t> fitting;
     const auto name = labels.find("alertname");
     if (name == labels.end()) return fitting;
@@ -55,11 +56,13 @@ std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labe
     return fitting;
 }
 
-Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules, double origin) {
+Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules,
+                     double origin) {
     Activity activity(rules.size());
     std::vector<const external::Mismatch*> sorted;
     for (const external::Mismatch& edge : edges) sorted.push_back(&edge);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->time < b->time; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->time < b->time; });
     std::map<std::map<std::string, std::string>, std::vector<std::size_t>> owners;
     for (const external::Mismatch* edge : sorted) {
         // Ends before beginnings: a series may end and begin anew at one evaluation under another state.

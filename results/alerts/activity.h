@@ -1,4 +1,5 @@
-// results/alerts/activity.h — When which alert was pending and firing, as Prometheus said: intervals for each label set.
+// results/alerts/activity.h — When which alert was pending and firing, as Prometheus said: intervals for each
+// label set.
 #pragma once
 
 #include <map>
@@ -29,9 +30,12 @@ using Activity = std::vector<std::vector<Instance>>;
 std::string edge_query(double eval);
 
 // Edges in order of time become intervals; instances go to the rule of that name with the labels it sets.
-Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules, double origin);
+Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules,
+                     double origin);
 
-// The rules that such an instance may come from: those of its name whose own labels it has, the most specific first.
-std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels, const std::vector<Rule>& rules);
+// The rules that such an instance may come from: those of its name whose own labels it has, the most specific
+// first.
+std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
+                                  const std::vector<Rule>& rules);
 
 }  // namespace deadrank::results::alerts

@@ -1,4 +1,5 @@
-// results/alerts/emitted.cpp — Collects label sets once; two nodes stand for all where matchers ask for kinds, not names.
+// results/alerts/emitted.cpp — Collects label sets once; two nodes stand for all where matchers ask for
+// kinds, not names.
 #include "results/alerts/emitted.h"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalo
         metrics_[name] = &metric;
         auto& labels = series_[name];
         for (exporters::Series& series : exporters::instances(world, metric)) {
-            if (series.node > 0 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus") continue;
+            if (series.node > 0 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus")
+                continue;
             labels.push_back(std::move(series.labels));
         }
         const std::size_t healthy = labels.size();
@@ -65,7 +67,8 @@ const Matcher* Emitted::blocking(const Selector& selector) const {
     for (const Matcher& matcher : selector.matchers) {
         if (matcher.label == "__name__") continue;
         // Names of nodes are the site's own: a rule about one of them says nothing wrong about the others.
-        std::erase_if(left, [&](const auto* labels) { return !fits(matcher, label_of(*labels, matcher.label)); });
+        std::erase_if(left,
+                      [&](const auto* labels) { return !fits(matcher, label_of(*labels, matcher.label)); });
         if (left.empty()) return &matcher;
     }
     return nullptr;

@@ -1,5 +1,5 @@
-// results/alerts/emitted.h — Every series that a site may ever show: healthy ones, and those that failures bring.
-// A selector which none of them fits can never match here, whatever breaks.
+// results/alerts/emitted.h — Every series that a site may ever show: healthy ones, and those that failures
+// bring. A selector which none of them fits can never match here, whatever breaks.
 #pragma once
 
 #include <map>

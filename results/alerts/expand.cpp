@@ -1,4 +1,5 @@
-// results/alerts/expand.cpp — An alert is active while its expression has a value at each evaluation; one gap ends it.
+// results/alerts/expand.cpp — An alert is active while its expression has a value at each evaluation; one gap
+// ends it.
 #include "results/alerts/expand.h"
 
 #include <algorithm>
@@ -9,10 +10,12 @@ namespace deadrank::results::alerts {
 
 namespace {
 
-std::optional<std::string> expanded_text(std::string expr, const std::vector<Rule>& rules, int depth, std::string& why) {
+std::optional<std::string> expanded_text(std::string expr, const std::vector<Rule>& rules, int depth,
+                                         std::string& why) {
     Reads reads = scan(expr);
     // From the back, so that earlier offsets stay true.
-    std::sort(reads.selectors.begin(), reads.selectors.end(), [](const auto& a, const auto& b) { return a.at > b.at; });
+    std::sort(reads.selectors.begin(), reads.selectors.end(),
+              [](const auto& a, const auto& b) { return a.at > b.at; });
     for (const Selector& selector : reads.selectors) {
         if (selector.metric == "ALERTS" || selector.metric == "ALERTS_FOR_STATE") {
             why = "it reads the state of other alerts";
@@ -22,8 +25,10 @@ std::optional<std::string> expanded_text(std::string expr, const std::vector<Rul
             return !one.is_alert && one.name == selector.metric;
         });
         if (recorded == rules.end()) continue;
-        if (depth > 8 || !selector.matchers.empty() || selector.range > 0 || selector.offset != 0 || !recorded->labels.empty()) {
-            why = "it reads the recorded '" + selector.metric + "' in a way that cannot be put into the expression";
+        if (depth > 8 || !selector.matchers.empty() || selector.range > 0 || selector.offset != 0 ||
+            !recorded->labels.empty()) {
+            why = "it reads the recorded '" + selector.metric +
+                  "' in a way that cannot be put into the expression";
             return std::nullopt;
         }
         auto inner = expanded_text(recorded->expr, rules, depth + 1, why);
@@ -39,8 +44,8 @@ std::optional<std::string> expanded(const Rule& rule, const std::vector<Rule>& r
     return expanded_text(rule.expr, rules, 0, why);
 }
 
-Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels, const std::vector<double>& times,
-                     double step, double end) {
+Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
+                     const std::vector<double>& times, double step, double end) {
     Instance instance{.labels = labels};
     instance.labels.erase("__name__");
     for (const auto& [name, value] : rule.labels) {

@@ -1,4 +1,5 @@
-// results/alerts/matrix.cpp — Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78 columns.
+// results/alerts/matrix.cpp — Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78
+// columns.
 #include "results/alerts/matrix.h"
 
 #include <algorithm>
@@ -19,16 +20,20 @@ constexpr std::size_t name_width = 22, cell_width = 8, columns_in_block = 7;
 
 Ink ink_of(AlertVerdict verdict) {
     switch (verdict) {
-        case AlertVerdict::caught: return Ink::green;
+        case AlertVerdict::caught:
+            return Ink::green;
         case AlertVerdict::late:
         case AlertVerdict::sticky:
-        case AlertVerdict::pending_only: return Ink::yellow;
+        case AlertVerdict::pending_only:
+            return Ink::yellow;
         case AlertVerdict::missed:
         case AlertVerdict::wrong_place:
         case AlertVerdict::dead:
         case AlertVerdict::invalid:
-        case AlertVerdict::false_alarm: return Ink::red;
-        default: return Ink::dim;
+        case AlertVerdict::false_alarm:
+            return Ink::red;
+        default:
+            return Ink::dim;
     }
 }
 
@@ -44,16 +49,21 @@ std::vector<std::size_t> columns_of(const Study& study) {
         if (!study.rules[i].is_alert) continue;
         const bool speaks = std::any_of(study.rows.begin(), study.rows.end(), [&](const Row& row) {
             return i < row.cells.size() && row.cells[i].verdict != AlertVerdict::unconcerned &&
-                   row.cells[i].verdict != AlertVerdict::background && row.cells[i].verdict != AlertVerdict::dead;
+                   row.cells[i].verdict != AlertVerdict::background &&
+                   row.cells[i].verdict != AlertVerdict::dead;
         });
         if (speaks) columns.push_back(i);
     }
     return columns;
 }
 
+// A scenario by its own name: the stage before it is the same for a whole block of them.
+std::string short_name(const std::string& id) { return id.substr(id.rfind('/') + 1); }
+
 std::string row_text(const Row& row, const std::vector<std::size_t>& columns, const Style& style) {
-    std::string text = reports::pad_right(style.cut(row.incident.id, name_width - 1), name_width);
-    if (!row.trouble.empty()) return text + style.paint(Ink::dim, style.cut("not judged: " + row.trouble, 56));
+    std::string text = reports::pad_right(style.cut(short_name(row.incident.id), name_width - 1), name_width);
+    if (!row.trouble.empty())
+        return text + style.paint(Ink::dim, style.cut("not judged: " + row.trouble, 56));
     for (const std::size_t column : columns) {
         const Cell& cell = row.cells[column];
         text += style.paint(ink_of(cell.verdict), reports::pad_right(cell_code(cell), cell_width));
@@ -62,9 +72,11 @@ std::string row_text(const Row& row, const std::vector<std::size_t>& columns, co
     return text;
 }
 
-std::string block(const Study& study, const std::vector<std::size_t>& columns, std::size_t first, const Style& style) {
+std::string block(const Study& study, const std::vector<std::size_t>& columns, std::size_t first,
+                  const Style& style) {
     std::string text(name_width, ' ');
-    for (std::size_t i = 0; i < columns.size(); ++i) text += reports::pad_right(letter(first + i), cell_width);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        text += reports::pad_right(letter(first + i), cell_width);
     while (text.ends_with(' ')) text.pop_back();
     text = style.paint(Ink::bold, text) + "\n";
     for (const Row& row : study.rows) text += row_text(row, columns, style) + "\n";
@@ -73,7 +85,9 @@ std::string block(const Study& study, const std::vector<std::size_t>& columns, s
         const Rule& rule = study.rules[columns[i]];
         const std::string hold = rule.hold > 0 ? "  for " + exporters::duration_text(rule.hold) : "";
         text += style.cut(fmt::format("  {:<3}{}  {}:{}{}", letter(first + i), rule.name,
-                                      std::filesystem::path(rule.file).filename().string(), rule.line, hold), 79) + "\n";
+                                      std::filesystem::path(rule.file).filename().string(), rule.line, hold),
+                          79) +
+                "\n";
     }
     return text;
 }
@@ -119,17 +133,28 @@ std::string cell_code(const Cell& cell) {
     switch (cell.verdict) {
         case AlertVerdict::caught:
             return "+" + clock(cell.latency_low) + (cell.place == Place::exact ? "" : "?");
-        case AlertVerdict::late: return "+" + clock(cell.latency_low) + "!";
-        case AlertVerdict::sticky: return "+" + clock(cell.latency_low) + "~";
-        case AlertVerdict::wrong_place: return "wrong";
-        case AlertVerdict::pending_only: return "p+" + clock(cell.needed);
-        case AlertVerdict::missed: return "miss";
-        case AlertVerdict::unconcerned: return "·";
-        case AlertVerdict::false_alarm: return "false";
-        case AlertVerdict::background: return "backg";
-        case AlertVerdict::dead: return "dead";
-        case AlertVerdict::invalid: return "inval";
-        case AlertVerdict::unjudged: return "n/j";
+        case AlertVerdict::late:
+            return "+" + clock(cell.latency_low) + "!";
+        case AlertVerdict::sticky:
+            return "+" + clock(cell.latency_low) + "~";
+        case AlertVerdict::wrong_place:
+            return "wrong";
+        case AlertVerdict::pending_only:
+            return "p+" + clock(cell.needed);
+        case AlertVerdict::missed:
+            return "miss";
+        case AlertVerdict::unconcerned:
+            return "·";
+        case AlertVerdict::false_alarm:
+            return "false";
+        case AlertVerdict::background:
+            return "backg";
+        case AlertVerdict::dead:
+            return "dead";
+        case AlertVerdict::invalid:
+            return "inval";
+        case AlertVerdict::unjudged:
+            return "n/j";
     }
     return "?";
 }
@@ -140,8 +165,11 @@ std::string matrix(const Study& study, const Style& style) {
     std::string text;
     for (std::size_t first = 0; first < std::max<std::size_t>(columns.size(), 1); first += columns_in_block) {
         const std::size_t end = std::min(first + columns_in_block, columns.size());
-        text += block(study, {columns.begin() + static_cast<std::ptrdiff_t>(first),
-                              columns.begin() + static_cast<std::ptrdiff_t>(end)}, first, style) + "\n";
+        text += block(study,
+                      {columns.begin() + static_cast<std::ptrdiff_t>(first),
+                       columns.begin() + static_cast<std::ptrdiff_t>(end)},
+                      first, style) +
+                "\n";
     }
     return text + legend(study, columns, style);
 }

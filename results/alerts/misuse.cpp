@@ -1,4 +1,5 @@
-// results/alerts/misuse.cpp — Rule patterns that load, look right and do not work. Each was seen in published rule sets.
+// results/alerts/misuse.cpp — Rule patterns that load, look right and do not work. Each was seen in published
+// rule sets.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -15,10 +16,10 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> list)
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-void add(std::vector<StaticFinding>& findings, const Rule& rule, std::string id, Weight weight, std::string says,
-         std::string remedy) {
-    findings.push_back(
-        {std::move(id), weight, rule.file, rule.expr_line, 0, rule.name, std::move(says), std::move(remedy), false});
+void add(std::vector<StaticFinding>& findings, const Rule& rule, std::string id, Weight weight,
+         std::string says, std::string remedy) {
+    findings.push_back({std::move(id), weight, rule.file, rule.expr_line, 0, rule.name, std::move(says),
+                        std::move(remedy), false});
 }
 
 void check_kind_of_metric(const Rule& rule, const Selector& selector, const exporters::Metric& metric,
@@ -27,11 +28,13 @@ void check_kind_of_metric(const Rule& rule, const Selector& selector, const expo
     const bool differs = one_of(selector.function, {"delta", "idelta", "deriv"});
     const bool counter = metric.type == exporters::MetricType::counter;
     if (!metric.changing.empty() && (grows || differs || selector.function == "changes")) {
-        return add(findings, rule, "changing-labels", Weight::error,
-                   fmt::format("{}() of {} is always empty: the label '{}' changes with the value, so each new code is a "
-                               "new series",
-                               selector.function, selector.metric, metric.changing),
-                   fmt::format("compare the value: {} > 0, or match {}=\"79\"", selector.metric, metric.changing));
+        return add(
+            findings, rule, "changing-labels", Weight::error,
+            fmt::format(
+                "{}() of {} is always empty: the label '{}' changes with the value, so each new code is a "
+                "new series",
+                selector.function, selector.metric, metric.changing),
+            fmt::format("compare the value: {} > 0, or match {}=\"79\"", selector.metric, metric.changing));
     }
     if (grows && !counter) {
         add(findings, rule, "rate-of-gauge", Weight::warning,
@@ -40,13 +43,14 @@ void check_kind_of_metric(const Rule& rule, const Selector& selector, const expo
     }
     if (differs && counter) {
         add(findings, rule, "delta-of-counter", Weight::warning,
-            fmt::format("{}() is for gauges, and {} is a counter: a restart looks like a huge fall", selector.function,
-                        selector.metric),
+            fmt::format("{}() is for gauges, and {} is a counter: a restart looks like a huge fall",
+                        selector.function, selector.metric),
             "use increase() or rate()");
     }
     if (!metric.changing.empty() && selector.function.empty() && !selector.absent) {
         add(findings, rule, "never-resets", Weight::note,
-            fmt::format("{} keeps the last code for ever: an alert on it does not clear after the repair", selector.metric),
+            fmt::format("{} keeps the last code for ever: an alert on it does not clear after the repair",
+                        selector.metric),
             "reset the GPU and restart the exporter after a repair");
     }
 }
@@ -65,7 +69,8 @@ void check_share(const Rule& rule, const Reads& reads, std::vector<StaticFinding
 }
 
 // Labels of by (…) and {{ $labels.X }} that none of the metrics has.
-void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted, std::vector<StaticFinding>& findings) {
+void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
+                 std::vector<StaticFinding>& findings) {
     std::set<std::string> known = {"alertname", "alertstate"};
     for (const auto& [name, value] : rule.labels) known.insert(name);
     for (const Selector& selector : reads.selectors) {
@@ -77,7 +82,8 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted, s
         if (known.contains(label)) return;
         const std::string near = scenarios::nearest(label, {known.begin(), known.end()});
         add(findings, rule, "label-unknown", Weight::warning,
-            fmt::format("{} names the label '{}', which {} does not have", where, label, reads.selectors[0].metric),
+            fmt::format("{} names the label '{}', which {} does not have", where, label,
+                        reads.selectors[0].metric),
             near.empty() ? "" : "did you mean " + near + "?");
     };
     for (const std::string& label : reads.grouping) complain(label, "by (…)");
@@ -93,7 +99,8 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted, s
 
 }  // namespace
 
-void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, std::vector<StaticFinding>& findings) {
+void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
+                 std::vector<StaticFinding>& findings) {
     for (const Selector& selector : reads.selectors) {
         const exporters::Metric* metric = emitted.metric(selector.metric);
         if (metric != nullptr) check_kind_of_metric(rule, selector, *metric, findings);

@@ -1,5 +1,5 @@
-// results/alerts/place.cpp — Where an alert's labels point. Exporters name places differently: instance, Hostname, node,
-// gpu="3", gpu="GPU3", device="mlx5_3", rank="35".
+// results/alerts/place.cpp — Where an alert's labels point. Exporters name places differently: instance,
+// Hostname, node, gpu="3", gpu="GPU3", device="mlx5_3", rank="35".
 #include <cstdlib>
 
 #include "results/alerts/verdict.h"
@@ -29,7 +29,8 @@ std::vector<exporters::Target> places_of(const std::map<std::string, std::string
         if (name == shown_label(world, "rank") && number_at_end(value) >= 0) {
             return {{number_at_end(value) / gpus, number_at_end(value) % gpus}};
         }
-        if (name == shown_label(world, "gpu") || (name == shown_label(world, "device") && value.starts_with("mlx5_")) ||
+        if (name == shown_label(world, "gpu") ||
+            (name == shown_label(world, "device") && value.starts_with("mlx5_")) ||
             (name == shown_label(world, "device") && value.starts_with("nvidia"))) {
             place.gpu = number_at_end(value);
         }

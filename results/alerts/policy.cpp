@@ -18,17 +18,22 @@ using scenarios::Result;
 
 Result<Must> must_of(const TomlNode& node, const std::string& file) {
     static const std::vector<std::string> keys = {"fault", "within", "place", "alerts", "receiver"};
-    if (auto checked = exporters::check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
-    Must must{.fault = node["fault"].text_or(), .place = node["place"].text_or(), .alerts = node["alerts"].texts(),
-              .receiver = node["receiver"].text_or(), .line = node.line};
+    if (auto checked = exporters::check_members(node, keys, file); !checked)
+        return tl::unexpected(checked.error());
+    Must must{.fault = node["fault"].text_or(),
+              .place = node["place"].text_or(),
+              .alerts = node["alerts"].texts(),
+              .receiver = node["receiver"].text_or(),
+              .line = node.line};
     if (must.fault.empty()) {
-        return refuse(ErrorCode::bad_input, "[[must]] names no fault", "write fault = \"nccl_hang\"", {file, node.line, 0});
+        return refuse(ErrorCode::bad_input, "[[must]] names no fault", "write fault = \"nccl_hang\"",
+                      {file, node.line, 0});
     }
     if (node["within"]) {
         must.within = exporters::seconds_of(node["within"].text_or());
         if (must.within < 0) {
-            return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is no duration", "write \"5m\"",
-                          {file, node["within"].line, 0});
+            return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is no duration",
+                          "write \"5m\"", {file, node["within"].line, 0});
         }
     }
     if (must.place != "" && must.place != "node" && must.place != "exact") {
@@ -52,17 +57,22 @@ std::string unmet(const Study& study, const Row& row, const Must& must) {
         const Cell& cell = row.cells[i];
         const std::string& name = study.rules[i].name;
         if (!cell.noticed()) continue;
-        if (!must.alerts.empty() && std::find(must.alerts.begin(), must.alerts.end(), name) == must.alerts.end()) continue;
+        if (!must.alerts.empty() &&
+            std::find(must.alerts.begin(), must.alerts.end(), name) == must.alerts.end())
+            continue;
         if (cell.latency_low > within) {
-            nearest = fmt::format("{} noticed it after {}, and {} are allowed", name,
-                                  exporters::duration_text(cell.latency_low), exporters::duration_text(within));
+            nearest =
+                fmt::format("{} noticed it after {}, and {} are allowed", name,
+                            exporters::duration_text(cell.latency_low), exporters::duration_text(within));
         } else if (!place_is_enough(must.place, cell.place)) {
-            nearest = fmt::format("{} noticed it, but does not lead to the {}", name, must.place == "node" ? "node" : "place");
+            nearest = fmt::format("{} noticed it, but does not lead to the {}", name,
+                                  must.place == "node" ? "node" : "place");
         } else if (!must.receiver.empty() &&
                    std::find(cell.paged.begin(), cell.paged.end(), must.receiver) == cell.paged.end()) {
-            nearest = fmt::format("{} noticed it, but goes to {} and not to {}", name,
-                                  cell.paged.empty() ? "nobody known" : fmt::format("{}", fmt::join(cell.paged, ", ")),
-                                  must.receiver);
+            nearest = fmt::format(
+                "{} noticed it, but goes to {} and not to {}", name,
+                cell.paged.empty() ? "nobody known" : fmt::format("{}", fmt::join(cell.paged, ", ")),
+                must.receiver);
         } else {
             return {};
         }
@@ -77,10 +87,13 @@ void hold_musts(const Study& study, const Policy& policy, std::vector<Breach>& f
             if (!fits_fault(must.fault, row.incident.id)) continue;
             played = true;
             if (!row.trouble.empty()) continue;
-            if (std::string why = unmet(study, row, must); !why.empty()) found.push_back({row.incident.id, "", std::move(why)});
+            if (std::string why = unmet(study, row, must); !why.empty())
+                found.push_back({row.incident.id, "", std::move(why)});
         }
         if (!played) {
-            found.push_back({must.fault, "", fmt::format("{}:{} demands it, but no such failure was played", policy.file, must.line)});
+            found.push_back(
+                {must.fault, "",
+                 fmt::format("{}:{} demands it, but no such failure was played", policy.file, must.line)});
         }
     }
 }
@@ -95,7 +108,8 @@ bool fits_fault(const std::string& pattern, const std::string& id) {
 Result<Policy> load_policy(const std::filesystem::path& file) {
     auto tree = exporters::read_toml(file);
     if (!tree) return tl::unexpected(tree.error());
-    if (auto checked = exporters::check_members(*tree, {"must", "healthy", "rules"}, file.string()); !checked) {
+    if (auto checked = exporters::check_members(*tree, {"must", "healthy", "rules"}, file.string());
+        !checked) {
         return tl::unexpected(checked.error());
     }
     Policy policy{.file = file.string(), .given = true};
@@ -115,7 +129,7 @@ Result<Policy> load_policy(const std::filesystem::path& file) {
 std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     std::vector<Breach> found;
     for (const external::LoadTrouble& trouble : study.invalid) {
-        found.push_back({"", trouble.file, fmt::format("{}:{}: {}", trouble.file, trouble.line, trouble.words)});
+        found.push_back({"", fmt::format("{}:{}", trouble.file, trouble.line), trouble.words});
     }
     for (std::size_t i = 0; i < study.healthy.size(); ++i) {
         const std::string& name = study.rules[i].name;

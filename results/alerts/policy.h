@@ -1,5 +1,5 @@
-// results/alerts/policy.h — What must be caught, how soon, how precisely, and by whom: a small TOML file for her CI.
-// A breach makes the command exit 1.
+// results/alerts/policy.h — What must be caught, how soon, how precisely, and by whom: a small TOML file for
+// her CI. A breach makes the command exit 1.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@ struct Study;
 
 // [[must]] fault = "nccl_hang", within = "5m", place = "node", alerts = ["…"], receiver = "pager"
 struct Must {
-    std::string fault;     // id, or a pattern with a trailing '*'
-    double within = -1;    // seconds; -1 = the fault's own objective
-    std::string place;     // "" = anywhere, "node", "exact"
+    std::string fault;                // id, or a pattern with a trailing '*'
+    double within = -1;               // seconds; -1 = the fault's own objective
+    std::string place;                // "" = anywhere, "node", "exact"
     std::vector<std::string> alerts;  // only these count; empty = any
-    std::string receiver;  // who must be paged; empty = nobody in particular
+    std::string receiver;             // who must be paged; empty = nobody in particular
     int line = 0;
 };
 
 struct Policy {
     std::string file;
     std::vector<Must> musts;
-    bool healthy_silent = true;         // [healthy] silent
-    std::set<std::string> allowed;      // [healthy] allow = ["Watchdog"]
-    bool forbid_dead = false;           // [rules] dead = "fail"
-    bool forbid_sticky = false;         // [rules] sticky = "fail"
-    bool given = false;                 // false: only what holds without a policy
+    bool healthy_silent = true;     // [healthy] silent
+    std::set<std::string> allowed;  // [healthy] allow = ["Watchdog"]
+    bool forbid_dead = false;       // [rules] dead = "fail"
+    bool forbid_sticky = false;     // [rules] sticky = "fail"
+    bool given = false;             // false: only what holds without a policy
 };
 
 scenarios::Result<Policy> load_policy(const std::filesystem::path& file);

@@ -51,13 +51,14 @@ std::vector<Token> tokens_of(std::string_view expr) {
             while (end < expr.size() && in_word(expr[end])) ++end;
         } else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') {
             kind = Token::Kind::number;
-            while (end < expr.size() && (std::isalnum(static_cast<unsigned char>(expr[end])) != 0 || expr[end] == '.' ||
-                                         ((expr[end] == '+' || expr[end] == '-') && std::tolower(expr[end - 1]) == 'e'))) {
+            while (end < expr.size() &&
+                   (std::isalnum(static_cast<unsigned char>(expr[end])) != 0 || expr[end] == '.' ||
+                    ((expr[end] == '+' || expr[end] == '-') && std::tolower(expr[end - 1]) == 'e'))) {
                 ++end;
             }
-        } else if (end < expr.size() && (expr.substr(at, 2) == "=~" || expr.substr(at, 2) == "!~" ||
-                                         expr.substr(at, 2) == "!=" || expr.substr(at, 2) == "==" ||
-                                         expr.substr(at, 2) == ">=" || expr.substr(at, 2) == "<=")) {
+        } else if (end < expr.size() &&
+                   (expr.substr(at, 2) == "=~" || expr.substr(at, 2) == "!~" || expr.substr(at, 2) == "!=" ||
+                    expr.substr(at, 2) == "==" || expr.substr(at, 2) == ">=" || expr.substr(at, 2) == "<=")) {
             ++end;
         }
         tokens.push_back({kind, std::string(expr.substr(at, end - at)), at});
@@ -107,7 +108,8 @@ private:
         const Token& token = tokens_[at_];
         if (token.kind == Token::Kind::word) return word(token);
         if (token.kind != Token::Kind::sign) return;
-        if (token.text == "(") return stack_.push_back({std::exchange(called_, {}), false, false, reads_.selectors.size()});
+        if (token.text == "(")
+            return stack_.push_back({std::exchange(called_, {}), false, false, reads_.selectors.size()});
         if (token.text == ")" && stack_.size() > 1) return close();
         if (token.text == "{") return selector("", token.at);
         if (token.text == "[") return skip_to("]");
@@ -118,20 +120,25 @@ private:
         const Frame frame = stack_.back();
         stack_.pop_back();
         if (!frame.has_or) return;
-        for (std::size_t i = frame.first_selector; i < reads_.selectors.size(); ++i) reads_.selectors[i].optional = true;
+        for (std::size_t i = frame.first_selector; i < reads_.selectors.size(); ++i)
+            reads_.selectors[i].optional = true;
     }
 
     void word(const Token& token) {
         reads_.identifiers.insert(token.text);
         std::string lower = token.text;
-        std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-        if (one_of(lower, {"by", "without", "on", "ignoring", "group_left", "group_right"})) return labels(lower);
+        std::transform(lower.begin(), lower.end(), lower.begin(),
+                       [](unsigned char c) { return std::tolower(c); });
+        if (one_of(lower, {"by", "without", "on", "ignoring", "group_left", "group_right"}))
+            return labels(lower);
         if (lower == "offset") return;  // read with its selector; of a subquery it changes no name
         if (lower == "or") {
             last_operator_ = lower;
             stack_.back().unless = false;
-            if (stack_.size() == 1) ++branch_;
-            else stack_.back().has_or = true;
+            if (stack_.size() == 1)
+                ++branch_;
+            else
+                stack_.back().has_or = true;
             return;
         }
         if (one_of(lower, {"and", "unless", "atan2"})) {
@@ -158,18 +165,23 @@ private:
     }
 
     void selector(const std::string& name, std::size_t at) {
-        Selector selector{.metric = name, .op_before = std::exchange(last_operator_, {}), .branch = branch_, .at = at};
+        Selector selector{
+            .metric = name, .op_before = std::exchange(last_operator_, {}), .branch = branch_, .at = at};
         if (name.empty() || peek() == "{") {
             if (!name.empty()) ++at_;
             matchers(selector);
         }
         for (const Matcher& matcher : selector.matchers) {
             if (matcher.label != "__name__") continue;
-            if (matcher.op == "=" && selector.metric.empty()) selector.metric = matcher.value;
-            else reads_.everything = true;
+            if (matcher.op == "=" && selector.metric.empty())
+                selector.metric = matcher.value;
+            else
+                reads_.everything = true;
         }
-        if (selector.metric.empty()) reads_.everything = true;
-        else reads_.identifiers.insert(selector.metric);
+        if (selector.metric.empty())
+            reads_.everything = true;
+        else
+            reads_.identifiers.insert(selector.metric);
         if (peek() == "[") {
             ++at_;
             selector.range = exporters::seconds_of(peek());
@@ -218,8 +230,8 @@ private:
 
 bool is_function(std::string_view word) {
     static const std::set<std::string_view> words = {
-        "sum", "min", "max", "avg", "group", "stddev", "stdvar", "count", "count_values", "bottomk", "topk",
-        "quantile", "limitk", "limit_ratio"};
+        "sum",   "min",          "max",     "avg",  "group",    "stddev", "stdvar",
+        "count", "count_values", "bottomk", "topk", "quantile", "limitk", "limit_ratio"};
     return words.contains(word);
 }
 

@@ -1,5 +1,5 @@
-// results/alerts/promql.h — What a PromQL expression reads: metrics, label matchers, ranges, and the functions around them.
-// A scanner and no parser: Prometheus itself says whether an expression is right.
+// results/alerts/promql.h — What a PromQL expression reads: metrics, label matchers, ranges, and the
+// functions around them. A scanner and no parser: Prometheus itself says whether an expression is right.
 #pragma once
 
 #include <set>
@@ -17,22 +17,23 @@ struct Matcher {
 struct Selector {
     std::string metric;  // empty for {…} without a name
     std::vector<Matcher> matchers;
-    double range = 0;      // seconds
-    double offset = 0;     // seconds back
-    std::string function;  // the call whose argument it is, if any
-    std::string op_before; // the operator on its left: "/", ">", "or", …
-    bool absent = false;   // inside absent() or absent_over_time()
-    bool optional = false; // right of `unless`, or in an inner `or`: the expression may fire without it
-    int branch = 0;        // which part of a top-level `or`
-    std::size_t at = 0;    // offset in the expression
+    double range = 0;       // seconds
+    double offset = 0;      // seconds back
+    std::string function;   // the call whose argument it is, if any
+    std::string op_before;  // the operator on its left: "/", ">", "or", …
+    bool absent = false;    // inside absent() or absent_over_time()
+    bool optional = false;  // right of `unless`, or in an inner `or`: the expression may fire without it
+    int branch = 0;         // which part of a top-level `or`
+    std::size_t at = 0;     // offset in the expression
 };
 
 struct Reads {
     std::vector<Selector> selectors;
-    std::set<std::string> identifiers;      // every word outside of strings: no metric that is read is missing from it
-    std::vector<std::string> grouping;      // labels of by (…) and on (…)
-    bool everything = false;                // a selector without a name, or by __name__
-    int branches = 1;                       // of the top-level `or`
+    std::set<std::string>
+        identifiers;  // every word outside of strings: no metric that is read is missing from it
+    std::vector<std::string> grouping;  // labels of by (…) and on (…)
+    bool everything = false;            // a selector without a name, or by __name__
+    int branches = 1;                   // of the top-level `or`
 };
 
 Reads scan(std::string_view expr);

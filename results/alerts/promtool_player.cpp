@@ -1,5 +1,6 @@
-// results/alerts/promtool_player.cpp — One run for each evaluation interval among the groups, since a unit test knows only
-// one. A rule that breaks promtool's limit of samples is taken out of a copy, named, and the rest is judged without it.
+// results/alerts/promtool_player.cpp — One run for each evaluation interval among the groups, since a unit
+// test knows only one. A rule that breaks promtool's limit of samples is taken out of a copy, named, and the
+// rest is judged without it.
 #include "results/alerts/promtool_player.h"
 
 #include <algorithm>
@@ -47,9 +48,14 @@ std::vector<double> intervals_of(const std::vector<Rule>& rules, double eval) {
 
 class Run {
 public:
-    Run(const external::Promtool& tool, const PromtoolPlayer::Options& options, const std::vector<Rule>& rules,
-        TestInput input, std::vector<RuleFile> files, std::string id)
-        : tool_(tool), options_(options), rules_(rules), input_(std::move(input)), files_(std::move(files)), id_(std::move(id)) {}
+    Run(const external::Promtool& tool, const PromtoolPlayer::Options& options,
+        const std::vector<Rule>& rules, TestInput input, std::vector<RuleFile> files, std::string id)
+        : tool_(tool),
+          options_(options),
+          rules_(rules),
+          input_(std::move(input)),
+          files_(std::move(files)),
+          id_(std::move(id)) {}
 
     // Until no rule is in the way any more.
     Result<external::TestAnswer> edges(Played& played) {
@@ -59,7 +65,8 @@ public:
             const std::string test = edge_test(input_);
             played.kept = options_.directory / (id_ + ".edges.yml");
             if (auto written = write(played.kept, test); !written) return tl::unexpected(written.error());
-            auto answer = tool_.test_rules(played.kept.string(), options_.cache, key_of(tool_.version(), test, files_));
+            auto answer =
+                tool_.test_rules(played.kept.string(), options_.cache, key_of(tool_.version(), test, files_));
             if (!answer) return answer;
             played.cpu_seconds += answer->cpu_seconds;
             played.cached = answer->cached;
@@ -98,8 +105,8 @@ private:
 };
 
 // What promtool said, for the rules whose interval this was.
-void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input, bool only_own,
-          double global, Played& played) {
+void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input,
+          bool only_own, double global, Played& played) {
     Activity activity = activity_of(answer.mismatches, rules, input.window.start());
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const double own = rules[i].interval > 0 ? rules[i].interval : global;
@@ -109,12 +116,15 @@ void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, co
 
 // The operator's own files, unless a rule had to be taken out because it cannot be evaluated at this size.
 const TestInput& played_input(const TestInput& reduced, const TestInput& untouched, const Played& played) {
-    const bool whole = std::find(played.unjudged.begin(), played.unjudged.end(), true) == played.unjudged.end();
+    const bool whole =
+        std::find(played.unjudged.begin(), played.unjudged.end(), true) == played.unjudged.end();
     return whole ? untouched : reduced;
 }
 
 std::string file_safe(std::string id) {
-    std::replace_if(id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
+    std::replace_if(
+        id.begin(), id.end(),
+        [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
     return id;
 }
 
@@ -123,11 +133,13 @@ std::string file_safe(std::string id) {
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis) {
     if (analysis.everything) return exporters::render(world, incident);
-    return exporters::render(world, incident, [&](const std::string& name) { return analysis.wanted.contains(name); });
+    return exporters::render(world, incident,
+                             [&](const std::string& name) { return analysis.wanted.contains(name); });
 }
 
 std::vector<bool> PromtoolPlayer::unmoved(const exporters::World& world, const exporters::Incident& incident,
-                                          const std::vector<Rule>& rules, const StaticAnalysis& analysis) const {
+                                          const std::vector<Rule>& rules,
+                                          const StaticAnalysis& analysis) const {
     std::vector<bool> reused(rules.size(), false);
     if (incident.healthy() || healthy_rules_ != &rules) return reused;
     const exporters::Touched touched = exporters::touched(world, incident);
@@ -135,7 +147,8 @@ std::vector<bool> PromtoolPlayer::unmoved(const exporters::World& world, const e
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const auto& metrics = analysis.rules[i].metrics;
         const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
-            return touched.moved.contains(name) || touched.vanished.contains(name) || name.starts_with("ALERTS");
+            return touched.moved.contains(name) || touched.vanished.contains(name) ||
+                   name.starts_with("ALERTS");
         });
         if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
     }
@@ -143,8 +156,10 @@ std::vector<bool> PromtoolPlayer::unmoved(const exporters::World& world, const e
     return reused;
 }
 
-Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                                      const std::vector<bool>& reused, const std::string& id) const {
+Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files,
+                                                      const std::vector<Rule>& rules,
+                                                      const std::vector<bool>& reused,
+                                                      const std::string& id) const {
     std::set<std::string> names;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (reused[i]) names.insert(rules[i].name);
@@ -174,13 +189,16 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;
         TestInput input{{}, incident.id, block, world.window, interval};
-        Run run(tool_, options_, rules, input, *asked, several ? id + "." + exporters::duration_text(interval) : id);
+        Run run(tool_, options_, rules, input, *asked,
+                several ? id + "." + exporters::duration_text(interval) : id);
         auto answer = run.edges(played);
         if (!answer) return tl::unexpected(answer.error());
         if (!answer->load.empty() || (answer->code != 0 && answer->mismatches.empty())) {
-            const std::string words = !answer->load.empty() ? answer->load[0].words
-                                      : answer->other.empty() ? "no reason given" : answer->other[0];
-            return refuse(ErrorCode::environment, "promtool gave no verdict: " + words, "", {played.kept.string(), 0, 0});
+            const std::string words = !answer->load.empty()   ? answer->load[0].words
+                                      : answer->other.empty() ? "no reason given"
+                                                              : answer->other[0];
+            return refuse(ErrorCode::environment, "promtool gave no verdict: " + words, "",
+                          {played.kept.string(), 0, 0});
         }
         played.exit_code = std::max(played.exit_code, answer->code);
         take(*answer, rules, input, several, world.window.eval, played);
@@ -196,10 +214,15 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
             if (!rules[i].is_alert || played.unjudged[i] || own != interval) continue;
             expect_rule(rules[i], played.activity[i], world.window, expectations);
         }
-        const auto kept = options_.directory / (id + (several ? "." + exporters::duration_text(interval) : "") + ".test.yml");
-        const std::string why = fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
-                                            incident.title, name(), kept.filename().string());
-        if (auto written = write(kept, kept_test(played_input(run.input(), input, played), expectations, why)); !written) return tl::unexpected(written.error());
+        const auto kept = options_.directory /
+                          (id + (several ? "." + exporters::duration_text(interval) : "") + ".test.yml");
+        const std::string why =
+            fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
+                        incident.title, name(), kept.filename().string());
+        if (auto written =
+                write(kept, kept_test(played_input(run.input(), input, played), expectations, why));
+            !written)
+            return tl::unexpected(written.error());
     }
     if (incident.healthy() && healthy_rules_ == nullptr) {
         healthy_ = played;

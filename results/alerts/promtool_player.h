@@ -1,4 +1,5 @@
-// results/alerts/promtool_player.h — Prometheus' own rule engine in virtual time: generated unit tests, rule files untouched.
+// results/alerts/promtool_player.h — Prometheus' own rule engine in virtual time: generated unit tests, rule
+// files untouched.
 #pragma once
 
 #include "results/alerts/study.h"
@@ -12,7 +13,8 @@ public:
         std::string cache;                // where promtool's answers are remembered; empty = nowhere
         bool keep = true;                 // the kept file beside the edge file
     };
-    PromtoolPlayer(external::Promtool tool, Options options) : tool_(std::move(tool)), options_(std::move(options)) {}
+    PromtoolPlayer(external::Promtool tool, Options options)
+        : tool_(std::move(tool)), options_(std::move(options)) {}
 
     std::string name() const override { return "promtool " + tool_.version(); }
     scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
@@ -26,12 +28,14 @@ private:
     // Alerts whose answer of the healthy run stands for this incident.
     std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
                               const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
-    scenarios::Result<std::vector<RuleFile>> reduced(const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                                     const std::vector<bool>& reused, const std::string& id) const;
+    scenarios::Result<std::vector<RuleFile>> reduced(const std::vector<RuleFile>& files,
+                                                     const std::vector<Rule>& rules,
+                                                     const std::vector<bool>& reused,
+                                                     const std::string& id) const;
 
     external::Promtool tool_;
     Options options_;
-    Played healthy_;                                      // of the rules below
+    Played healthy_;  // of the rules below
     const std::vector<Rule>* healthy_rules_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// results/alerts/read_rules.cpp — Rule files through yaml-cpp, for structure and lines. What the rules mean is left to
-// Prometheus: nothing is refused here that its own parser might accept.
+// results/alerts/read_rules.cpp — Rule files through yaml-cpp, for structure and lines. What the rules mean
+// is left to Prometheus: nothing is refused here that its own parser might accept.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -18,7 +18,9 @@ using scenarios::Result;
 
 int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 
-std::string text_of(const YAML::Node& node) { return node && node.IsScalar() ? node.Scalar() : std::string(); }
+std::string text_of(const YAML::Node& node) {
+    return node && node.IsScalar() ? node.Scalar() : std::string();
+}
 
 std::map<std::string, std::string> texts_of(const YAML::Node& node) {
     std::map<std::string, std::string> texts;
@@ -65,7 +67,8 @@ void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& 
     for (const YAML::Node& group : holder["groups"]) groups.push_back(group);
 }
 
-Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch, RuleFile& file) {
+Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch,
+                    RuleFile& file) {
     YAML::Emitter out;
     out << YAML::BeginMap << YAML::Key << "groups" << YAML::Value << YAML::BeginSeq;
     for (const YAML::Node& group : groups) out << group;
@@ -91,7 +94,8 @@ Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>
         for (YAML::Node group : root["groups"]) {
             YAML::Node left(YAML::NodeType::Sequence);
             for (const YAML::Node& rule : group["rules"]) {
-                if (!names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"]))) left.push_back(rule);
+                if (!names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"])))
+                    left.push_back(rule);
             }
             group["rules"] = left;
         }
@@ -116,7 +120,8 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     }
     std::ostringstream text;
     text << in.rdbuf();
-    RuleFile file{.path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
+    RuleFile file{
+        .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
     if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
     try {
         std::vector<YAML::Node> groups;
@@ -124,7 +129,8 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
         const auto documents = YAML::LoadAll(file.content);
         for (const YAML::Node& document : documents) collect(document, groups, wrapped);
         if (groups.empty() && !documents.empty() && !(documents[0].IsMap() && documents[0]["groups"])) {
-            return refuse(ErrorCode::bad_input, "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
+            return refuse(ErrorCode::bad_input,
+                          "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
                           "a rule file begins with `groups:`", {file.path, 1, 0});
         }
         for (const YAML::Node& group : groups) read_group(group, file);

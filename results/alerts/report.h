@@ -10,8 +10,8 @@
 
 namespace deadrank::results::alerts {
 
-// Matrix fault × alert within 80 columns, what was missed and what would have fired, what is wrong with the rules.
-// `explain`: a sentence for each cell that says something.
+// Matrix fault × alert within 80 columns, what was missed and what would have fired, what is wrong with the
+// rules. `explain`: a sentence for each cell that says something.
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches,
                         const reports::Style& style, bool explain);
 

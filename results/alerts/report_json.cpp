@@ -24,8 +24,9 @@ Json cell_json(const Rule& rule, const Cell& cell) {
 }
 
 Json row_json(const Study& study, const Row& row) {
-    Json json = {{"fault", row.incident.id}, {"title", row.incident.title}, {"outcome", outcome_of(row)},
-                 {"at", row.incident.at}, {"repaired", row.incident.until}, {"within", row.incident.within}};
+    Json json = {{"fault", row.incident.id},       {"title", row.incident.title},
+                 {"outcome", outcome_of(row)},     {"at", row.incident.at},
+                 {"repaired", row.incident.until}, {"within", row.incident.within}};
     Json targets = Json::array();
     for (const auto& target : row.incident.targets) {
         Json place = {{"node", exporters::host_name(study.world.profile, target.node)}};
@@ -37,8 +38,10 @@ Json row_json(const Study& study, const Row& row) {
     if (!row.trouble.empty()) json["trouble"] = row.trouble;
     json["moved"] = row.touched.moved;
     json["vanished"] = row.touched.vanished;
-    json["promtool"] = {{"file", row.played.kept.string()}, {"exit", row.played.exit_code},
-                        {"cpu_seconds", row.played.cpu_seconds}, {"cached", row.played.cached}};
+    json["promtool"] = {{"file", row.played.kept.string()},
+                        {"exit", row.played.exit_code},
+                        {"cpu_seconds", row.played.cpu_seconds},
+                        {"cached", row.played.cached}};
     Json cells = Json::array();
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (study.rules[i].is_alert) cells.push_back(cell_json(study.rules[i], row.cells[i]));
@@ -46,7 +49,8 @@ Json row_json(const Study& study, const Row& row) {
     json["cells"] = cells;
     if (row.suggestion) {
         const Tried& tried = *row.suggestion;
-        json["suggestion"] = {{"expr", tried.expr}, {"for", tried.hold}, {"says", tried.says}, {"available", tried.available},
+        json["suggestion"] = {{"expr", tried.expr},   {"for", tried.hold},
+                              {"says", tried.says},   {"available", tried.available},
                               {"fired", tried.fired}, {"quiet_when_healthy", tried.quiet_when_healthy}};
         if (tried.fired) json["suggestion"]["latency"] = tried.latency_low;
     }
@@ -55,8 +59,9 @@ Json row_json(const Study& study, const Row& row) {
 
 Json rule_json(const Study& study, std::size_t i) {
     const Rule& rule = study.rules[i];
-    Json json = {{"name", rule.name}, {"kind", rule.is_alert ? "alert" : "record"}, {"file", rule.file},
-                 {"line", rule.line}, {"group", rule.group}, {"reads", study.analysis.rules[i].metrics}};
+    Json json = {{"name", rule.name},   {"kind", rule.is_alert ? "alert" : "record"},
+                 {"file", rule.file},   {"line", rule.line},
+                 {"group", rule.group}, {"reads", study.analysis.rules[i].metrics}};
     if (study.analysis.rules[i].dead) json["dead"] = study.analysis.rules[i].why_dead;
     if (i < study.healthy.size() && study.healthy[i].verdict != AlertVerdict::unconcerned) {
         json["healthy"] = {{"verdict", name_of(study.healthy[i].verdict)}, {"says", study.healthy[i].says}};
@@ -68,24 +73,41 @@ Json rule_json(const Study& study, std::size_t i) {
 
 std::string json_report(const Study& study, const Policy& policy, const std::vector<Breach>& found) {
     const auto& window = study.world.window;
-    Json json = {{"format", 1}, {"judge", study.judge}, {"profile", study.world.profile.name},
-                 {"cluster", {{"nodes", study.world.cluster.nodes}, {"gpus_per_node", study.world.cluster.gpus_per_node}}},
-                 {"window", {{"duration", window.duration}, {"scrape", window.scrape}, {"eval", window.eval},
-                             {"fault_at", window.fault_at}, {"history", window.history}}},
-                 {"cpu_seconds", study.cpu_seconds}};
-    for (const char* list : {"invalid", "rules", "findings", "faults", "breaches"}) json[list] = Json::array();
+    Json json = {
+        {"format", 1},
+        {"judge", study.judge},
+        {"profile", study.world.profile.name},
+        {"cluster",
+         {{"nodes", study.world.cluster.nodes}, {"gpus_per_node", study.world.cluster.gpus_per_node}}},
+        {"window",
+         {{"duration", window.duration},
+          {"scrape", window.scrape},
+          {"eval", window.eval},
+          {"fault_at", window.fault_at},
+          {"history", window.history}}},
+        {"cpu_seconds", study.cpu_seconds}};
+    for (const char* list : {"invalid", "rules", "findings", "faults", "breaches"})
+        json[list] = Json::array();
     for (const auto& one : study.invalid) {
-        json["invalid"].push_back({{"file", one.file}, {"line", one.line}, {"column", one.column}, {"words", one.words}});
+        json["invalid"].push_back(
+            {{"file", one.file}, {"line", one.line}, {"column", one.column}, {"words", one.words}});
     }
     for (std::size_t i = 0; i < study.rules.size(); ++i) json["rules"].push_back(rule_json(study, i));
     for (const StaticFinding& one : study.analysis.findings) {
-        json["findings"].push_back({{"id", one.id}, {"file", one.file}, {"line", one.line}, {"alert", one.alert},
-                                    {"says", one.says}, {"remedy", one.remedy}, {"kills", one.kills}});
+        json["findings"].push_back({{"id", one.id},
+                                    {"file", one.file},
+                                    {"line", one.line},
+                                    {"alert", one.alert},
+                                    {"says", one.says},
+                                    {"remedy", one.remedy},
+                                    {"kills", one.kills}});
     }
-    json["healthy"] = {{"file", study.healthy_played.kept.string()}, {"exit", study.healthy_played.exit_code},
+    json["healthy"] = {{"file", study.healthy_played.kept.string()},
+                       {"exit", study.healthy_played.exit_code},
                        {"cached", study.healthy_played.cached}};
     for (const Row& row : study.rows) json["faults"].push_back(row_json(study, row));
-    for (const Breach& one : found) json["breaches"].push_back({{"fault", one.fault}, {"alert", one.alert}, {"says", one.says}});
+    for (const Breach& one : found)
+        json["breaches"].push_back({{"fault", one.fault}, {"alert", one.alert}, {"says", one.says}});
     json["notes"] = study.notes;
     if (policy.given) json["policy"] = policy.file;
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -93,21 +115,30 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
 
 std::string sarif_report(const Study& study) {
     Json results = Json::array();
-    const auto result = [&](const std::string& id, const char* level, const std::string& text, const std::string& file,
-                            int line, int column) {
+    const auto result = [&](const std::string& id, const char* level, const std::string& text,
+                            const std::string& file, int line, int column) {
         Json region = {{"startLine", std::max(line, 1)}};
         if (column > 0) region["startColumn"] = column;
-        results.push_back({{"ruleId", id}, {"level", level}, {"message", {{"text", text}}},
-                           {"locations", {{{"physicalLocation", {{"artifactLocation", {{"uri", file}}}, {"region", region}}}}}}});
+        results.push_back(
+            {{"ruleId", id},
+             {"level", level},
+             {"message", {{"text", text}}},
+             {"locations",
+              {{{"physicalLocation", {{"artifactLocation", {{"uri", file}}}, {"region", region}}}}}}});
     };
-    for (const auto& one : study.invalid) result("invalid", "error", one.words, one.file, one.line, one.column);
+    for (const auto& one : study.invalid)
+        result("invalid", "error", one.words, one.file, one.line, one.column);
     for (const StaticFinding& one : study.analysis.findings) {
-        const char* level = one.weight == Weight::error ? "error" : one.weight == Weight::warning ? "warning" : "note";
-        result(one.id, level, fmt::format("{}: {}{}", one.alert, one.says, one.remedy.empty() ? "" : " — " + one.remedy),
+        const char* level = one.weight == Weight::error     ? "error"
+                            : one.weight == Weight::warning ? "warning"
+                                                            : "note";
+        result(one.id, level,
+               fmt::format("{}: {}{}", one.alert, one.says, one.remedy.empty() ? "" : " — " + one.remedy),
                one.file, one.line, one.column);
     }
     const Json driver = {{"name", "deadrank alerts"}, {"rules", Json::array()}};
-    const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"},
+    const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                        {"version", "2.1.0"},
                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", results}}}}};
     return sarif.dump(2, ' ', false, Json::error_handler_t::replace);
 }

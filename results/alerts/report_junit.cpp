@@ -1,5 +1,5 @@
-// results/alerts/report_junit.cpp — JUnit for CI. A demand of the policy is a case, a failure without one is a case too;
-// what could not be judged is skipped with its reason and never passed.
+// results/alerts/report_junit.cpp — JUnit for CI. A demand of the policy is a case, a failure without one is
+// a case too; what could not be judged is skipped with its reason and never passed.
 #include <pugixml.hpp>
 #include <sstream>
 
@@ -19,7 +19,8 @@ public:
         write();
     }
 
-    void add(const std::string& group, const std::string& name, const std::string& failure, const std::string& skip = {}) {
+    void add(const std::string& group, const std::string& name, const std::string& failure,
+             const std::string& skip = {}) {
         pugi::xml_node one = node_.append_child("testcase");
         one.append_attribute("classname") = group.c_str();
         one.append_attribute("name") = name.c_str();
@@ -74,7 +75,8 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
         const bool dead = study.analysis.rules[i].dead;
         rules.add(rule.file, rule.name + " can fire", dead ? study.analysis.rules[i].why_dead : "");
         if (i < study.healthy.size()) {
-            rules.add("healthy", rule.name + " is silent on a healthy cluster", breach_of(found, "healthy", rule.name));
+            rules.add("healthy", rule.name + " is silent on a healthy cluster",
+                      breach_of(found, "healthy", rule.name));
         }
     }
     Suite faults(root, "failures");
@@ -83,7 +85,8 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
         std::string failure = breach_of(found, id, "");
         // Without a policy every failure is expected to be caught within its own objective.
         if (!policy.given && outcome_of(row) != "caught") failure = outcome_of(row);
-        faults.add("failures", id + (demanded(policy, id) ? " is caught as the policy demands" : " is caught in time"),
+        faults.add("failures",
+                   id + (demanded(policy, id) ? " is caught as the policy demands" : " is caught in time"),
                    failure, row.trouble);
     }
     std::ostringstream text;

@@ -1,5 +1,6 @@
 // results/alerts/rule.h — An operator's rule files as written: groups, rules, and the line of each.
-// Files are never changed; only PrometheusRule resources are unwrapped into a copy, since Prometheus cannot read them.
+// Files are never changed; only PrometheusRule resources are unwrapped into a copy, since Prometheus cannot
+// read them.
 #pragma once
 
 #include <filesystem>
@@ -19,27 +20,29 @@ struct Rule {
     double hold = 0;         // `for`, in seconds
     double keep_firing = 0;  // `keep_firing_for`
     std::map<std::string, std::string> labels, annotations;
-    std::string file;        // the operator's
-    int line = 0;            // of the rule
+    std::string file;  // the operator's
+    int line = 0;      // of the rule
     int expr_line = 0;
     std::string group;
-    double interval = -1;    // of its group, in seconds; -1 = the global one
+    double interval = -1;  // of its group, in seconds; -1 = the global one
 };
 
 struct RuleFile {
-    std::string path;        // the operator's file
-    std::string loaded;      // what promtool gets: the same, or the unwrapped copy
-    std::string content;     // bytes of what promtool gets
+    std::string path;     // the operator's file
+    std::string loaded;   // what promtool gets: the same, or the unwrapped copy
+    std::string content;  // bytes of what promtool gets
     std::vector<Rule> rules;
     bool unwrapped = false;
-    std::string broken;      // why it cannot be read as YAML, in the parser's words; the rules are then none
+    std::string broken;  // why it cannot be read as YAML, in the parser's words; the rules are then none
     int broken_line = 0, broken_column = 0;
 };
 
-// `scratch`: where an unwrapped copy may be written. Errors: io, bad_input (it is something else than a rule file: a Helm
-// template, a Grafana export, an Alertmanager configuration, …; the remedy says what to do). Broken YAML is no Error: it
-// is a RuleFile with `broken` set, so that the verdict `invalid` can name the line.
-scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file, const std::filesystem::path& scratch);
+// `scratch`: where an unwrapped copy may be written. Errors: io, bad_input (it is something else than a rule
+// file: a Helm template, a Grafana export, an Alertmanager configuration, …; the remedy says what to do).
+// Broken YAML is no Error: it is a RuleFile with `broken` set, so that the verdict `invalid` can name the
+// line.
+scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
+                                       const std::filesystem::path& scratch);
 
 // A copy of what promtool gets, without the rules of these names; written below `scratch`.
 scenarios::Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
@@ -48,7 +51,8 @@ scenarios::Result<RuleFile> without_rules(const RuleFile& file, const std::set<s
 // What this text is when it is no rule file; an empty Error text when nothing speaks against it.
 scenarios::Result<void> check_kind(const std::string& text, const std::string& path);
 
-// Lines of template control. Harmless inside an annotation's text; in a text that is no YAML they say why it is none.
+// Lines of template control. Harmless inside an annotation's text; in a text that is no YAML they say why it
+// is none.
 bool is_template(const std::string& text);
 
 }  // namespace deadrank::results::alerts

@@ -1,5 +1,6 @@
-// results/alerts/rule_kind.cpp — Tells rule files from what is often taken for one, before any YAML is parsed.
-// Prometheus' own templates ({{ $labels.gpu }}) are welcome; those of Helm mean that the file is not rendered yet.
+// results/alerts/rule_kind.cpp — Tells rule files from what is often taken for one, before any YAML is
+// parsed. Prometheus' own templates ({{ $labels.gpu }}) are welcome; those of Helm mean that the file is not
+// rendered yet.
 #include <algorithm>
 #include <regex>
 
@@ -21,7 +22,8 @@ struct Stranger {
 
 // In order: the first that fits names the file.
 constexpr Stranger strangers[] = {
-    {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
+    {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|)~"
+     R"~(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
      "is a Helm template, not YAML", "render it first: helm template CHART > rules.yaml"},
     {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
      "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
@@ -32,12 +34,14 @@ constexpr Stranger strangers[] = {
      "give the rule files that it names"},
     {R"~(^(scrape_configs|rule_files|remote_write)\s*:)~", "is a Prometheus configuration",
      "give the files that its rule_files names"},
-    {R"~(^(receivers|inhibit_rules)\s*:)~", "is an Alertmanager configuration", "give it as --alertmanager FILE"},
+    {R"~(^(receivers|inhibit_rules)\s*:)~", "is an Alertmanager configuration",
+     "give it as --alertmanager FILE"},
     {R"~(^kind\s*:\s*(ConfigMap|Deployment|Service|DaemonSet|ServiceMonitor|PodMonitor)\b)~",
      "is a Kubernetes resource without rules", "give the PrometheusRule, or the rule file inside"},
 };
 
-// Counted from 1; 0 = none. std::regex recurses for each character, so that long lines are looked at in their beginning.
+// Counted from 1; 0 = none. std::regex recurses for each character, so that long lines are looked at in their
+// beginning.
 int first_line_with(const char* pattern, const std::string& text) {
     const std::regex wanted(pattern);
     int number = 0;
@@ -54,7 +58,9 @@ int first_line_with(const char* pattern, const std::string& text) {
 
 }  // namespace
 
-bool is_template(const std::string& text) { return first_line_with(R"~(^\s*\{\{-?\s*(if|range|with|end|else)\b)~", text) > 0; }
+bool is_template(const std::string& text) {
+    return first_line_with(R"~(^\s*\{\{-?\s*(if|range|with|end|else)\b)~", text) > 0;
+}
 
 Result<void> check_kind(const std::string& text, const std::string& path) {
     const auto has_content = [](char c) { return std::isspace(static_cast<unsigned char>(c)) == 0; };
@@ -66,7 +72,9 @@ Result<void> check_kind(const std::string& text, const std::string& path) {
     }
     for (const Stranger& stranger : strangers) {
         const int line = first_line_with(stranger.pattern, text);
-        if (line > 0) return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy, {path, line, 0});
+        if (line > 0)
+            return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy,
+                          {path, line, 0});
     }
     return {};
 }

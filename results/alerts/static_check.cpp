@@ -1,5 +1,5 @@
-// results/alerts/static_check.cpp — Existence: metrics against the profile, matchers against the labels, and what that
-// means for the rule as a whole.
+// results/alerts/static_check.cpp — Existence: metrics against the profile, matchers against the labels, and
+// what that means for the rule as a whole.
 #include "results/alerts/static_check.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ struct Context {
 bool is_own_series(const std::string& name) { return name == "ALERTS" || name == "ALERTS_FOR_STATE"; }
 
 StaticFinding finding(const Rule& rule, std::string id, Weight weight, std::string says, std::string remedy) {
-    return {std::move(id), weight, rule.file, rule.expr_line, 0, rule.name, std::move(says), std::move(remedy), false};
+    return {std::move(id), weight,          rule.file,         rule.expr_line, 0,
+            rule.name,     std::move(says), std::move(remedy), false};
 }
 
 std::string few(const std::set<std::string>& words) {
@@ -37,13 +38,15 @@ StaticFinding missing_metric(const Rule& rule, const std::string& name, const Co
         const std::string shown = context.world.profile.shown_name(*known);
         if (context.world.profile.emits(*known) && shown != name) {
             const bool old = known->old == name;
-            return finding(rule, "metric-renamed", Weight::error,
-                           fmt::format("'{}' is {}; this exporter shows '{}'", name,
-                                       old ? "a name of dcgm-exporter 1.x" : "mapped to another name here", shown),
-                           "write " + shown + (old ? ", or judge with --profile dcgm-1x" : ""));
+            return finding(
+                rule, "metric-renamed", Weight::error,
+                fmt::format("'{}' is {}; this exporter shows '{}'", name,
+                            old ? "a name of dcgm-exporter 1.x" : "mapped to another name here", shown),
+                "write " + shown + (old ? ", or judge with --profile dcgm-1x" : ""));
         }
         return finding(rule, "metric-off", Weight::error,
-                       fmt::format("'{}' {}", name, exporters::why_absent(context.world.profile, *known)), "");
+                       fmt::format("'{}' {}", name, exporters::why_absent(context.world.profile, *known)),
+                       "");
     }
     const std::string near = scenarios::nearest(name, context.world.catalog->names());
     const bool ours = name.starts_with("DCGM_") || name.starts_with("dcgm_") || name.starts_with("nccl_");
@@ -64,13 +67,15 @@ StaticFinding blocked_selector(const Rule& rule, const Selector& selector, const
     const auto values = context.emitted.label_values(selector.metric, matcher.label);
     const bool site = matcher.label == "job" || matcher.label == "instance" || matcher.label == "Hostname";
     return finding(rule, "label-value", Weight::error,
-                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op, matcher.value),
+                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op,
+                               matcher.value),
                    fmt::format("here it is {}{}", few(values),
                                site ? "; say what yours are called in a name map (--map)" : ""));
 }
 
 // Judges existence of one rule; returns by branch whether it can still fire.
-void check_existence(const Rule& rule, const Context& context, RuleReads& out, std::vector<StaticFinding>& findings) {
+void check_existence(const Rule& rule, const Context& context, RuleReads& out,
+                     std::vector<StaticFinding>& findings) {
     std::vector<bool> dead(static_cast<std::size_t>(out.reads.branches), false);
     std::set<std::string> said;
     for (const Selector& selector : out.reads.selectors) {
@@ -100,7 +105,8 @@ void check_existence(const Rule& rule, const Context& context, RuleReads& out, s
 }
 
 // Metrics and reach through recording rules; `depth` ends circles, which Prometheus allows.
-void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into, int depth) {
+void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into,
+            int depth) {
     for (const Selector& selector : all[index].reads.selectors) {
         into.metrics.insert(selector.metric);
         into.look_back = std::max(into.look_back, selector.range + selector.offset);
@@ -111,7 +117,9 @@ void follow(std::size_t index, const Context& context, const std::vector<RuleRea
             follow(other, context, all, into, depth + 1);
             if (all[other].dead && !selector.absent && !selector.optional && into.why_dead.empty()) {
                 into.dead = into.dead || all[index].reads.branches == 1;
-                if (into.dead) into.why_dead = fmt::format("'{}' records nothing: {}", selector.metric, all[other].why_dead);
+                if (into.dead)
+                    into.why_dead =
+                        fmt::format("'{}' records nothing: {}", selector.metric, all[other].why_dead);
             }
         }
     }
@@ -119,7 +127,8 @@ void follow(std::size_t index, const Context& context, const std::vector<RuleRea
 
 }  // namespace
 
-StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world) {
+StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
+                       const exporters::World& world) {
     StaticAnalysis analysis;
     Context context{rules, emitted, world};
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -142,7 +151,8 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, c
             analysis.rules[i] = std::move(followed);
         }
     }
-    for (const RuleReads& one : analysis.rules) analysis.look_back = std::max(analysis.look_back, one.look_back);
+    for (const RuleReads& one : analysis.rules)
+        analysis.look_back = std::max(analysis.look_back, one.look_back);
     return analysis;
 }
 

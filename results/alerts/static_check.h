@@ -1,5 +1,6 @@
-// results/alerts/static_check.h — What can be said of a rule without running it: metrics and labels that nobody emits,
-// and the known misuses of those that exist. Each finding has its line, and says what to write instead.
+// results/alerts/static_check.h — What can be said of a rule without running it: metrics and labels that
+// nobody emits, and the known misuses of those that exist. Each finding has its line, and says what to write
+// instead.
 #pragma once
 
 #include <map>
@@ -29,8 +30,8 @@ struct RuleReads {
     Reads reads;
     std::set<std::string> metrics;  // read directly or through recording rules
     bool everything = false;
-    double look_back = 0;           // how far into the past it reaches, in seconds
-    bool dead = false;              // it can never fire under this profile
+    double look_back = 0;  // how far into the past it reaches, in seconds
+    bool dead = false;     // it can never fire under this profile
     std::string why_dead;
 };
 
@@ -45,6 +46,7 @@ struct StaticAnalysis {
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world);
 
 // The known misuses of one rule, beyond what does not exist.
-void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, std::vector<StaticFinding>& findings);
+void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
+                 std::vector<StaticFinding>& findings);
 
 }  // namespace deadrank::results::alerts

@@ -1,4 +1,5 @@
-// results/alerts/study.cpp — Healthy first, then all failures on a few threads. Judging is cheap; Prometheus is not.
+// results/alerts/study.cpp — Healthy first, then all failures on a few threads. Judging is cheap; Prometheus
+// is not.
 #include "results/alerts/study.h"
 
 #include <algorithm>
@@ -18,8 +19,9 @@ using scenarios::Result;
 void judge_row(const Study& study, Row& row) {
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         if (row.played.unjudged[i] || study.healthy_played.unjudged[i]) {
-            row.cells.push_back({.verdict = AlertVerdict::unjudged,
-                                 .says = "Prometheus could not evaluate it at this size; a smaller cluster or --server can"});
+            row.cells.push_back(
+                {.verdict = AlertVerdict::unjudged,
+                 .says = "Prometheus could not evaluate it at this size; a smaller cluster or --server can"});
             continue;
         }
         const Judged what{&study.rules[i], &study.analysis.rules[i], &study.healthy_played.activity[i],
@@ -33,11 +35,12 @@ void judge_row(const Study& study, Row& row) {
     }
 }
 
-// What the first cause moves. Its consequences for the job are the job's to show: an alert that sees them counts, one that
-// does not has missed nothing.
+// What the first cause moves. Its consequences for the job are the job's to show: an alert that sees them
+// counts, one that does not has missed nothing.
 exporters::Touched touched_by_cause(const exporters::World& world, const exporters::Incident& incident) {
     exporters::Incident cause = incident;
-    std::erase_if(cause.effects, [&](const exporters::Effect& one) { return one.signature != incident.signature; });
+    std::erase_if(cause.effects,
+                  [&](const exporters::Effect& one) { return one.signature != incident.signature; });
     exporters::Touched touched = exporters::touched(world, cause);
     return touched.empty() ? exporters::touched(world, incident) : touched;
 }
@@ -63,7 +66,8 @@ void play_rows(Study& study, Player& player, int jobs) {
     std::vector<std::thread> workers;
     for (int job = 0; job < std::max(1, jobs); ++job) {
         workers.emplace_back([&] {
-            for (std::size_t i = next++; i < study.rows.size(); i = next++) play_row(study, study.rows[i], player);
+            for (std::size_t i = next++; i < study.rows.size(); i = next++)
+                play_row(study, study.rows[i], player);
         });
     }
     for (std::thread& worker : workers) worker.join();
@@ -87,11 +91,13 @@ void ask_alertmanager(Study& study, external::Amtool& amtool) {
 Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,
                      const exporters::SignatureCatalog& signatures, const StudyOptions& options) {
     study.judge = player.name();
-    auto healthy = player.play(study.world, exporters::healthy_run(), study.files, study.rules, study.analysis);
+    auto healthy =
+        player.play(study.world, exporters::healthy_run(), study.files, study.rules, study.analysis);
     if (!healthy) return tl::unexpected(healthy.error());
     study.healthy_played = std::move(*healthy);
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        study.healthy.push_back(judge_healthy(study.rules[i], study.healthy_played.activity[i], study.world.window));
+        study.healthy.push_back(
+            judge_healthy(study.rules[i], study.healthy_played.activity[i], study.world.window));
     }
     for (const exporters::Incident& incident : incidents) study.rows.push_back({.incident = incident});
     play_rows(study, player, options.jobs);

@@ -1,5 +1,5 @@
-// results/alerts/study.h — The whole question: these rules, this site, these failures. Prometheus judges, once healthy and
-// once for each failure; what it said becomes cells.
+// results/alerts/study.h — The whole question: these rules, this site, these failures. Prometheus judges,
+// once healthy and once for each failure; what it said becomes cells.
 #pragma once
 
 #include <filesystem>
@@ -18,13 +18,13 @@ namespace deadrank::results::alerts {
 // Something that plays series to the rules and says which alerts were active when.
 struct Played {
     Activity activity;
-    std::vector<bool> unjudged;           // by rule
-    std::vector<bool> reused;             // by rule: nothing it reads differs from the healthy run, whose answer stands
+    std::vector<bool> unjudged;  // by rule
+    std::vector<bool> reused;  // by rule: nothing it reads differs from the healthy run, whose answer stands
     std::vector<std::string> notes;
-    int exit_code = 0;                    // of promtool, on the edge file
+    int exit_code = 0;  // of promtool, on the edge file
     double cpu_seconds = 0;
     bool cached = false;
-    std::filesystem::path kept;           // the file that promtool judged
+    std::filesystem::path kept;  // the file that promtool judged
 };
 
 class Player {
@@ -39,7 +39,7 @@ public:
 // A suggestion that was tried: does it fire on the failure, and stay silent otherwise?
 struct Tried {
     std::string expr, hold, says;
-    bool available = false;   // all that it reads exists under this profile
+    bool available = false;  // all that it reads exists under this profile
     bool fired = false;
     double latency_low = -1;
     bool quiet_when_healthy = false;
@@ -47,10 +47,10 @@ struct Tried {
 
 struct Row {
     exporters::Incident incident;
-    std::vector<Cell> cells;              // by rule; empty when `trouble` is set
+    std::vector<Cell> cells;  // by rule; empty when `trouble` is set
     exporters::Touched touched;
-    std::string trouble;                  // why it could not be judged
-    int best = -1;                        // the rule that noticed it first
+    std::string trouble;  // why it could not be judged
+    int best = -1;        // the rule that noticed it first
     std::optional<Tried> suggestion;
     Played played;
 };
@@ -63,7 +63,7 @@ struct Study {
     std::vector<HealthyRow> healthy;
     Played healthy_played;
     std::vector<Row> rows;
-    std::string judge;                    // which program judged
+    std::string judge;  // which program judged
     exporters::World world;
     std::vector<std::string> notes;
     double cpu_seconds = 0;
@@ -76,7 +76,8 @@ struct StudyOptions {
 };
 
 // Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
-scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,
-                                const exporters::SignatureCatalog& signatures, const StudyOptions& options);
+scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents,
+                                Player& player, const exporters::SignatureCatalog& signatures,
+                                const StudyOptions& options);
 
 }  // namespace deadrank::results::alerts

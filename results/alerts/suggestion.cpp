@@ -1,4 +1,5 @@
-// results/alerts/suggestion.cpp — Suggestions become a rule file of their own, and are played like anybody's rules.
+// results/alerts/suggestion.cpp — Suggestions become a rule file of their own, and are played like anybody's
+// rules.
 #include "results/alerts/suggestion.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ Trial trial_of(const Tried& tried, const std::string& id, const Study& study, co
     file.content = fmt::format("groups:\n- name: suggested\n  rules:\n  - alert: Suggested\n    expr: {}\n{}",
                                exporters::label_value(tried.expr),
                                tried.hold.empty() ? "" : "    for: " + tried.hold + "\n");
-    const auto directory = std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid());
+    const auto directory =
+        std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid());
     std::filesystem::create_directories(directory);
     file.loaded = (directory / (id + ".yml")).string();
     std::ofstream(file.loaded) << file.content;
@@ -56,26 +58,33 @@ double first_after(const Played& played, double at) {
 
 std::string in_site_words(std::string expr, const exporters::World& world) {
     const auto replace_all = [&](const std::string& from, const std::string& to) {
-        for (std::size_t at = expr.find(from); from != to && at != std::string::npos; at = expr.find(from, at + to.size())) {
+        for (std::size_t at = expr.find(from); from != to && at != std::string::npos;
+             at = expr.find(from, at + to.size())) {
             const bool inside = at + from.size() < expr.size() &&
-                                (std::isalnum(static_cast<unsigned char>(expr[at + from.size()])) != 0 || expr[at + from.size()] == '_');
+                                (std::isalnum(static_cast<unsigned char>(expr[at + from.size()])) != 0 ||
+                                 expr[at + from.size()] == '_');
             if (!inside) expr.replace(at, from.size(), to);
         }
     };
     for (const exporters::Metric& metric : world.catalog->metrics) {
-        if (expr.find(metric.name) != std::string::npos) replace_all(metric.name, world.profile.shown_name(metric));
+        if (expr.find(metric.name) != std::string::npos)
+            replace_all(metric.name, world.profile.shown_name(metric));
     }
-    for (const auto& [exporter, job] : world.profile.map.jobs) replace_all("\"" + exporter + "-exporter\"", "\"" + job + "\"");
+    for (const auto& [exporter, job] : world.profile.map.jobs)
+        replace_all("\"" + exporter + "-exporter\"", "\"" + job + "\"");
     return expr;
 }
 
 void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures) {
     const Emitted emitted(study.world, signatures);
     for (Row& row : study.rows) {
-        const bool caught = row.best >= 0 && row.cells[static_cast<std::size_t>(row.best)].in_time(row.incident.within);
+        const bool caught =
+            row.best >= 0 && row.cells[static_cast<std::size_t>(row.best)].in_time(row.incident.within);
         const exporters::Signature* signature = row.incident.signature;
-        if (caught || !row.trouble.empty() || signature == nullptr || signature->suggest.expr.empty()) continue;
-        Tried tried{in_site_words(signature->suggest.expr, study.world), signature->suggest.hold, signature->suggest.says};
+        if (caught || !row.trouble.empty() || signature == nullptr || signature->suggest.expr.empty())
+            continue;
+        Tried tried{in_site_words(signature->suggest.expr, study.world), signature->suggest.hold,
+                    signature->suggest.says};
         Trial trial = trial_of(tried, signature->id, study, emitted);
         tried.available = !trial.analysis.rules[0].dead;
         if (tried.available) {
@@ -96,7 +105,8 @@ void suggest(Study& study, Player& player, const exporters::SignatureCatalog& si
         row.suggestion = std::move(tried);
     }
     std::error_code ignored;
-    std::filesystem::remove_all(std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid()), ignored);
+    std::filesystem::remove_all(
+        std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid()), ignored);
 }
 
 }  // namespace deadrank::results::alerts

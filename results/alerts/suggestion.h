@@ -1,5 +1,5 @@
-// results/alerts/suggestion.h — For a failure that no alert caught: an expression over metrics that are there, tried out on
-// the failure and on the healthy run by the same judge before it is proposed.
+// results/alerts/suggestion.h — For a failure that no alert caught: an expression over metrics that are
+// there, tried out on the failure and on the healthy run by the same judge before it is proposed.
 #pragma once
 
 #include "results/alerts/study.h"

@@ -1,4 +1,5 @@
-// results/alerts/test_file.cpp — YAML by hand: series stand in single quotes, where only a single quote needs doubling.
+// results/alerts/test_file.cpp — YAML by hand: series stand in single quotes, where only a single quote needs
+// doubling.
 #include "results/alerts/test_file.h"
 
 #include <algorithm>
@@ -58,8 +59,9 @@ std::string series_block(const std::vector<exporters::Series>& series) {
 }
 
 std::string edge_test(const TestInput& input) {
-    std::string text = head(input, "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
-                                   "mismatches, and exits 0 when none does.\n");
+    std::string text = head(input,
+                            "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
+                            "mismatches, and exits 0 when none does.\n");
     const std::string query = in_single_quotes(edge_query(input.eval));
     const double origin = input.window.start();
     const int steps = static_cast<int>(input.window.duration / input.eval);
@@ -71,7 +73,8 @@ std::string edge_test(const TestInput& input) {
     return text;
 }
 
-std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations, const std::string& why) {
+std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
+                      const std::string& why) {
     std::string text = head(input, why);
     for (const Expectation& one : expectations) {
         text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_single_quotes(one.expr),

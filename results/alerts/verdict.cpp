@@ -1,5 +1,5 @@
-// results/alerts/verdict.cpp — Judges a cell from intervals alone. Sample and evaluation coincide in a unit test, so the
-// latency is a range: a real system adds up to one scrape and one evaluation interval.
+// results/alerts/verdict.cpp — Judges a cell from intervals alone. Sample and evaluation coincide in a unit
+// test, so the latency is a range: a real system adds up to one scrape and one evaluation interval.
 #include "results/alerts/verdict.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ bool overlaps(const std::vector<Interval>& intervals, double time) {
 struct Seen {
     std::vector<const Instance*> fired;
     double first = -1;
-    bool still = false;      // firing when the run ended
-    double waited = 0;       // longest time pending without firing
+    bool still = false;  // firing when the run ended
+    double waited = 0;   // longest time pending without firing
     bool waiting_at_end = false;
 };
 
@@ -47,7 +47,8 @@ Seen what_is_new(const Judged& what, const exporters::Incident& incident, double
             if (!std::exchange(counted, true)) seen.fired.push_back(&instance);
         }
         for (const Interval& one : instance.pending) {
-            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->pending, one.begin))) continue;
+            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->pending, one.begin)))
+                continue;
             seen.waited = std::max(seen.waited, (one.open() ? duration : one.end) - one.begin);
             seen.waiting_at_end = seen.waiting_at_end || one.open();
         }
@@ -56,13 +57,15 @@ Seen what_is_new(const Judged& what, const exporters::Incident& incident, double
 }
 
 bool is_struck(const exporters::Incident& incident, const exporters::Target& place) {
-    return std::any_of(incident.targets.begin(), incident.targets.end(), [&](const exporters::Target& target) {
-        return target.node == place.node && (target.gpu < 0 || place.gpu < 0 || target.gpu == place.gpu);
-    });
+    return std::any_of(
+        incident.targets.begin(), incident.targets.end(), [&](const exporters::Target& target) {
+            return target.node == place.node && (target.gpu < 0 || place.gpu < 0 || target.gpu == place.gpu);
+        });
 }
 
 // exact: only what was struck, as precisely as it was struck. node: the right node, the GPU left open.
-std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incident, const exporters::World& world) {
+std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incident,
+                              const exporters::World& world) {
     std::vector<exporters::Target> places;
     for (const Instance* instance : seen.fired) {
         for (const exporters::Target& place : places_of(instance->labels, world)) places.push_back(place);
@@ -79,18 +82,22 @@ std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incid
     }
     if (static_cast<std::size_t>(right) < places.size()) return {Place::spread, false};
     const bool device = incident.scope == exporters::Scope::gpu || incident.scope == exporters::Scope::port;
-    const bool named = std::all_of(places.begin(), places.end(), [](const auto& place) { return place.gpu >= 0; });
+    const bool named =
+        std::all_of(places.begin(), places.end(), [](const auto& place) { return place.gpu >= 0; });
     return {device && !named ? Place::node : Place::exact, false};
 }
 
 std::string where_words(Place place, const exporters::Incident& incident) {
     switch (place) {
-        case Place::exact: return "names the place";
-        case Place::node: return "names the node but not which GPU or port";
+        case Place::exact:
+            return "names the place";
+        case Place::node:
+            return "names the node but not which GPU or port";
         case Place::spread:
             return incident.scope == exporters::Scope::job ? "names ranks or nodes of the job"
                                                            : "names healthy places beside the right one";
-        case Place::nowhere: return "names no place";
+        case Place::nowhere:
+            return "names no place";
     }
     return {};
 }
@@ -118,13 +125,15 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
                                 duration_text(incident.within), where_words(place, incident));
     } else if (seen.still && incident.until + patience < world.window.duration) {
         cell.verdict = AlertVerdict::sticky;
-        cell.says = fmt::format("fired {} after the failure and still fires {} after the repair; it {}", range,
-                                duration_text(world.window.duration - incident.until), where_words(place, incident));
+        cell.says =
+            fmt::format("fired {} after the failure and still fires {} after the repair; it {}", range,
+                        duration_text(world.window.duration - incident.until), where_words(place, incident));
     } else {
         cell.verdict = AlertVerdict::caught;
         cell.says = fmt::format("fired {} after the failure; it {}", range, where_words(place, incident));
         if (cell.latency_high > incident.within) {
-            cell.says += fmt::format("; in the worst phase that is past the objective of {}", duration_text(incident.within));
+            cell.says += fmt::format("; in the worst phase that is past the objective of {}",
+                                     duration_text(incident.within));
         }
     }
     return cell;
@@ -136,16 +145,21 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
         cell.verdict = AlertVerdict::pending_only;
         cell.needed = std::max(0.0, what.rule->hold - seen.waited);
         cell.says = fmt::format("was pending for {} of its {}: the condition had to hold {} longer",
-                                duration_text(seen.waited), duration_text(what.rule->hold), duration_text(cell.needed));
-        if (seen.waiting_at_end) cell.says += fmt::format(" (it was pending still when the run ended at {})", duration_text(duration));
+                                duration_text(seen.waited), duration_text(what.rule->hold),
+                                duration_text(cell.needed));
+        if (seen.waiting_at_end)
+            cell.says +=
+                fmt::format(" (it was pending still when the run ended at {})", duration_text(duration));
         return cell;
     }
     std::vector<std::string> moved;
     const auto& selectors = what.reads->reads.selectors;
-    const bool asks_absence = std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
+    const bool asks_absence =
+        std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
     bool vanished = false;
     for (const std::string& metric : what.reads->metrics) {
-        if (touched.moved.contains(metric) || (asks_absence && touched.vanished.contains(metric))) moved.push_back(metric);
+        if (touched.moved.contains(metric) || (asks_absence && touched.vanished.contains(metric)))
+            moved.push_back(metric);
         vanished = vanished || touched.vanished.contains(metric);
     }
     if (moved.empty() && vanished) {
@@ -158,7 +172,8 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
     }
     cell.verdict = AlertVerdict::missed;
     cell.says = moved.empty() ? "stayed silent"
-                              : fmt::format("stayed silent although it reads {}, which the failure moves", fmt::join(moved, ", "));
+                              : fmt::format("stayed silent although it reads {}, which the failure moves",
+                                            fmt::join(moved, ", "));
     return cell;
 }
 
@@ -176,7 +191,8 @@ std::string_view name_of(Place place) {
     return names[static_cast<std::size_t>(place)];
 }
 
-HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window) {
+HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
+                         const exporters::Window& window) {
     std::size_t fired = 0;
     bool always = true;
     double first = window.duration;

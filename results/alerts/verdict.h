@@ -1,5 +1,5 @@
-// results/alerts/verdict.h — What became of one alert during one failure. The healthy run is the yardstick: what fires
-// there as well says nothing about the failure.
+// results/alerts/verdict.h — What became of one alert during one failure. The healthy run is the yardstick:
+// what fires there as well says nothing about the failure.
 #pragma once
 
 #include <set>
@@ -36,13 +36,14 @@ struct Cell {
     AlertVerdict verdict = AlertVerdict::unconcerned;
     double latency_low = -1, latency_high = -1;  // seconds after the failure
     Place place = Place::nowhere;
-    double needed = 0;      // pending only: how much longer the condition had to hold
-    std::string says;       // one sentence
+    double needed = 0;  // pending only: how much longer the condition had to hold
+    std::string says;   // one sentence
     std::vector<std::map<std::string, std::string>> fired;  // label sets of what fired anew, the first 64
     std::vector<std::string> paged;                         // receivers, where Alertmanager was asked
 
     bool noticed() const {
-        return verdict == AlertVerdict::caught || verdict == AlertVerdict::late || verdict == AlertVerdict::sticky;
+        return verdict == AlertVerdict::caught || verdict == AlertVerdict::late ||
+               verdict == AlertVerdict::sticky;
     }
     bool in_time(double within) const { return noticed() && latency_low <= within; }
 };
@@ -60,7 +61,8 @@ struct Judged {
     const std::vector<Instance>* failing = nullptr;
 };
 
-HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window);
+HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
+                         const exporters::Window& window);
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
                 const exporters::World& world, const exporters::Touched& touched);

@@ -1,4 +1,5 @@
-// results/exporters/incident.cpp — Expands a signature into effects. Consequences end with the repair of their cause.
+// results/exporters/incident.cpp — Expands a signature into effects. Consequences end with the repair of
+// their cause.
 #include "results/exporters/incident.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@ namespace deadrank::results::exporters {
 
 Incident healthy_run() { return {.id = "healthy", .title = "a healthy run"}; }
 
-void add_effect(Incident& incident, const Signature& signature, const SignatureCatalog& catalog, Target target,
-                double at, double until) {
+void add_effect(Incident& incident, const Signature& signature, const SignatureCatalog& catalog,
+                Target target, double at, double until) {
     const auto known = [&](const Effect& one) {
         return one.signature == &signature && one.target == target && one.at <= at;
     };

@@ -1,5 +1,5 @@
-// results/exporters/incident.h — One failure at one place and time, with what follows from it: what the world does to the
-// metrics. Made from a signature, or from a scenario's faults and what became of the job.
+// results/exporters/incident.h — One failure at one place and time, with what follows from it: what the world
+// does to the metrics. Made from a signature, or from a scenario's faults and what became of the job.
 #pragma once
 
 #include <string>
@@ -18,7 +18,9 @@ struct Window {
     double history = 0;  // healthy time before the start, for rules that look back further
 
     int samples() const { return static_cast<int>((history + duration) / scrape) + 1; }
-    double start() const { return history; }  // what promtool calls this moment, where 0 is the start of history
+    double start() const {
+        return history;
+    }  // what promtool calls this moment, where 0 is the start of history
 };
 
 struct Cluster {
@@ -44,7 +46,7 @@ struct Effect {
 };
 
 struct Incident {
-    std::string id;     // signature or scenario
+    std::string id;  // signature or scenario
     std::string title;
     const Signature* signature = nullptr;  // the first cause; nullptr in a healthy run
     Scope scope = Scope::job;              // how precisely one could point at it
@@ -53,20 +55,21 @@ struct Incident {
     double until = 0;
     double within = 900;
     std::vector<Effect> effects;
-    std::vector<std::string> notes;        // what the simulator said about this run
+    std::vector<std::string> notes;  // what the simulator said about this run
 
     bool healthy() const { return effects.empty(); }
 };
 
 Incident healthy_run();
 
-// The signature strikes `target`; its consequences follow. The repair comes `lasts` later, in time to see alerts clear.
+// The signature strikes `target`; its consequences follow. The repair comes `lasts` later, in time to see
+// alerts clear.
 Incident incident_of(const Signature& signature, const SignatureCatalog& catalog, std::vector<Target> targets,
                      const Window& window);
 
 // Adds a signature and its consequences at `at` to an incident that there is.
-void add_effect(Incident& incident, const Signature& signature, const SignatureCatalog& catalog, Target target,
-                double at, double until);
+void add_effect(Incident& incident, const Signature& signature, const SignatureCatalog& catalog,
+                Target target, double at, double until);
 
 // The default place: neither the first nor the last of anything, so that "always node 0" does not look right.
 Target usual_target(const Cluster& cluster, Scope scope);

@@ -1,6 +1,6 @@
-// results/exporters/instances.cpp — Which series a metric has on a cluster, with the labels its exporter gives them.
-// dcgm-exporter's labels: pkg/rendermetrics of NVIDIA/dcgm-exporter 4.x; node_exporter's: its infiniband, netclass and
-// filesystem collectors.
+// results/exporters/instances.cpp — Which series a metric has on a cluster, with the labels its exporter
+// gives them. dcgm-exporter's labels: pkg/rendermetrics of NVIDIA/dcgm-exporter 4.x; node_exporter's: its
+// infiniband, netclass and filesystem collectors.
 #include <fmt/format.h>
 
 #include "results/exporters/render.h"
@@ -39,17 +39,19 @@ public:
 private:
     void each_of(int node) {
         switch (metric_.scope) {
-            case Scope::node: return add(base(node), node, -1);
-            case Scope::nic: return add(with(base(node), {{"device", "eth0"}}), node, -1);
+            case Scope::node:
+                return add(base(node), node, -1);
+            case Scope::nic:
+                return add(with(base(node), {{"device", "eth0"}}), node, -1);
             case Scope::mount:
                 for (const Mount& mount : mounts) {
-                    add(with(base(node), {{"device", mount.device},
-                                          {"fstype", mount.type},
-                                          {"mountpoint", mount.point}}),
+                    add(with(base(node),
+                             {{"device", mount.device}, {"fstype", mount.type}, {"mountpoint", mount.point}}),
                         node, -1);
                 }
                 return;
-            default: break;
+            default:
+                break;
         }
         for (int gpu = 0; gpu < world_.cluster.gpus_per_node; ++gpu) {
             add(with(base(node), of_gpu(node, gpu)), node, gpu);
@@ -62,19 +64,25 @@ private:
         if (metric_.scope == Scope::port) return {{"device", fmt::format("mlx5_{}", gpu)}, {"port", "1"}};
         if (metric_.scope == Scope::rank) return {{"rank", fmt::format("{}", rank)}, {"node", host}};
         if (metric_.scope == Scope::communicator) {
-            return {{"version", "v4.0"}, {"slurm_job_id", "4242"}, {"node", host},
-                    {"gpu", fmt::format("GPU{}", gpu)}, {"comm_name", "world"},
+            return {{"version", "v4.0"},
+                    {"slurm_job_id", "4242"},
+                    {"node", host},
+                    {"gpu", fmt::format("GPU{}", gpu)},
+                    {"comm_name", "world"},
                     {"n_nodes", fmt::format("{}", world_.cluster.nodes)},
-                    {"nranks", fmt::format("{}", world_.cluster.ranks())}, {"collective", "AllReduce"},
-                    {"message_size", "1-4GB"}, {"algo_proto", "Ring_Simple"}};
+                    {"nranks", fmt::format("{}", world_.cluster.ranks())},
+                    {"collective", "AllReduce"},
+                    {"message_size", "1-4GB"},
+                    {"algo_proto", "Ring_Simple"}};
         }
-        Labels labels = {{"gpu", fmt::format("{}", gpu)},
-                         {"device", fmt::format("nvidia{}", gpu)},
-                         {"Hostname", host},
-                         {"UUID", fmt::format("GPU-{:08x}-5a1d-4e2b-9c3f-{:012x}", 0x9e3779b9u * (rank + 1), rank)},
-                         {"pci_bus_id", fmt::format("00000000:{:02X}:00.0", 0x19 + gpu * 0x12)},
-                         {"modelName", "NVIDIA H100 80GB HBM3"},
-                         {"DCGM_FI_DRIVER_VERSION", "580.65.06"}};
+        Labels labels = {
+            {"gpu", fmt::format("{}", gpu)},
+            {"device", fmt::format("nvidia{}", gpu)},
+            {"Hostname", host},
+            {"UUID", fmt::format("GPU-{:08x}-5a1d-4e2b-9c3f-{:012x}", 0x9e3779b9u * (rank + 1), rank)},
+            {"pci_bus_id", fmt::format("00000000:{:02X}:00.0", 0x19 + gpu * 0x12)},
+            {"modelName", "NVIDIA H100 80GB HBM3"},
+            {"DCGM_FI_DRIVER_VERSION", "580.65.06"}};
         for (const auto& [name, value] : world_.profile.dcgm_labels) labels.emplace(name, value);
         return labels;
     }
@@ -102,8 +110,10 @@ private:
         const NameMap& map = world_.profile.map;
         for (const auto& [name, value] : labels) {
             const auto renamed = map.labels.find(name);
-            if (renamed == map.labels.end()) series.labels[name] = value;
-            else if (!renamed->second.empty()) series.labels[renamed->second] = value;
+            if (renamed == map.labels.end())
+                series.labels[name] = value;
+            else if (!renamed->second.empty())
+                series.labels[renamed->second] = value;
         }
         for (const auto& [name, value] : map.extra) series.labels[name] = value;
         made_.push_back(std::move(series));

@@ -14,7 +14,7 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-constexpr std::array<std::string_view, 9> scopes = {"target", "node",         "gpu", "port", "nic",
+constexpr std::array<std::string_view, 9> scopes = {"target", "node", "gpu",          "port", "nic",
                                                     "mount",  "rank", "communicator", "job"};
 
 Labels labels_of(const TomlNode& node) {
@@ -34,9 +34,9 @@ Result<Scope> scope_of(const TomlNode& node, Scope otherwise, const std::string&
 
 const std::vector<std::string>& metric_keys() {
     static const std::vector<std::string> keys = {
-        "name",  "canonical", "old",     "type",  "scope",     "value", "rate",        "noise", "quantum",
-        "stock", "labels",    "variant", "every", "unix_time", "clock", "clock_every", "floor", "per_rank",
-        "help",  "changing"};
+        "name",  "canonical",   "old",   "type",     "scope",   "value",   "rate",
+        "noise", "quantum",     "stock", "labels",   "variant", "every",   "unix_time",
+        "clock", "clock_every", "floor", "per_rank", "help",    "changing"};
     return keys;
 }
 

@@ -1,5 +1,5 @@
-// results/exporters/metric.h — One metric family of an exporter: its labels, whether a stock install has it, and how it
-// behaves while all is well. The tables lie in results/exporters/metrics/*.toml.
+// results/exporters/metric.h — One metric family of an exporter: its labels, whether a stock install has it,
+// and how it behaves while all is well. The tables lie in results/exporters/metrics/*.toml.
 #pragma once
 
 #include <filesystem>
@@ -33,20 +33,20 @@ struct Metric {
     int port = 0;
     Scope scope = Scope::node;
     MetricType type = MetricType::gauge;
-    bool stock = true;      // on in a stock install
-    std::string changing;   // a label whose value changes with the metric's: each change is a new series
+    bool stock = true;     // on in a stock install
+    std::string changing;  // a label whose value changes with the metric's: each change is a new series
     std::string help;
 
-    double value = 0;       // healthy level of a gauge, start of a counter
-    double rate = 0;        // healthy growth a second of a counter
-    double noise = 0;       // standard deviation of a gauge
-    double quantum = 1;     // noise comes in steps of it
-    double every = 0;       // seconds between two writes of the source; 0 = each scrape reads anew
-    bool unix_time = false; // seconds since 1970 on a real machine; since the run's start in a unit test
-    bool clock = false;     // the value is the present time
-    double clock_every = 0; // the value is the last multiple of it
-    bool floor = false;     // a counter that is shown in whole numbers
-    bool per_rank = false;  // the level is the number of ranks
+    double value = 0;        // healthy level of a gauge, start of a counter
+    double rate = 0;         // healthy growth a second of a counter
+    double noise = 0;        // standard deviation of a gauge
+    double quantum = 1;      // noise comes in steps of it
+    double every = 0;        // seconds between two writes of the source; 0 = each scrape reads anew
+    bool unix_time = false;  // seconds since 1970 on a real machine; since the run's start in a unit test
+    bool clock = false;      // the value is the present time
+    double clock_every = 0;  // the value is the last multiple of it
+    bool floor = false;      // a counter that is shown in whole numbers
+    bool per_rank = false;   // the level is the number of ranks
 
     Labels labels;
     std::vector<Variant> variants;
@@ -55,7 +55,7 @@ struct Metric {
 struct MetricCatalog {
     std::vector<Metric> metrics;
 
-    const Metric* find(std::string_view name) const;        // by its name or by its 1.x name
+    const Metric* find(std::string_view name) const;  // by its name or by its 1.x name
     std::vector<std::string> names() const;
 };
 

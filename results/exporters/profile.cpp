@@ -41,10 +41,14 @@ void switch_on(const std::vector<std::string>& fields, Profile& profile, MetricC
         if (known->old == fields[0]) profile.old_names = true;
         return;
     }
-    Metric metric{.name = fields[0], .exporter = "dcgm", .job = "dcgm-exporter", .port = 9400,
+    Metric metric{.name = fields[0],
+                  .exporter = "dcgm",
+                  .job = "dcgm-exporter",
+                  .port = 9400,
                   .scope = Scope::gpu,
                   .type = fields[1] == "counter" ? MetricType::counter : MetricType::gauge,
-                  .stock = false, .help = fields.size() > 2 ? fields[2] : ""};
+                  .stock = false,
+                  .help = fields.size() > 2 ? fields[2] : ""};
     profile.dcgm.insert(metric.name);
     catalog.metrics.push_back(std::move(metric));
 }

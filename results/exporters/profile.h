@@ -11,7 +11,8 @@
 
 namespace deadrank::results::exporters {
 
-// --map names.toml: tables [metrics], [labels], [extra], [jobs], [cluster] host, and [[target]] for more `up` series.
+// --map names.toml: tables [metrics], [labels], [extra], [jobs], [cluster] host, and [[target]] for more `up`
+// series.
 struct NameMap {
     std::map<std::string, std::string> metrics;  // canonical signal or exporter's name → hers
     std::map<std::string, std::string> labels;   // our label → hers; an empty text drops it
@@ -33,8 +34,8 @@ struct Profile {
     std::string shown_name(const Metric& metric) const;
 };
 
-// "dcgm-default", "dcgm-full", "dcgm-1x", or a file in dcgm-exporter's own format (FIELD, type, help; # = off).
-// Fields of that file which our tables do not have are added to the catalog as constants of zero.
+// "dcgm-default", "dcgm-full", "dcgm-1x", or a file in dcgm-exporter's own format (FIELD, type, help; # =
+// off). Fields of that file which our tables do not have are added to the catalog as constants of zero.
 scenarios::Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog);
 scenarios::Result<NameMap> load_name_map(const std::filesystem::path& file);
 

@@ -1,4 +1,5 @@
-// results/exporters/remote_write.cpp — WriteRequest{1: TimeSeries{1: Label{1: name, 2: value}, 2: Sample{1: double, 2: ms}}}.
+// results/exporters/remote_write.cpp — WriteRequest{1: TimeSeries{1: Label{1: name, 2: value}, 2: Sample{1:
+// double, 2: ms}}}.
 #include "results/exporters/remote_write.h"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ std::string sample(double value, std::int64_t time_ms) {
 
 }  // namespace
 
-std::string write_request(std::span<const Series> series, std::size_t first, std::size_t last, std::int64_t start_ms,
-                          std::int64_t step_ms) {
+std::string write_request(std::span<const Series> series, std::size_t first, std::size_t last,
+                          std::int64_t start_ms, std::int64_t step_ms) {
     std::string out;
     for (const Series& one : series) {
         std::string body;

@@ -1,9 +1,11 @@
-// results/exporters/render.cpp — Values over time: healthy level and noise, then each change while it is at work.
-// Chance is counter-based (series, sample), so taking an incident away leaves every other value alone.
+// results/exporters/render.cpp — Values over time: healthy level and noise, then each change while it is at
+// work. Chance is counter-based (series, sample), so taking an incident away leaves every other value alone.
 #include "results/exporters/render.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "results/exporters/noise.h"
 
 namespace deadrank::results::exporters {
 
@@ -16,37 +18,10 @@ struct Active {
     bool at(double t) const { return t >= begin && t < end; }
     bool on(double t) const {  // within its pulses too
         if (!at(t)) return false;
-        return change->every <= 0 || change->on_for <= 0 || std::fmod(t - begin, change->every) < change->on_for;
+        return change->every <= 0 || change->on_for <= 0 ||
+               std::fmod(t - begin, change->every) < change->on_for;
     }
 };
-
-std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
-}
-
-// About a normal distribution, by the sum of four even ones; never further out than 3.5.
-double tremble(std::uint64_t key, std::uint64_t sample) {
-    const std::uint64_t bits = mixed(key ^ mixed(sample));
-    double sum = 0;
-    for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xffff) / 65535.0 - 0.5;
-    return sum * 1.7320508;
-}
-
-double rounded(double value, double quantum) {
-    if (quantum <= 0) return value;
-    if (quantum >= 1) return std::round(value / quantum) * quantum;
-    const double steps = std::round(1 / quantum);
-    return std::round(value * steps) / steps;
-}
 
 double bounded(double value, double slope, const std::optional<double>& cap) {
     if (!cap) return value;
@@ -56,7 +31,10 @@ double bounded(double value, double slope, const std::optional<double>& cap) {
 class Renderer {
 public:
     Renderer(const World& world, const Series& series, const Variant& level, std::vector<Active> active)
-        : world_(world), metric_(*series.metric), level_(level), active_(std::move(active)),
+        : world_(world),
+          metric_(*series.metric),
+          level_(level),
+          active_(std::move(active)),
           key_(mixed(world.seed) ^ hash_of(series_text(series))) {}
 
     std::vector<double> values() {
@@ -132,7 +110,8 @@ private:
             if (!change.noise) trembles = false;
         }
         if (!trembles) return value;
-        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(sample)), metric_.quantum);
+        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(sample)),
+                       metric_.quantum);
     }
 
     double level(double t) const {
@@ -146,7 +125,8 @@ private:
     static double ramped(double value, const Active& one, double t) {
         const double slope = *one.change->ramp;
         if (t < one.begin) return value;
-        const double top = bounded(value + slope * (std::min(t, one.end) - one.begin), slope, one.change->cap);
+        const double top =
+            bounded(value + slope * (std::min(t, one.end) - one.begin), slope, one.change->cap);
         if (t < one.end) return top;
         if (!one.change->cools) return value;
         const double back = top - slope * (t - one.end);
@@ -172,10 +152,14 @@ bool concerns(const Series& series, const Effect& effect, const Change& change) 
         if (at == series.labels.end() || at->second != value) return false;
     }
     switch (change.on) {
-        case Whom::target: return struck(series, effect);
-        case Whom::node: return series.node < 0 || series.node == effect.target.node;
-        case Whom::peers: return series.gpu >= 0 && !struck(series, effect);
-        case Whom::job: return true;
+        case Whom::target:
+            return struck(series, effect);
+        case Whom::node:
+            return series.node < 0 || series.node == effect.target.node;
+        case Whom::peers:
+            return series.gpu >= 0 && !struck(series, effect);
+        case Whom::job:
+            return true;
     }
     return false;
 }
@@ -188,7 +172,7 @@ bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (exporter == "inspector") exporter = "node";
     if (exporter != "prometheus") return exporter == change.down_target;
     const auto job = profile.map.jobs.find(change.down_target);
-    const std::string name = job != profile.map.jobs.end() ? job->second
+    const std::string name = job != profile.map.jobs.end()      ? job->second
                              : change.down_target == "training" ? "training"
                                                                 : change.down_target + "-exporter";
     const auto label = series.labels.find("job");
@@ -229,8 +213,8 @@ std::vector<Active> active_on(const World& world, const Incident& incident, cons
 }
 
 // A label that changes with the value ends one series and begins another.
-void add_relabelled(const World& world, Series& series, const Variant& level, const std::vector<Active>& active,
-                    std::vector<Series>& out) {
+void add_relabelled(const World& world, Series& series, const Variant& level,
+                    const std::vector<Active>& active, std::vector<Series>& out) {
     for (const Active& one : active) {
         if (one.change->labels.empty() || world.profile.old_names) continue;
         Series after = series;
@@ -239,8 +223,10 @@ void add_relabelled(const World& world, Series& series, const Variant& level, co
         const double scrape = world.window.scrape;
         for (std::size_t i = 0; i < series.values.size(); ++i) {
             const double t = static_cast<double>(i) * scrape - world.window.history;
-            if (t < one.begin) after.values[i] = absent_value();
-            else series.values[i] = t - scrape < one.begin ? stale_value() : absent_value();
+            if (t < one.begin)
+                after.values[i] = absent_value();
+            else
+                series.values[i] = t - scrape < one.begin ? stale_value() : absent_value();
         }
         out.push_back(std::move(after));
         return;
@@ -282,7 +268,8 @@ Touched touched(const World& world, const Incident& incident) {
         for (const Series& series : instances(world, metric)) {
             const auto active = active_on(world, incident, series);
             if (active.empty()) continue;
-            const bool gone = std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
+            const bool gone =
+                std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
             (gone ? found.vanished : found.moved).insert(name);
             if (!gone) break;
         }

@@ -1,5 +1,5 @@
-// results/exporters/render.h — The series of a cluster during an incident. The same seed gives the same noise, so a series
-// that an incident does not touch is bit for bit that of the healthy run.
+// results/exporters/render.h — The series of a cluster during an incident. The same seed gives the same
+// noise, so a series that an incident does not touch is bit for bit that of the healthy run.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ std::vector<Series> render(const World& world, const Incident& incident,
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
 
-// Shown names of the metrics that an incident moves under this profile. Those whose series do no more than vanish are told
-// apart: only rules about absence can see that.
+// Shown names of the metrics that an incident moves under this profile. Those whose series do no more than
+// vanish are told apart: only rules about absence can see that.
 struct Touched {
     std::set<std::string> moved, vanished;
     bool empty() const { return moved.empty() && vanished.empty(); }

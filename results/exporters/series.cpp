@@ -41,8 +41,10 @@ std::string label_value(std::string_view value) {
     std::string text = "\"";
     for (const char c : value) {
         if (c == '\\' || c == '"') text += '\\';
-        if (c == '\n') text += "\\n";
-        else text += c;
+        if (c == '\n')
+            text += "\\n";
+        else
+            text += c;
     }
     return text + '"';
 }

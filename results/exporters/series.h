@@ -1,5 +1,6 @@
-// results/exporters/series.h — Series as Prometheus would have scraped them: labels, and one value for each scrape.
-// Two values are marks: `absent` (nothing scraped) and `stale` (the scrape at which the series vanished).
+// results/exporters/series.h — Series as Prometheus would have scraped them: labels, and one value for each
+// scrape. Two values are marks: `absent` (nothing scraped) and `stale` (the scrape at which the series
+// vanished).
 #pragma once
 
 #include <bit>

@@ -1,5 +1,6 @@
-// results/exporters/signature.cpp — Reads the signature tables. A change without an action, or a consequence that names
-// no signature, is refused: a failure that silently shows nothing would judge every alert as missed.
+// results/exporters/signature.cpp — Reads the signature tables. A change without an action, or a consequence
+// that names no signature, is refused: a failure that silently shows nothing would judge every alert as
+// missed.
 #include "results/exporters/signature.h"
 
 #include <algorithm>
@@ -36,10 +37,9 @@ Result<Whom> whom(const TomlNode& node, const std::string& file) {
 
 Result<Change> change_of(const TomlNode& node, const std::string& file) {
     static const std::vector<std::string> keys = {
-        "metric", "except", "target", "down",   "on",    "where", "set",  "scale",    "add",
-        "rate",   "ramp",   "cap",    "offset", "every", "for",   "gone", "freeze",   "rate_scale",
-        "nan",    "reset",  "boot",   "noise",  "after", "lasts", "labels", "recovers",
-        "cools"};
+        "metric", "except", "target", "down",   "on",    "where", "set",    "scale",    "add",
+        "rate",   "ramp",   "cap",    "offset", "every", "for",   "gone",   "freeze",   "rate_scale",
+        "nan",    "reset",  "boot",   "noise",  "after", "lasts", "labels", "recovers", "cools"};
     if (auto checked = check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
     auto on = whom(node["on"], file);
     if (!on) return tl::unexpected(on.error());
@@ -81,9 +81,8 @@ Result<Change> change_of(const TomlNode& node, const std::string& file) {
 }
 
 Result<Signature> signature_of(const TomlNode& node, const std::string& file) {
-    static const std::vector<std::string> keys = {"id",     "title", "scope",  "kinds",  "within",
-                                                  "lasts",  "then",  "source", "change", "internal",
-                                                  "suggest"};
+    static const std::vector<std::string> keys = {"id",   "title",  "scope",  "kinds",    "within", "lasts",
+                                                  "then", "source", "change", "internal", "suggest"};
     if (auto checked = check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
     Signature out{.id = node["id"].text_or(),
                   .title = node["title"].text_or(),
@@ -95,11 +94,16 @@ Result<Signature> signature_of(const TomlNode& node, const std::string& file) {
                   .suggest = {node["suggest"]["expr"].text_or(), node["suggest"]["hold"].text_or(),
                               node["suggest"]["says"].text_or()}};
     const std::string scope = node["scope"].text_or("gpu");
-    if (scope == "gpu") out.scope = Scope::gpu;
-    else if (scope == "port") out.scope = Scope::port;
-    else if (scope == "node") out.scope = Scope::node;
-    else if (scope == "job") out.scope = Scope::job;
-    else return refuse(ErrorCode::bad_input, "unknown scope '" + scope + "'", "", {file, node.line, 0});
+    if (scope == "gpu")
+        out.scope = Scope::gpu;
+    else if (scope == "port")
+        out.scope = Scope::port;
+    else if (scope == "node")
+        out.scope = Scope::node;
+    else if (scope == "job")
+        out.scope = Scope::job;
+    else
+        return refuse(ErrorCode::bad_input, "unknown scope '" + scope + "'", "", {file, node.line, 0});
     if (out.source.empty()) {
         return refuse(ErrorCode::bad_input, "signature '" + out.id + "' says no source", "",
                       {file, node.line, 0});
@@ -155,8 +159,8 @@ Result<SignatureCatalog> load_signatures(const std::filesystem::path& directory)
     for (const Signature& one : catalog.signatures) {
         for (const Consequence& consequence : one.then) {
             if (catalog.find(consequence.signature) != nullptr) continue;
-            return refuse(ErrorCode::bad_input,
-                          "signature '" + one.id + "' leads to '" + consequence.signature + "', which is none");
+            return refuse(ErrorCode::bad_input, "signature '" + one.id + "' leads to '" +
+                                                    consequence.signature + "', which is none");
         }
     }
     return catalog;

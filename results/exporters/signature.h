@@ -1,5 +1,6 @@
-// results/exporters/signature.h — What one failure does to the metrics, as data: results/exporters/signatures/*.toml.
-// A signature describes the world, not the alert: levels, slopes, counters that jump, series that vanish.
+// results/exporters/signature.h — What one failure does to the metrics, as data:
+// results/exporters/signatures/*.toml. A signature describes the world, not the alert: levels, slopes,
+// counters that jump, series that vanish.
 #pragma once
 
 #include <filesystem>
@@ -20,17 +21,17 @@ struct Change {
     std::string except;
     std::string down_target;  // exporter whose scrapes fail ("*" = all of the node's); its series go stale
     Whom on = Whom::target;
-    Labels where;             // only series with these labels
+    Labels where;  // only series with these labels
 
     std::optional<double> set, scale, add, rate, rate_scale, ramp, cap, offset;
     bool freeze = false, gone = false, nan = false, reset = false, boot = false;
-    bool noise = true;        // the level keeps trembling
-    bool cools = false;       // after the repair a ramp runs back as slowly as it came
-    Labels labels;            // the series goes stale and comes back with these
+    bool noise = true;             // the level keeps trembling
+    bool cools = false;            // after the repair a ramp runs back as slowly as it came
+    Labels labels;                 // the series goes stale and comes back with these
     double every = 0, on_for = 0;  // pulses, in seconds
-    double after = 0;         // seconds after the failure
-    double lasts = -1;        // seconds; -1 = until the repair
-    bool recovers = true;     // false: what was counted or reported stays after the repair
+    double after = 0;              // seconds after the failure
+    double lasts = -1;             // seconds; -1 = until the repair
+    bool recovers = true;          // false: what was counted or reported stays after the repair
 
     bool touches(std::string_view metric) const;
 };
@@ -49,11 +50,11 @@ struct Suggestion {
 
 struct Signature {
     std::string id, title, source;
-    Scope scope = Scope::gpu;  // gpu, port, node or job
+    Scope scope = Scope::gpu;        // gpu, port, node or job
     std::vector<std::string> kinds;  // "device_fault xid=79", "outcome hang"
-    double within = 900;       // seconds in which an operator wants to know
-    double lasts = 900;        // seconds until somebody repairs it
-    bool internal = false;     // only a consequence of others
+    double within = 900;             // seconds in which an operator wants to know
+    double lasts = 900;              // seconds until somebody repairs it
+    bool internal = false;           // only a consequence of others
     std::vector<Change> changes;
     std::vector<Consequence> then;
     Suggestion suggest;

@@ -1,4 +1,5 @@
-// results/exporters/toml_tree.cpp — toml++ nodes copied into plain ones; members keep the order of their lines.
+// results/exporters/toml_tree.cpp — toml++ nodes copied into plain ones; members keep the order of their
+// lines.
 #include "results/exporters/toml_tree.h"
 
 #include <algorithm>
@@ -39,10 +40,11 @@ TomlNode copy(const toml::node& node) {
 }
 
 scenarios::Error broken(const toml::parse_error& error, const std::string& name) {
-    return {scenarios::ErrorCode::bad_input,
-            "this is not TOML: " + std::string(error.description()),
-            "",
-            {name, static_cast<int>(error.source().begin.line), static_cast<int>(error.source().begin.column)}};
+    return {
+        scenarios::ErrorCode::bad_input,
+        "this is not TOML: " + std::string(error.description()),
+        "",
+        {name, static_cast<int>(error.source().begin.line), static_cast<int>(error.source().begin.column)}};
 }
 
 }  // namespace
@@ -100,15 +102,24 @@ double seconds_of(std::string_view duration) {
         std::size_t end = digits;
         while (end < duration.size() && (std::isalpha(static_cast<unsigned char>(duration[end])) != 0)) ++end;
         const std::string_view unit = duration.substr(digits, end - digits);
-        if (unit == "ms") total += number / 1000;
-        else if (unit == "s") total += number;
-        else if (unit == "m") total += number * 60;
-        else if (unit == "h") total += number * 3600;
-        else if (unit == "d") total += number * 86400;
-        else if (unit == "w") total += number * 7 * 86400;
-        else if (unit == "y") total += number * 365 * 86400;
-        else if (unit.empty() && number == 0) total += 0;  // Prometheus takes a bare 0
-        else return -1;
+        if (unit == "ms")
+            total += number / 1000;
+        else if (unit == "s")
+            total += number;
+        else if (unit == "m")
+            total += number * 60;
+        else if (unit == "h")
+            total += number * 3600;
+        else if (unit == "d")
+            total += number * 86400;
+        else if (unit == "w")
+            total += number * 7 * 86400;
+        else if (unit == "y")
+            total += number * 365 * 86400;
+        else if (unit.empty() && number == 0)
+            total += 0;  // Prometheus takes a bare 0
+        else
+            return -1;
         at = end;
     }
     return total;

@@ -1,5 +1,6 @@
 // results/exporters/toml_tree.h — A TOML file as a plain tree with the line of each value.
-// The exporters' tables, name maps and policies are read through it, so that one file alone pays for the parser.
+// The exporters' tables, name maps and policies are read through it, so that one file alone pays for the
+// parser.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// results/external/amtool.h — Whom Alertmanager would notify of an alert, asked of its own tool without a server.
+// results/external/amtool.h — Whom Alertmanager would notify of an alert, asked of its own tool without a
+// server.
 #pragma once
 
 #include <map>
@@ -11,7 +12,8 @@ namespace deadrank::results::external {
 
 class Amtool {
 public:
-    // Checks the configuration at once. Errors: environment (no such program), bad_input (it refuses the file).
+    // Checks the configuration at once. Errors: environment (no such program), bad_input (it refuses the
+    // file).
     static scenarios::Result<Amtool> open(const std::string& name, const std::string& config);
 
     // Receivers, in the order of the routes.

@@ -76,7 +76,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
                                   const std::vector<std::string>& environment) {
     Pipe out, err;
-    if (out.read_end < 0 || err.read_end < 0) return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
+    if (out.read_end < 0 || err.read_end < 0)
+        return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
     std::vector<std::string> arguments = argv, variables = environment;
     for (char** one = environ; *one != nullptr; ++one) variables.emplace_back(*one);
     posix_spawn_file_actions_t actions;

@@ -1,4 +1,5 @@
-// results/external/program.h — Runs somebody else's program to its end and returns what it said. Loopback and pipes only.
+// results/external/program.h — Runs somebody else's program to its end and returns what it said. Loopback and
+// pipes only.
 #pragma once
 
 #include <string>
@@ -9,12 +10,13 @@
 namespace deadrank::results::external {
 
 struct ProgramAnswer {
-    int code = 0;          // exit status; 128 + signal when a signal ended it
+    int code = 0;  // exit status; 128 + signal when a signal ended it
     std::string out, err;
     double cpu_seconds = 0;  // of the program and its children
 };
 
-// `argv[0]` is looked up in PATH. `environment`: further NAME=value. Errors: environment (it cannot be started), io.
+// `argv[0]` is looked up in PATH. `environment`: further NAME=value. Errors: environment (it cannot be
+// started), io.
 scenarios::Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
                                              const std::vector<std::string>& environment = {});
 

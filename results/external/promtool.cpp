@@ -1,4 +1,5 @@
-// results/external/promtool.cpp — Runs promtool and remembers its answers: same rules, same test, same version, same words.
+// results/external/promtool.cpp — Runs promtool and remembers its answers: same rules, same test, same
+// version, same words.
 #include "results/external/promtool.h"
 
 #include <filesystem>
@@ -77,7 +78,8 @@ Result<std::vector<LoadTrouble>> Promtool::check_rules(const std::string& file) 
     const TestAnswer read = read_test_output(answer->code, "", answer->err);
     troubles = read.load;
     for (const std::string& line : read.other) {
-        if (troubles.empty() && line.find("Checking ") == std::string::npos) troubles.push_back({file, 0, 0, line});
+        if (troubles.empty() && line.find("Checking ") == std::string::npos)
+            troubles.push_back({file, 0, 0, line});
     }
     if (troubles.empty()) troubles.push_back({file, 0, 0, "promtool check rules refused it"});
     return troubles;
@@ -93,7 +95,8 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
             return read;
         }
     }
-    // More garbage between collections: a fifth less CPU time for three times the memory, which stays small here.
+    // More garbage between collections: a fifth less CPU time for three times the memory, which stays small
+    // here.
     auto answer = run_program({path_, "test", "rules", test_file}, {"GOGC=400"});
     if (!answer) return tl::unexpected(answer.error());
     TestAnswer read = read_test_output(answer->code, answer->out, answer->err);

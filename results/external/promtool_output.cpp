@@ -1,5 +1,5 @@
-// results/external/promtool_output.cpp — A character-level reader of promtool's report; commas inside quoted labels are
-// no separators, and what is not understood is kept as a line instead of being dropped.
+// results/external/promtool_output.cpp — A character-level reader of promtool's report; commas inside quoted
+// labels are no separators, and what is not understood is kept as a line instead of being dropped.
 #include <cstdlib>
 
 #include "results/external/promtool.h"
@@ -23,12 +23,15 @@ std::optional<std::string> go_quoted(std::string_view text, std::size_t& at) {
             continue;
         }
         if (++at >= text.size()) return std::nullopt;
-        if (text[at] == 'n') value += '\n';
-        else if (text[at] == 't') value += '\t';
+        if (text[at] == 'n')
+            value += '\n';
+        else if (text[at] == 't')
+            value += '\t';
         else if (text[at] == 'x' && at + 2 < text.size()) {
             value += static_cast<char>(std::strtol(std::string(text.substr(at + 1, 2)).c_str(), nullptr, 16));
             at += 2;
-        } else value += text[at];
+        } else
+            value += text[at];
     }
     return std::nullopt;
 }
@@ -42,13 +45,20 @@ double go_duration(std::string_view text) {
         at += static_cast<std::size_t>(end - rest.c_str());
         if (end == rest.c_str()) break;
         const std::string_view unit = text.substr(at);
-        if (unit.starts_with("ms")) total += number / 1000, at += 2;
-        else if (unit.starts_with("d")) total += number * 86400, ++at;
-        else if (unit.starts_with("w")) total += number * 604800, ++at;
-        else if (unit.starts_with("y")) total += number * 31536000, ++at;
-        else if (unit.starts_with("h")) total += number * 3600, ++at;
-        else if (unit.starts_with("m")) total += number * 60, ++at;
-        else total += number, ++at;
+        if (unit.starts_with("ms"))
+            total += number / 1000, at += 2;
+        else if (unit.starts_with("d"))
+            total += number * 86400, ++at;
+        else if (unit.starts_with("w"))
+            total += number * 604800, ++at;
+        else if (unit.starts_with("y"))
+            total += number * 31536000, ++at;
+        else if (unit.starts_with("h"))
+            total += number * 3600, ++at;
+        else if (unit.starts_with("m"))
+            total += number * 60, ++at;
+        else
+            total += number, ++at;
     }
     return total;
 }
@@ -66,7 +76,8 @@ std::optional<LoadTrouble> load_trouble(std::string_view line) {
     LoadTrouble trouble{.file = std::string(line.substr(0, colon))};
     std::string_view rest = line.substr(colon + 2);
     const std::size_t group = rest.find("group \"");
-    const bool yaml = rest.find("yaml:") != std::string_view::npos || rest.find("not found in type") != rest.npos;
+    const bool yaml =
+        rest.find("yaml:") != std::string_view::npos || rest.find("not found in type") != rest.npos;
     if (group == std::string_view::npos && !yaml) return std::nullopt;
     char* end = nullptr;
     const std::string head(rest);
@@ -94,8 +105,10 @@ public:
         if (text.starts_with("expr: ")) return expression(text.substr(6));
         if (text.starts_with("got: ")) return samples(text.substr(5));
         if (text.starts_with("rule: ")) return rule(text.substr(6));
-        if (auto trouble = load_trouble(text)) answer_.load.push_back(std::move(*trouble));
-        else answer_.other.emplace_back(text);
+        if (auto trouble = load_trouble(text))
+            answer_.load.push_back(std::move(*trouble));
+        else
+            answer_.other.emplace_back(text);
     }
 
 private:
@@ -114,8 +127,10 @@ private:
 
     void samples(std::string_view text) {
         auto read = read_samples(text);
-        if (read && !answer_.mismatches.empty()) answer_.mismatches.back().got = std::move(*read);
-        else answer_.other.emplace_back(text);
+        if (read && !answer_.mismatches.empty())
+            answer_.mismatches.back().got = std::move(*read);
+        else
+            answer_.other.emplace_back(text);
     }
 
     void rule(std::string_view text) {

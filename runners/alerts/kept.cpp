@@ -23,7 +23,8 @@ bool any_activity(const results::alerts::Played& played) {
 
 }  // namespace
 
-void write_tests(const results::alerts::Study& study, const std::vector<results::exporters::Incident>& incidents,
+void write_tests(const results::alerts::Study& study,
+                 const std::vector<results::exporters::Incident>& incidents,
                  const std::filesystem::path& directory) {
     std::error_code ignored;
     std::filesystem::create_directories(directory, ignored);
@@ -32,14 +33,16 @@ void write_tests(const results::alerts::Study& study, const std::vector<results:
     for (const auto& incident : all) {
         results::alerts::TestInput input{{}, incident.id, "", study.world.window, study.world.window.eval};
         for (const auto& file : study.files) input.rule_files.push_back(file.loaded);
-        input.series = results::alerts::series_block(results::alerts::series_for(study.world, incident, study.analysis));
+        input.series =
+            results::alerts::series_block(results::alerts::series_for(study.world, incident, study.analysis));
         std::string name = incident.id;
         std::replace(name.begin(), name.end(), '/', '_');
         std::ofstream(directory / (name + ".edges.yml")) << results::alerts::edge_test(input);
     }
 }
 
-std::vector<std::string> verify_kept(const results::alerts::Study& study, const results::external::Promtool& tool,
+std::vector<std::string> verify_kept(const results::alerts::Study& study,
+                                     const results::external::Promtool& tool,
                                      const std::filesystem::path& directory) {
     std::vector<std::string> disagreements;
     const auto run = [&](const std::filesystem::path& file) {
@@ -49,13 +52,15 @@ std::vector<std::string> verify_kept(const results::alerts::Study& study, const 
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
         const std::string name = entry.path().filename().string();
         if (!name.ends_with(".test.yml") || name.starts_with("suggested")) continue;
-        if (const int code = run(entry.path()); code != 0) disagreements.push_back(fmt::format("{} exits {}", name, code));
+        if (const int code = run(entry.path()); code != 0)
+            disagreements.push_back(fmt::format("{} exits {}", name, code));
     }
     const auto edges = [&](const results::alerts::Played& played) {
         if (played.kept.empty()) return;
         const int code = run(played.kept), expected = any_activity(played) ? 1 : 0;
         if (code != expected) {
-            disagreements.push_back(fmt::format("{} exits {}, we say {}", played.kept.filename().string(), code, expected));
+            disagreements.push_back(
+                fmt::format("{} exits {}, we say {}", played.kept.filename().string(), code, expected));
         }
     };
     edges(study.healthy_played);

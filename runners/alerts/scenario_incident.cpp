@@ -1,5 +1,5 @@
-// runners/alerts/scenario_incident.cpp — Joins plan, truth and evidence to signatures. Truth may shape the world here, since
-// a broken port is broken whether anybody looks; the judge of alerts never sees it.
+// runners/alerts/scenario_incident.cpp — Joins plan, truth and evidence to signatures. Truth may shape the
+// world here, since a broken port is broken whether anybody looks; the judge of alerts never sees it.
 #include "runners/alerts/scenario_incident.h"
 
 #include <algorithm>
@@ -43,7 +43,8 @@ std::vector<Target> targets_of(const scenarios::FaultSpec& spec, Scope scope, st
     std::vector<Target> targets;
     const auto fold = [&](std::int64_t node, std::int64_t gpu) {
         Target target{static_cast<int>(node % cluster.nodes), -1};
-        if (scope == Scope::gpu || scope == Scope::port) target.gpu = static_cast<int>(gpu % cluster.gpus_per_node);
+        if (scope == Scope::gpu || scope == Scope::port)
+            target.gpu = static_cast<int>(gpu % cluster.gpus_per_node);
         if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
     };
     for (const std::int64_t rank : spec.ranks()) fold(rank / gpus_per_node, rank % gpus_per_node);
@@ -54,8 +55,10 @@ std::vector<Target> targets_of(const scenarios::FaultSpec& spec, Scope scope, st
     return targets;
 }
 
-// Consequences for the job are the simulator's to tell; those for the pace of the job stay with the signature.
-void strike(Incident& incident, const Signature& signature, const SignatureCatalog& signatures, Target target) {
+// Consequences for the job are the simulator's to tell; those for the pace of the job stay with the
+// signature.
+void strike(Incident& incident, const Signature& signature, const SignatureCatalog& signatures,
+            Target target) {
     incident.effects.push_back({&signature, target, incident.at, incident.until});
     for (const Consequence& consequence : signature.then) {
         if (consequence.signature == "job_down" || consequence.signature == "nccl_hang") continue;
@@ -64,7 +67,8 @@ void strike(Incident& incident, const Signature& signature, const SignatureCatal
     }
 }
 
-void add_outcome(Incident& incident, const Outcome& outcome, const SignatureCatalog& signatures, Target target) {
+void add_outcome(Incident& incident, const Outcome& outcome, const SignatureCatalog& signatures,
+                 Target target) {
     const auto add = [&](const char* id, double after, double until) {
         const Signature* signature = signatures.find(id);
         if (signature == nullptr || incident.at + after >= until) return;
@@ -78,15 +82,17 @@ void add_outcome(Incident& incident, const Outcome& outcome, const SignatureCata
     const double freed = outcome.ends_after >= 0 ? incident.at + outcome.ends_after : incident.until;
     if (outcome.hung || outcome.hangs_for >= 0) {
         add("nccl_hang", 0, std::min(freed, incident.until));
-        incident.notes.push_back(outcome.hung ? "the simulated job hung until the end"
-                                              : fmt::format("the simulated job hung for {:.0f} s", outcome.hangs_for));
+        incident.notes.push_back(outcome.hung
+                                     ? "the simulated job hung until the end"
+                                     : fmt::format("the simulated job hung for {:.0f} s", outcome.hangs_for));
     }
     if (outcome.restarts > 0) {
         add("restart_storm", 0, incident.until);
         incident.notes.push_back(fmt::format("the launcher restarted the job {} times", outcome.restarts));
     } else if (outcome.ends_after >= 0) {
         add("process_crash", outcome.ends_after, incident.until);
-        incident.notes.push_back(fmt::format("the simulated job ended {:.0f} s after the fault", outcome.ends_after));
+        incident.notes.push_back(
+            fmt::format("the simulated job ended {:.0f} s after the fault", outcome.ends_after));
     }
     if (outcome.nan) add("loss_nan", 0, incident.until);
     if (outcome.spike && !outcome.nan) add("loss_spike", 0, incident.until);
@@ -104,7 +110,8 @@ int fit(const std::string& kind, const scenarios::FaultSpec& spec) {
         const std::size_t equals = word.find('=');
         const auto at = spec.parameters.find(word.substr(0, equals));
         if (at == spec.parameters.end()) return 0;
-        if (equals != std::string::npos && scenarios::value_text(at->second) != word.substr(equals + 1)) return 0;
+        if (equals != std::string::npos && scenarios::value_text(at->second) != word.substr(equals + 1))
+            return 0;
         ++count;
     }
     return count;
@@ -126,9 +133,12 @@ Outcome outcome_of(const Record& record) {
             ++outcome.restarts;
         } else if (const auto* step = event.as<results::StepEnd>()) {
             last_step = std::max(last_step, time);
-            if (std::isnan(step->loss) || std::isinf(step->loss)) outcome.nan = true;
-            else if (time > at && worst_before > 0 && step->loss > 3 * worst_before) outcome.spike = true;
-            else worst_before = std::max(worst_before, std::abs(step->loss));
+            if (std::isnan(step->loss) || std::isinf(step->loss))
+                outcome.nan = true;
+            else if (time > at && worst_before > 0 && step->loss > 3 * worst_before)
+                outcome.spike = true;
+            else
+                worst_before = std::max(worst_before, std::abs(step->loss));
         }
     }
     const auto& ends = record.truth.ends;
@@ -143,15 +153,18 @@ Incident incident_of(const scenarios::Plan& plan, const Record& record, const Si
     Incident incident{.id = plan.scenario, .title = plan.bug.symptom, .at = window.fault_at};
     incident.until = std::min(window.fault_at + 900, window.duration * 0.92);
     const auto gpus = plan.cluster.find("gpus_per_node");
-    const std::int64_t gpus_per_node = gpus == plan.cluster.end() ? 4 : std::max<std::int64_t>(1, gpus->second.number);
+    const std::int64_t gpus_per_node =
+        gpus == plan.cluster.end() ? 4 : std::max<std::int64_t>(1, gpus->second.number);
     for (const scenarios::FaultSpec& spec : plan.faults) {
         const Signature* signature = signature_of(signatures, spec);
         const Scope scope = signature != nullptr ? signature->scope : Scope::gpu;
         const auto targets = targets_of(spec, scope, gpus_per_node, cluster);
         incident.targets.insert(incident.targets.end(), targets.begin(), targets.end());
         // What a rank does wrong is seen by what becomes of the job, not by its name.
-        const bool by_outcome = signature != nullptr && std::any_of(signature->kinds.begin(), signature->kinds.end(),
-            [](const std::string& kind) { return kind.starts_with("outcome "); });
+        const bool by_outcome =
+            signature != nullptr &&
+            std::any_of(signature->kinds.begin(), signature->kinds.end(),
+                        [](const std::string& kind) { return kind.starts_with("outcome "); });
         if (signature == nullptr || by_outcome) continue;
         if (incident.signature == nullptr) {
             incident.signature = signature;

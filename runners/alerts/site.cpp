@@ -24,8 +24,10 @@ Result<results::exporters::Cluster> cluster_of(const std::string& text) {
         std::from_chars(text.data(), text.data() + cross, cluster.nodes);
         std::from_chars(text.data() + cross + 1, text.data() + text.size(), cluster.gpus_per_node);
     }
-    if (cluster.nodes < 1 || cluster.gpus_per_node < 1 || cluster.nodes > 4096 || cluster.gpus_per_node > 64) {
-        return refuse(ErrorCode::usage, "'" + text + "' is no cluster", "write nodes x GPUs of each, as in 64x8");
+    if (cluster.nodes < 1 || cluster.gpus_per_node < 1 || cluster.nodes > 4096 ||
+        cluster.gpus_per_node > 64) {
+        return refuse(ErrorCode::usage, "'" + text + "' is no cluster",
+                      "write nodes x GPUs of each, as in 64x8");
     }
     return cluster;
 }
@@ -33,25 +35,30 @@ Result<results::exporters::Cluster> cluster_of(const std::string& text) {
 Result<void> take_time(const std::string& text, const char* name, double least, double& into) {
     into = seconds_of(text);
     if (into >= least) return {};
-    return refuse(ErrorCode::usage, fmt::format("--{} '{}' will not do", name, text),
-                  least > 0 ? "write a duration such as 15s, at least one second" : "write a duration such as 15s");
+    return refuse(
+        ErrorCode::usage, fmt::format("--{} '{}' will not do", name, text),
+        least > 0 ? "write a duration such as 15s, at least one second" : "write a duration such as 15s");
 }
 
 Result<results::exporters::Window> window_of(const SiteOptions& options) {
     results::exporters::Window window;
     for (const auto& [text, name, least, into] :
-         {std::tuple{&options.scrape, "scrape", 1.0, &window.scrape}, std::tuple{&options.eval, "eval", 1.0, &window.eval},
+         {std::tuple{&options.scrape, "scrape", 1.0, &window.scrape},
+          std::tuple{&options.eval, "eval", 1.0, &window.eval},
           std::tuple{&options.duration, "duration", 60.0, &window.duration},
           std::tuple{&options.fault_at, "fault-at", 0.0, &window.fault_at},
           std::tuple{&options.history, "history", 0.0, &window.history}}) {
         if (auto taken = take_time(*text, name, least, *into); !taken) return tl::unexpected(taken.error());
     }
     if (window.fault_at >= window.duration) {
-        return refuse(ErrorCode::usage, fmt::format("the failure at {} is after the end at {}", options.fault_at, options.duration),
-                      "let --fault-at be smaller than --duration");
+        return refuse(
+            ErrorCode::usage,
+            fmt::format("the failure at {} is after the end at {}", options.fault_at, options.duration),
+            "let --fault-at be smaller than --duration");
     }
     if (window.samples() > 200'000) {
-        return refuse(ErrorCode::usage, fmt::format("{} samples of each series are too many", window.samples()),
+        return refuse(ErrorCode::usage,
+                      fmt::format("{} samples of each series are too many", window.samples()),
                       "shorten --duration or --history, or scrape less often");
     }
     return window;
@@ -79,17 +86,22 @@ Result<void> take_exporters(const std::string& list, std::set<std::string>& into
 void add_site(CLI::App& app, SiteOptions& options) {
     app.add_option("--cluster", options.cluster, "Nodes x GPUs of each [8x8]")->type_name("NxG");
     app.add_option("--scenarios", options.scenarios,
-                   "Failures: all, ids and patterns (see --list), or scenarios of the catalogue [all]")->type_name("ID");
+                   "Failures: all, ids and patterns (see --list), or scenarios of the catalogue [all]")
+        ->type_name("ID");
     app.add_option("--profile", options.profile,
-                   "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-1x, or your counters.csv")->type_name("PROFILE");
-    app.add_option("--map", options.map, "Your names of metrics, labels, jobs and hosts (TOML)")->type_name("FILE");
-    app.add_option("--exporters", options.exporters, "Which run: dcgm,node,inspector,training [dcgm,node,training]")
+                   "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-1x, or your counters.csv")
+        ->type_name("PROFILE");
+    app.add_option("--map", options.map, "Your names of metrics, labels, jobs and hosts (TOML)")
+        ->type_name("FILE");
+    app.add_option("--exporters", options.exporters,
+                   "Which run: dcgm,node,inspector,training [dcgm,node,training]")
         ->type_name("LIST");
     app.add_option("--scrape", options.scrape, "Scrape interval [15s]")->type_name("TIME");
     app.add_option("--eval", options.eval, "Evaluation interval [15s]")->type_name("TIME");
     app.add_option("--duration", options.duration, "How long is watched [45m]")->type_name("TIME");
     app.add_option("--fault-at", options.fault_at, "When the failure strikes [15m]")->type_name("TIME");
-    app.add_option("--history", options.history, "Healthy time before, for rules with offset 1d [0s]")->type_name("TIME");
+    app.add_option("--history", options.history, "Healthy time before, for rules with offset 1d [0s]")
+        ->type_name("TIME");
     app.add_option("--seed", options.seed, "Decides the noise [1]")->type_name("N");
     app.add_option("--catalog", options.catalog, "Directory of scenarios")->type_name("DIR");
 }
@@ -116,7 +128,8 @@ Result<std::unique_ptr<Site>> open_site(const commands::Library& library, const 
     site->signatures = std::move(*signatures);
     auto profile = results::exporters::load_profile(options.profile, site->metrics);
     if (!profile) return tl::unexpected(profile.error());
-    if (auto taken = take_exporters(options.exporters, profile->exporters); !taken) return tl::unexpected(taken.error());
+    if (auto taken = take_exporters(options.exporters, profile->exporters); !taken)
+        return tl::unexpected(taken.error());
     if (!options.map.empty()) {
         auto map = results::exporters::load_name_map(options.map);
         if (!map) return tl::unexpected(map.error());

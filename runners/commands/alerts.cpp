@@ -11,8 +11,8 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/external/program.h"
 #include "results/exporters/toml_tree.h"
+#include "results/external/program.h"
 #include "runners/alerts/kept.h"
 #include "runners/alerts/site.h"
 #include "runners/commands/screen.h"
@@ -167,12 +167,14 @@ private:
     std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
         if (arguments_.server) {
             if (external::find_program(arguments_.prometheus).empty()) {
-                session_.complain({ErrorCode::environment, "there is no '" + arguments_.prometheus + "' on this machine",
+                session_.complain({ErrorCode::environment,
+                                   "there is no '" + arguments_.prometheus + "' on this machine",
                                    "install Prometheus, or give --prometheus PATH"});
                 return nullptr;
             }
-            study_.notes.push_back("a server was asked: `for` is counted from its answers, recording rules are put into the "
-                                   "expressions, keep_firing_for is not played");
+            study_.notes.push_back(
+                "a server was asked: `for` is counted from its answers, recording rules are put into the "
+                "expressions, keep_firing_for is not played");
             return std::make_unique<serve::ServerPlayer>(arguments_.prometheus, arguments_.out);
         }
         if (!tool_) {

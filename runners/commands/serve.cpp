@@ -58,7 +58,8 @@ void serve_command(const Arguments& arguments, Session& session) {
     }
     const double lasts = arguments.lasts.empty() ? -1 : results::exporters::seconds_of(arguments.lasts);
     if (!(speed > 0) || speed > 1e6) {
-        return session.complain({ErrorCode::usage, "--speed '" + arguments.speed + "' will not do", "write a factor such as 60"});
+        return session.complain(
+            {ErrorCode::usage, "--speed '" + arguments.speed + "' will not do", "write a factor such as 60"});
     }
     std::vector<std::string> notes;
     std::vector<results::exporters::Incident> incidents = {results::exporters::healthy_run()};
@@ -68,23 +69,27 @@ void serve_command(const Arguments& arguments, Session& session) {
         incidents = std::move(*chosen);
     }
     if (incidents.size() != 1) {
-        return session.complain({ErrorCode::usage, fmt::format("{} failures cannot be served at once", incidents.size()), "name one with --scenarios"});
+        return session.complain({ErrorCode::usage,
+                                 fmt::format("{} failures cannot be served at once", incidents.size()),
+                                 "name one with --scenarios"});
     }
     serve::Replay replay((*site)->world, incidents[0], speed);
     if (!arguments.quiet) {
         replay.on_notice([](const serve::Notice& notice) {
-            fmt::print("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert, notice.receiver);
+            fmt::print("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert,
+                       notice.receiver);
             std::fflush(stdout);
         });
     }
     std::atomic<int> port{0};
-    auto server = serve::HttpServer::listen(arguments.address, arguments.port,
-                                            [&](const serve::HttpRequest& request) { return replay.answer(request, port); });
+    auto server = serve::HttpServer::listen(
+        arguments.address, arguments.port,
+        [&](const serve::HttpRequest& request) { return replay.answer(request, port); });
     if (!session.take(server)) return;
     port = (*server)->port();
     const auto& window = (*site)->world.window;
-    fmt::print("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address, port.load(),
-               incidents[0].title, duration_text(window.fault_at), arguments.speed);
+    fmt::print("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
+               port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
     fmt::print("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
     std::fflush(stdout);
     stop_on_signals();
@@ -94,13 +99,18 @@ void serve_command(const Arguments& arguments, Session& session) {
 }  // namespace
 
 void add_serve(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus");
+    CLI::App* command = app.add_subcommand(
+        "serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus");
     auto arguments = std::make_shared<Arguments>();
     runners::alerts::add_site(*command, arguments->site);
-    command->add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")->type_name("N")->check(CLI::Range(0, 65535));
+    command->add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 65535));
     command->add_option("--address", arguments->address, "Address to listen on [127.0.0.1]")->type_name("IP");
-    command->add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")->type_name("FACTOR");
-    command->add_option("--for", arguments->lasts, "Stop after this much real time [when the run is over]")->type_name("TIME");
+    command->add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")
+        ->type_name("FACTOR");
+    command->add_option("--for", arguments->lasts, "Stop after this much real time [when the run is over]")
+        ->type_name("TIME");
     command->add_flag("-q,--quiet", arguments->quiet, "Print no notices");
     command->callback([arguments, &session] { serve_command(*arguments, session); });
 }

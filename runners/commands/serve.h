@@ -1,4 +1,5 @@
-// runners/commands/serve.h — `deadrank serve`: a failure on live /metrics endpoints, for a rehearsal with real servers.
+// runners/commands/serve.h — `deadrank serve`: a failure on live /metrics endpoints, for a rehearsal with
+// real servers.
 #pragma once
 
 #include "runners/commands/command.h"

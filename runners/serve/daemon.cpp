@@ -1,4 +1,5 @@
-// runners/serve/daemon.cpp — Children die with us even when we are killed: the kernel tells them (PR_SET_PDEATHSIG).
+// runners/serve/daemon.cpp — Children die with us even when we are killed: the kernel tells them
+// (PR_SET_PDEATHSIG).
 #include "runners/serve/daemon.h"
 
 #include <arpa/inet.h>
@@ -24,9 +25,11 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& argv, const std::filesystem::path& log) {
+Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& argv,
+                                              const std::filesystem::path& log) {
     const std::string program = results::external::find_program(argv[0]);
-    if (program.empty()) return refuse(ErrorCode::environment, "there is no '" + argv[0] + "' on this machine");
+    if (program.empty())
+        return refuse(ErrorCode::environment, "there is no '" + argv[0] + "' on this machine");
     std::vector<std::string> texts = argv;
     std::vector<char*> pointers;
     for (std::string& text : texts) pointers.push_back(text.data());
@@ -34,7 +37,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& ar
     const std::string log_name = log.string();
     const pid_t parent = getpid();
     const pid_t child = fork();
-    if (child < 0) return refuse(ErrorCode::environment, "cannot start '" + argv[0] + "': " + std::string(strerror(errno)));
+    if (child < 0)
+        return refuse(ErrorCode::environment,
+                      "cannot start '" + argv[0] + "': " + std::string(strerror(errno)));
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(127);
@@ -84,8 +89,9 @@ Result<void> Daemon::await(int port, const std::string& path, int seconds) {
     }
     std::ifstream log(log_);
     const std::string text((std::istreambuf_iterator<char>(log)), {});
-    return refuse(ErrorCode::environment, fmt::format("the server on port {} did not come up: {}", port,
-                                                      text.substr(text.size() > 400 ? text.size() - 400 : 0)));
+    return refuse(ErrorCode::environment,
+                  fmt::format("the server on port {} did not come up: {}", port,
+                              text.substr(text.size() > 400 ? text.size() - 400 : 0)));
 }
 
 int free_port() {

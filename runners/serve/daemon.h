@@ -1,4 +1,5 @@
-// runners/serve/daemon.h — Somebody else's server as a child process: started on a free port of loopback, ended with us.
+// runners/serve/daemon.h — Somebody else's server as a child process: started on a free port of loopback,
+// ended with us.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,8 @@ namespace deadrank::runners::serve {
 class Daemon {
 public:
     // Output goes to `log`. Errors: environment.
-    static scenarios::Result<std::unique_ptr<Daemon>> start(const std::vector<std::string>& argv, const std::filesystem::path& log);
+    static scenarios::Result<std::unique_ptr<Daemon>> start(const std::vector<std::string>& argv,
+                                                            const std::filesystem::path& log);
     ~Daemon();  // SIGTERM, then SIGKILL after five seconds
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;

@@ -26,21 +26,24 @@ constexpr std::uint64_t body_max = 256 << 20;
 
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket&& socket, const HttpServer::Handler& handler) : stream_(std::move(socket)), handler_(handler) {}
+    Session(tcp::socket&& socket, const HttpServer::Handler& handler)
+        : stream_(std::move(socket)), handler_(handler) {}
 
     void read() {
         parser_.emplace();
         parser_->body_limit(body_max);
         stream_.expires_after(std::chrono::minutes(5));
-        http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-            if (!trouble) self->answer();
-        });
+        http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](beast::error_code trouble, std::size_t) {
+                             if (!trouble) self->answer();
+                         });
     }
 
 private:
     void answer() {
         const auto& request = parser_->get();
-        HttpResponse made = handler_({std::string(request.method_string()), std::string(request.target()), request.body()});
+        HttpResponse made =
+            handler_({std::string(request.method_string()), std::string(request.target()), request.body()});
         response_ = {};
         response_.version(request.version());
         response_.result(static_cast<unsigned>(made.status));
@@ -48,9 +51,10 @@ private:
         response_.keep_alive(request.keep_alive());
         response_.body() = std::move(made.body);
         response_.prepare_payload();
-        http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-            if (!trouble && self->response_.keep_alive()) self->read();
-        });
+        http::async_write(stream_, response_,
+                          [self = shared_from_this()](beast::error_code trouble, std::size_t) {
+                              if (!trouble && self->response_.keep_alive()) self->read();
+                          });
     }
 
     beast::tcp_stream stream_;
@@ -66,11 +70,12 @@ struct HttpServer::Parts {
     explicit Parts(Handler handler_) : handler(std::move(handler_)), acceptor(context) {}
 
     void accept() {
-        acceptor.async_accept(asio::make_strand(context), [this](beast::error_code trouble, tcp::socket socket) {
-            if (trouble == asio::error::operation_aborted) return;
-            if (!trouble) std::make_shared<Session>(std::move(socket), handler)->read();
-            accept();
-        });
+        acceptor.async_accept(asio::make_strand(context),
+                              [this](beast::error_code trouble, tcp::socket socket) {
+                                  if (trouble == asio::error::operation_aborted) return;
+                                  if (!trouble) std::make_shared<Session>(std::move(socket), handler)->read();
+                                  accept();
+                              });
     }
 
     Handler handler;
@@ -88,7 +93,8 @@ HttpServer::~HttpServer() {
 
 int HttpServer::port() const { return parts_->acceptor.local_endpoint().port(); }
 
-scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port, Handler handler) {
+scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port,
+                                                                  Handler handler) {
     auto parts = std::make_unique<Parts>(std::move(handler));
     beast::error_code trouble;
     const auto ip = asio::ip::make_address(address, trouble);
@@ -98,7 +104,8 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
     if (!trouble) parts->acceptor.bind(endpoint, trouble);
     if (!trouble) parts->acceptor.listen(asio::socket_base::max_listen_connections, trouble);
     if (trouble) {
-        return refuse(ErrorCode::environment, fmt::format("cannot listen on {}:{}: {}", address, port, trouble.message()),
+        return refuse(ErrorCode::environment,
+                      fmt::format("cannot listen on {}:{}: {}", address, port, trouble.message()),
                       "choose another with --port, or 0 for any");
     }
     parts->accept();
@@ -108,8 +115,8 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
 }
 
-scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request, const std::map<std::string, std::string>& headers,
-                                    int timeout_seconds) {
+scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
+                                    const std::map<std::string, std::string>& headers, int timeout_seconds) {
     asio::io_context context;
     beast::tcp_stream stream(context);
     beast::error_code trouble;
@@ -128,20 +135,26 @@ scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request, const 
         if ((trouble = connected)) return;
         http::async_write(stream, message, [&](beast::error_code written, std::size_t) {
             if ((trouble = written)) return;
-            http::async_read(stream, buffer, parser, [&](beast::error_code read, std::size_t) { trouble = read; });
+            http::async_read(stream, buffer, parser,
+                             [&](beast::error_code read, std::size_t) { trouble = read; });
         });
     });
     context.run();
-    if (trouble) return refuse(ErrorCode::io, fmt::format("127.0.0.1:{} does not answer: {}", port, trouble.message()));
+    if (trouble)
+        return refuse(ErrorCode::io,
+                      fmt::format("127.0.0.1:{} does not answer: {}", port, trouble.message()));
     const auto& answer = parser.get();
-    return HttpResponse{static_cast<int>(answer.result_int()), answer.body(), std::string(answer[http::field::content_type])};
+    return HttpResponse{static_cast<int>(answer.result_int()), answer.body(),
+                        std::string(answer[http::field::content_type])};
 }
 
 std::string form_value(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.') out += c;
-        else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.')
+            out += c;
+        else
+            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
     return out;
 }

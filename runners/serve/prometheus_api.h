@@ -1,4 +1,5 @@
-// runners/serve/prometheus_api.h — A Prometheus on loopback with an empty memory: filled by remote write, asked over time.
+// runners/serve/prometheus_api.h — A Prometheus on loopback with an empty memory: filled by remote write,
+// asked over time.
 #pragma once
 
 #include <filesystem>
@@ -24,10 +25,12 @@ public:
                                                                       const std::filesystem::path& directory);
 
     // Sample 0 lies at `start` (unix seconds). Errors: io, when it refuses them.
-    scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start, double step);
+    scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
+                                  double step);
 
     // Errors: bad_input with Prometheus' words, when the query is refused; io.
-    scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end, double step);
+    scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end,
+                                                            double step);
 
     double cpu_seconds() const { return daemon_->cpu_seconds(); }
 

@@ -1,4 +1,5 @@
-// runners/serve/replay.cpp — All samples are made at the start; a scrape shows those of the present virtual moment.
+// runners/serve/replay.cpp — All samples are made at the start; a scrape shows those of the present virtual
+// moment.
 #include "runners/serve/replay.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ std::string label_of(const Series& series, const char* name) {
 
 }  // namespace
 
-Replay::Replay(const results::exporters::World& world, const results::exporters::Incident& incident, double speed)
+Replay::Replay(const results::exporters::World& world, const results::exporters::Incident& incident,
+               double speed)
     : world_(world), speed_(speed), began_(std::chrono::steady_clock::now()) {
     world_.epoch = unix_now();
     series_ = results::exporters::render(world_, incident);
@@ -55,12 +57,15 @@ std::string Replay::exposition(const std::string& instance, bool& down) const {
         if (results::exporters::is_absent(value) || results::exporters::is_stale(value)) continue;
         if (family != series.name) {
             family = series.name;
-            text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", family, series.metric->help.empty() ? family : series.metric->help, family,
-                                series.metric->type == results::exporters::MetricType::counter ? "counter" : "gauge");
+            text += fmt::format(
+                "# HELP {} {}\n# TYPE {} {}\n", family,
+                series.metric->help.empty() ? family : series.metric->help, family,
+                series.metric->type == results::exporters::MetricType::counter ? "counter" : "gauge");
         }
         Series shown{.name = series.name, .labels = series.labels};
         if (!instance.empty()) shown.labels.erase("instance"), shown.labels.erase("job");
-        text += fmt::format("{} {}\n", results::exporters::series_text(shown), results::exporters::number_text(value));
+        text += fmt::format("{} {}\n", results::exporters::series_text(shown),
+                            results::exporters::number_text(value));
     }
     return text;
 }
@@ -70,19 +75,28 @@ HttpResponse Replay::discovery(int port) const {
     std::set<std::string> seen;
     for (const Series& series : series_) {
         const std::string instance = label_of(series, "instance"), job = label_of(series, "job");
-        if (series.metric->scope != results::exporters::Scope::target || series.node < 0 || !seen.insert(instance).second) continue;
+        if (series.metric->scope != results::exporters::Scope::target || series.node < 0 ||
+            !seen.insert(instance).second)
+            continue;
         list.push_back({{"targets", {fmt::format("127.0.0.1:{}", port)}},
-                        {"labels", {{"job", job}, {"instance", instance},
-                                    {"__metrics_path__", "/targets/" + job + "/" + instance + "/metrics"}}}});
+                        {"labels",
+                         {{"job", job},
+                          {"instance", instance},
+                          {"__metrics_path__", "/targets/" + job + "/" + instance + "/metrics"}}}});
     }
     return {200, list.dump(1), "application/json"};
 }
 
 HttpResponse Replay::configuration(int port) const {
     const double real = std::max(1.0, std::round(world_.window.scrape / speed_));
-    return {200, fmt::format("global: {{scrape_interval: {0:.0f}s, scrape_timeout: {0:.0f}s, evaluation_interval: {0:.0f}s}}\n"
-                             "scrape_configs:\n- job_name: deadrank\n  http_sd_configs:\n"
-                             "  - {{url: 'http://127.0.0.1:{1}/sd', refresh_interval: 5s}}\n", real, port), "text/yaml"};
+    return {
+        200,
+        fmt::format(
+            "global: {{scrape_interval: {0:.0f}s, scrape_timeout: {0:.0f}s, evaluation_interval: {0:.0f}s}}\n"
+            "scrape_configs:\n- job_name: deadrank\n  http_sd_configs:\n"
+            "  - {{url: 'http://127.0.0.1:{1}/sd', refresh_interval: 5s}}\n",
+            real, port),
+        "text/yaml"};
 }
 
 HttpResponse Replay::hook(const HttpRequest& request) {
@@ -94,9 +108,13 @@ HttpResponse Replay::hook(const HttpRequest& request) {
     for (const Json& alert : body["alerts"]) {
         Notice notice{.at = at};
         const Json& labels = alert.contains("labels") ? alert["labels"] : Json::object();
-        for (const auto& [name, value] : labels.items()) notice.labels[name] = value.is_string() ? value.get<std::string>() : value.dump();
-        notice.receiver = body.contains("receiver") && body["receiver"].is_string() ? body["receiver"].get<std::string>() : "";
-        notice.status = alert.contains("status") && alert["status"].is_string() ? alert["status"].get<std::string>() : "";
+        for (const auto& [name, value] : labels.items())
+            notice.labels[name] = value.is_string() ? value.get<std::string>() : value.dump();
+        notice.receiver = body.contains("receiver") && body["receiver"].is_string()
+                              ? body["receiver"].get<std::string>()
+                              : "";
+        notice.status =
+            alert.contains("status") && alert["status"].is_string() ? alert["status"].get<std::string>() : "";
         notice.alert = notice.labels["alertname"];
         if (told_) told_(notice);
         const std::lock_guard lock(mutex_);
@@ -108,7 +126,10 @@ HttpResponse Replay::hook(const HttpRequest& request) {
 HttpResponse Replay::listed() const {
     Json list = Json::array();
     for (const Notice& notice : notices()) {
-        list.push_back({{"at", notice.at}, {"receiver", notice.receiver}, {"status", notice.status}, {"alert", notice.alert},
+        list.push_back({{"at", notice.at},
+                        {"receiver", notice.receiver},
+                        {"status", notice.status},
+                        {"alert", notice.alert},
                         {"labels", notice.labels}});
     }
     return {200, list.dump(1), "application/json"};
@@ -133,7 +154,8 @@ HttpResponse Replay::answer(const HttpRequest& request, int port) {
         if (text.empty()) return {404, "no such target\n"};
         return {200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
     }
-    return {404, "there are /metrics, /targets/JOB/INSTANCE/metrics, /sd, /prometheus.yml, /hook and /notices\n"};
+    return {404,
+            "there are /metrics, /targets/JOB/INSTANCE/metrics, /sd, /prometheus.yml, /hook and /notices\n"};
 }
 
 }  // namespace deadrank::runners::serve

@@ -1,5 +1,5 @@
-// runners/serve/replay.h — A failure replayed on /metrics, in real or accelerated time, one path for each scrape target, and
-// a receiver for Alertmanager's webhooks.
+// runners/serve/replay.h — A failure replayed on /metrics, in real or accelerated time, one path for each
+// scrape target, and a receiver for Alertmanager's webhooks.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,8 @@ struct Notice {
 class Replay {
 public:
     // `speed`: virtual seconds in each real one.
-    Replay(const results::exporters::World& world, const results::exporters::Incident& incident, double speed);
+    Replay(const results::exporters::World& world, const results::exporters::Incident& incident,
+           double speed);
 
     // GET /metrics: everything, with job and instance (scrape it with honor_labels: true).
     // GET /targets/JOB/INSTANCE/metrics: one exporter, as it would answer; 503 while it is down.

@@ -1,9 +1,8 @@
-// tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and with the real
-// program, sample rules get the verdicts that a person would give them.
-#include "tests/results/alerts_site.h"
-
+// tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
+// with the real program, sample rules get the verdicts that a person would give them.
 #include "results/alerts/test_file.h"
 #include "results/external/program.h"
+#include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
 namespace {
@@ -11,7 +10,8 @@ namespace {
 TEST(PromtoolOutput, IsReadCharacterByCharacter) {
     const std::string text =
         "  FAILED:\n    expr: \"ALERTS unless ALERTS offset 15s\", time: 1h20m15s,\n        exp: nil\n"
-        "        got: {Hostname=\"gpu-node-017\", __name__=\"ALERTS\", err_msg=\"x \\\"q\\\", {y}\", gpu=\"3\"} 1E+00, {a=\"b\"} 0E+00\n";
+        "        got: {Hostname=\"gpu-node-017\", __name__=\"ALERTS\", err_msg=\"x \\\"q\\\", {y}\", "
+        "gpu=\"3\"} 1E+00, {a=\"b\"} 0E+00\n";
     const auto answer = external::read_test_output(1, "Unit Testing:  a.yml\n", text);
     ASSERT_EQ(answer.mismatches.size(), 1u);
     EXPECT_EQ(answer.mismatches[0].time, 4815);
@@ -22,9 +22,11 @@ TEST(PromtoolOutput, IsReadCharacterByCharacter) {
 }
 
 TEST(PromtoolOutput, TellsLoadErrorsAndRulesThatAreTooLarge) {
-    const auto answer = external::read_test_output(
-        1, "", "  FAILED:\n/x/r.yml: 12:9: group \"g\", rule 1, \"T\": could not parse expression: 1:5: parse error: bad\n"
-               "    rule: Big, time: 0s, err: query processing would load too many samples into memory in query execution\n");
+    const auto answer = external::read_test_output(1, "",
+                                                   "  FAILED:\n/x/r.yml: 12:9: group \"g\", rule 1, \"T\": "
+                                                   "could not parse expression: 1:5: parse error: bad\n"
+                                                   "    rule: Big, time: 0s, err: query processing would "
+                                                   "load too many samples into memory in query execution\n");
     ASSERT_EQ(answer.load.size(), 1u);
     EXPECT_EQ(answer.load[0].line, 12);
     EXPECT_EQ(answer.load[0].column, 9);
@@ -33,14 +35,16 @@ TEST(PromtoolOutput, TellsLoadErrorsAndRulesThatAreTooLarge) {
 }
 
 TEST(PromtoolOutput, SurvivesAnything) {
-    for (const char* text : {"got: {", "got: {a=\"", "expr: \"", "expr: x", "rule: ", "{} ", ": ", "got: nil", "a: b: c"}) {
+    for (const char* text :
+         {"got: {", "got: {a=\"", "expr: \"", "expr: x", "rule: ", "{} ", ": ", "got: nil", "a: b: c"}) {
         external::read_test_output(1, text, text);
     }
     EXPECT_FALSE(external::read_samples("{a=\"b\""));
     EXPECT_TRUE(external::read_samples("nil"));
 }
 
-Study study_of(const Site& site, const std::string& file, const std::vector<std::string>& faults, PromtoolPlayer& player) {
+Study study_of(const Site& site, const std::string& file, const std::vector<std::string>& faults,
+               PromtoolPlayer& player) {
     Study study;
     study.world = site.world;
     study.files = {read_rules(rule_file(file), scratch()).value()};
@@ -76,13 +80,16 @@ protected:
 };
 
 TEST_F(DevicePromtool, GivesCorrectRulesTheirVerdictsAndAHealthyRunIsSilent) {
-    const Study study = study_of(site_, "correct.yml", {"gpu_off_bus", "thermal_throttle", "ib_port_down", "node_down", "disk_full"}, *player_);
+    const Study study =
+        study_of(site_, "correct.yml",
+                 {"gpu_off_bus", "thermal_throttle", "ib_port_down", "node_down", "disk_full"}, *player_);
     for (const HealthyRow& row : study.healthy) EXPECT_EQ(row.verdict, AlertVerdict::unconcerned) << row.says;
     EXPECT_EQ(study.healthy_played.exit_code, 0) << "promtool says SUCCESS where nothing fires";
     EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").latency_low, 0);
     EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").place, Place::exact);
     EXPECT_EQ(cell(study, "thermal_throttle", "GpuHot").verdict, AlertVerdict::caught);
-    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").latency_low, 30) << "`for: 30s` and not a second less";
+    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").latency_low, 30)
+        << "`for: 30s` and not a second less";
     EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").place, Place::exact);
     EXPECT_EQ(cell(study, "node_down", "TargetDown").latency_low, 60);
     EXPECT_TRUE(cell(study, "disk_full", "DiskFull").noticed()) << "through a recording rule";
@@ -90,11 +97,13 @@ TEST_F(DevicePromtool, GivesCorrectRulesTheirVerdictsAndAHealthyRunIsSilent) {
 }
 
 TEST_F(DevicePromtool, TellsEachKindOfBrokenRule) {
-    const Study study = study_of(site_, "broken.yml", {"gpu_off_bus", "nccl_hang", "thermal_throttle"}, *player_);
+    const Study study =
+        study_of(site_, "broken.yml", {"gpu_off_bus", "nccl_hang", "thermal_throttle"}, *player_);
     EXPECT_EQ(cell(study, "gpu_off_bus", "XidIncrease").verdict, AlertVerdict::missed);
     EXPECT_EQ(cell(study, "gpu_off_bus", "XidSticky").verdict, AlertVerdict::sticky);
     EXPECT_EQ(cell(study, "gpu_off_bus", "XidWrongLabel").verdict, AlertVerdict::dead);
-    EXPECT_EQ(cell(study, "nccl_hang", "LowUtilisation").verdict, AlertVerdict::missed) << "utilisation stays at 100 %";
+    EXPECT_EQ(cell(study, "nccl_hang", "LowUtilisation").verdict, AlertVerdict::missed)
+        << "utilisation stays at 100 %";
     EXPECT_EQ(cell(study, "nccl_hang", "Nervous").verdict, AlertVerdict::false_alarm);
     EXPECT_EQ(cell(study, "nccl_hang", "Watchdog").verdict, AlertVerdict::background);
     EXPECT_EQ(cell(study, "thermal_throttle", "CanaryNodeSlow").verdict, AlertVerdict::wrong_place);
@@ -104,7 +113,8 @@ TEST_F(DevicePromtool, TellsEachKindOfBrokenRule) {
 }
 
 TEST_F(DevicePromtool, TellsLateAndPendingAndHonoursAGroupsInterval) {
-    const Study study = study_of(site_, "late.yml", {"thermal_throttle", "node_down", "ib_port_down"}, *player_);
+    const Study study =
+        study_of(site_, "late.yml", {"thermal_throttle", "node_down", "ib_port_down"}, *player_);
     EXPECT_EQ(cell(study, "thermal_throttle", "GpuHotLate").verdict, AlertVerdict::late);
     EXPECT_EQ(cell(study, "node_down", "TargetDownLate").verdict, AlertVerdict::late);
     EXPECT_EQ(cell(study, "ib_port_down", "PortDownPending").verdict, AlertVerdict::pending_only);
@@ -116,7 +126,8 @@ TEST_F(DevicePromtool, TellsLateAndPendingAndHonoursAGroupsInterval) {
 TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {
     const Study study = study_of(site_, "correct.yml", {"gpu_off_bus", "ib_port_flap"}, *player_);
     for (const char* name : {"/healthy", "/gpu_off_bus", "/ib_port_flap"}) {
-        const auto answer = external::run_program({player_->tool().path(), "test", "rules", scratch() + name + ".test.yml"});
+        const auto answer =
+            external::run_program({player_->tool().path(), "test", "rules", scratch() + name + ".test.yml"});
         ASSERT_TRUE(answer);
         EXPECT_EQ(answer->code, 0) << answer->err;
     }

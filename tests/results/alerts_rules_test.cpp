@@ -1,5 +1,5 @@
-// tests/results/alerts_rules_test.cpp — Goal: rule files are read with their lines, strangers are refused with what to do
-// instead, and what never can fire is known before anything runs.
+// tests/results/alerts_rules_test.cpp — Goal: rule files are read with their lines, strangers are refused
+// with what to do instead, and what never can fire is known before anything runs.
 #include <algorithm>
 
 #include "tests/results/alerts_site.h"
@@ -15,7 +15,9 @@ std::vector<std::string> ids_for(const StaticAnalysis& analysis, const std::stri
     return ids;
 }
 
-bool has(const std::vector<std::string>& all, const std::string& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
+bool has(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 StaticAnalysis analysis_of(const Site& site, const std::vector<Rule>& rules) {
     return analyse(rules, Emitted(site.world, site.signatures), site.world);
@@ -54,8 +56,10 @@ TEST(AlertRules, KeepBrokenYamlAsAVerdictWithItsLine) {
 }
 
 TEST(AlertRules, AllowPrometheusTemplatesInAnnotations) {
-    EXPECT_TRUE(check_kind("groups:\n- name: a\n  rules:\n  - alert: A\n    expr: up == 0\n    annotations:\n"
-                           "      summary: '{{ $labels.instance }} {{ with query \"up\" }}{{ end }}'\n", "a.yml"));
+    EXPECT_TRUE(
+        check_kind("groups:\n- name: a\n  rules:\n  - alert: A\n    expr: up == 0\n    annotations:\n"
+                   "      summary: '{{ $labels.instance }} {{ with query \"up\" }}{{ end }}'\n",
+                   "a.yml"));
 }
 
 TEST(AlertRules, AreUnwrappedFromAKubernetesResource) {
@@ -91,7 +95,8 @@ TEST(AlertRules, OfACorrectFileAreAllAlive) {
     const auto rules = rules_of_file("correct.yml");
     const StaticAnalysis analysis = analysis_of(site, rules);
     for (std::size_t i = 0; i < rules.size(); ++i) EXPECT_FALSE(analysis.rules[i].dead) << rules[i].name;
-    EXPECT_TRUE(analysis.rules.back().metrics.contains("node_filesystem_avail_bytes")) << "reads through the recording rule";
+    EXPECT_TRUE(analysis.rules.back().metrics.contains("node_filesystem_avail_bytes"))
+        << "reads through the recording rule";
 }
 
 TEST(AlertRules, LiveAndDieWithTheProfile) {
@@ -112,8 +117,9 @@ TEST(AlertRules, LiveAndDieWithTheProfile) {
 }
 
 TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
-    const Reads reads = scan("sum by (job, gpu) (rate(a_total{x=\"metric_in_text\", y=~\"b|c\"}[5m])) / on (node) group_left "
-                             "count without (z) (d offset 1d) > bool 0.5e3 # e\n unless absent(f) or (g and h)");
+    const Reads reads = scan(
+        "sum by (job, gpu) (rate(a_total{x=\"metric_in_text\", y=~\"b|c\"}[5m])) / on (node) group_left "
+        "count without (z) (d offset 1d) > bool 0.5e3 # e\n unless absent(f) or (g and h)");
     std::vector<std::string> names;
     for (const Selector& one : reads.selectors) names.push_back(one.metric);
     EXPECT_EQ(names, (std::vector<std::string>{"a_total", "d", "f", "g", "h"}));
@@ -133,7 +139,8 @@ TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
 }
 
 TEST(PromQlScan, SurvivesWhatIsNoPromQl) {
-    for (const char* text : {"", "(", ")", "a{", "a{b", "a{b=", "a{b=\"", "a[", "a[5m", "a offset", "\"", "by (", "sum by", "1e", "))) or", "{}"}) {
+    for (const char* text : {"", "(", ")", "a{", "a{b", "a{b=", "a{b=\"", "a[", "a[5m", "a offset", "\"",
+                             "by (", "sum by", "1e", "))) or", "{}"}) {
         scan(text);
     }
 }

@@ -1,4 +1,5 @@
-// tests/results/alerts_site.h — A small site for the alert tests: 4 x 4 GPUs, a stock install, the tables of the repository.
+// tests/results/alerts_site.h — A small site for the alert tests: 4 x 4 GPUs, a stock install, the tables of
+// the repository.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +26,8 @@ struct Site {
     exporters::Incident incident(const std::string& id) const {
         const exporters::Signature* signature = signatures.find(id);
         EXPECT_NE(signature, nullptr) << id;
-        return exporters::incident_of(*signature, signatures, {exporters::usual_target(world.cluster, signature->scope)},
-                                      world.window);
+        return exporters::incident_of(
+            *signature, signatures, {exporters::usual_target(world.cluster, signature->scope)}, world.window);
     }
 };
 
@@ -36,6 +37,8 @@ inline std::string rule_file(const std::string& name) {
 
 inline std::string scratch() { return ::testing::TempDir() + "deadrank-alerts"; }
 
-inline std::vector<Rule> rules_of_file(const std::string& name) { return read_rules(rule_file(name), scratch()).value().rules; }
+inline std::vector<Rule> rules_of_file(const std::string& name) {
+    return read_rules(rule_file(name), scratch()).value().rules;
+}
 
 }  // namespace deadrank::results::alerts::testing

@@ -1,5 +1,5 @@
-// tests/results/alerts_strange_files_test.cpp — Goal: a rule file that nobody here has seen gives rules or a refusal, and
-// never a crash: the samples with bytes changed, cut, doubled, and some texts made to hurt.
+// tests/results/alerts_strange_files_test.cpp — Goal: a rule file that nobody here has seen gives rules or a
+// refusal, and never a crash: the samples with bytes changed, cut, doubled, and some texts made to hurt.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -37,7 +37,8 @@ TEST(StrangeRuleFiles, GiveRulesOrARefusal) {
         return static_cast<std::size_t>(chance >> 33) % below;
     };
     const std::string signs = "{}[]()\"'`:-#|>&*!%@\n\t \\0a9";
-    for (const char* name : {"correct.yml", "broken.yml", "late.yml", "prometheus_rule.yml", "helm.yml", "grafana.yml"}) {
+    for (const char* name :
+         {"correct.yml", "broken.yml", "late.yml", "prometheus_rule.yml", "helm.yml", "grafana.yml"}) {
         const std::string whole = bytes_of(rule_file(name));
         for (int round = 0; round < 60; ++round) {
             std::string text = whole;
@@ -64,10 +65,12 @@ TEST(StrangeRuleFiles, MadeToHurtDoNot) {
     must_not_crash(site, emitted, open + "up{job=~\"(a+)+" + many("(x|x)*", 12) + "$\"}\n");
     must_not_crash(site, emitted, open + "up{job=~\"[\"}\n    for: 99999999999999d\n");
     must_not_crash(site, emitted, "groups: 3\n");
-    must_not_crash(site, emitted, "groups:\n- rules: {a: b}\n- 7\n- rules: [1, [], {alert: [x], expr: {y: z}}]\n");
+    must_not_crash(site, emitted,
+                   "groups:\n- rules: {a: b}\n- 7\n- rules: [1, [], {alert: [x], expr: {y: z}}]\n");
     must_not_crash(site, emitted, "a: &a [*a]\n");
     must_not_crash(site, emitted, "groups: &g\n- name: x\n  rules: *g\n");
-    must_not_crash(site, emitted, "kind: List\nitems:\n- kind: List\n  items: 3\n- kind: PrometheusRule\n  spec: 4\n");
+    must_not_crash(site, emitted,
+                   "kind: List\nitems:\n- kind: List\n  items: 3\n- kind: PrometheusRule\n  spec: 4\n");
 }
 
 }  // namespace

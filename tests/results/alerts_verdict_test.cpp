@@ -1,5 +1,6 @@
-// tests/results/alerts_verdict_test.cpp — Goal: every word of the verdict vocabulary is said when it is true, from intervals
-// alone; a latency is a range; an alert that the healthy run has too says nothing about the failure.
+// tests/results/alerts_verdict_test.cpp — Goal: every word of the verdict vocabulary is said when it is true,
+// from intervals alone; a latency is a range; an alert that the healthy run has too says nothing about the
+// failure.
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
@@ -13,9 +14,12 @@ protected:
     Cell judged(const std::string& fault, std::vector<Instance> failing, std::vector<Instance> healthy = {}) {
         const exporters::Incident incident = site_.incident(fault);
         const HealthyRow row = judge_healthy(rule_, healthy, site_.world.window);
-        return judge_cell({&rule_, &reads_, &healthy, &failing}, row, incident, site_.world, exporters::touched(site_.world, incident));
+        return judge_cell({&rule_, &reads_, &healthy, &failing}, row, incident, site_.world,
+                          exporters::touched(site_.world, incident));
     }
-    Instance firing(const LabelSet& labels, double begin, double end = -1) { return {labels, {}, {{begin, end}}}; }
+    Instance firing(const LabelSet& labels, double begin, double end = -1) {
+        return {labels, {}, {{begin, end}}};
+    }
 
     const LabelSet there_ = {{"instance", "gpu-node-002:9400"}, {"gpu", "3"}};
     const LabelSet elsewhere_ = {{"instance", "gpu-node-000:9400"}, {"gpu", "3"}};
@@ -31,7 +35,8 @@ TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
     EXPECT_EQ(cell.latency_high, 285);
     EXPECT_EQ(cell.place, Place::exact);
     EXPECT_EQ(judged("thermal_throttle", {firing({{"job", "x"}}, 1155, 1900)}).place, Place::nowhere);
-    EXPECT_EQ(judged("thermal_throttle", {firing({{"instance", "gpu-node-002:9400"}}, 1155, 1900)}).place, Place::node);
+    EXPECT_EQ(judged("thermal_throttle", {firing({{"instance", "gpu-node-002:9400"}}, 1155, 1900)}).place,
+              Place::node);
 }
 
 TEST_F(AlertVerdicts, LateIsPastTheObjective) {
@@ -43,7 +48,8 @@ TEST_F(AlertVerdicts, StickyDoesNotClearAfterTheRepair) {
 }
 
 TEST_F(AlertVerdicts, WrongPlaceNamesOnlyWhatIsWell) {
-    EXPECT_EQ(judged("thermal_throttle", {firing(elsewhere_, 1155, 1900)}).verdict, AlertVerdict::wrong_place);
+    EXPECT_EQ(judged("thermal_throttle", {firing(elsewhere_, 1155, 1900)}).verdict,
+              AlertVerdict::wrong_place);
 }
 
 TEST_F(AlertVerdicts, PendingOnlySaysHowMuchLongerItNeeded) {
@@ -74,12 +80,16 @@ TEST_F(AlertVerdicts, DeadIsSaidOnlyOfWhatNeverFired) {
 }
 
 TEST(AlertActivity, PairsEdgesIntoIntervalsForTheRuleThatSetTheLabels) {
-    const std::vector<Rule> rules = {{.name = "A", .labels = {{"severity", "warning"}}}, {.name = "A", .labels = {{"severity", "page"}}}};
+    const std::vector<Rule> rules = {{.name = "A", .labels = {{"severity", "warning"}}},
+                                     {.name = "A", .labels = {{"severity", "page"}}}};
     const auto sample = [](const char* state, double value) {
-        return external::Sample{{{"__name__", "ALERTS"}, {"alertname", "A"}, {"alertstate", state}, {"severity", "page"}}, value};
+        return external::Sample{
+            {{"__name__", "ALERTS"}, {"alertname", "A"}, {"alertstate", state}, {"severity", "page"}}, value};
     };
-    const Activity activity = activity_of({{"", 30, {sample("pending", 1)}}, {"", 90, {sample("pending", 0), sample("firing", 1)}},
-                                           {"", 300, {sample("firing", 0)}}}, rules, 0);
+    const Activity activity = activity_of({{"", 30, {sample("pending", 1)}},
+                                           {"", 90, {sample("pending", 0), sample("firing", 1)}},
+                                           {"", 300, {sample("firing", 0)}}},
+                                          rules, 0);
     EXPECT_TRUE(activity[0].empty());
     ASSERT_EQ(activity[1].size(), 1u);
     EXPECT_EQ(activity[1][0].pending[0].end, 90);
