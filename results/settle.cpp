@@ -159,27 +159,60 @@ bool explains(const Finding& root, const Finding& other) {
     return false;
 }
 
+namespace {
+
+// Of two that explain each other, the earlier one does.
+bool lies_behind(const std::vector<Finding>& findings, std::size_t root, std::size_t other) {
+    if (root == other || !explains(findings[root], findings[other])) return false;
+    return !explains(findings[other], findings[root]) || root < other;
+}
+
+// Strikes out whatever this one explains, and what that explains in turn.
+void strike_out(const std::vector<Finding>& findings, std::size_t root, std::vector<bool>& open) {
+    open[root] = false;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        if (open[i] && lies_behind(findings, root, i)) strike_out(findings, i, open);
+    }
+}
+
+// Nobody in the ring stands outside of it: the one nearest to a root speaks.
+std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector<bool>& open) {
+    const auto order = [&](std::size_t i) {
+        return std::tuple(rule_of(findings[i]).layer, rule_of(findings[i]).weight, findings[i].at);
+    };
+    std::size_t best = findings.size();
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        if (open[i] && (best == findings.size() || order(i) < order(best))) best = i;
+    }
+    return best;
+}
+
+}  // namespace
+
 std::vector<Finding> settle(std::vector<Finding> findings) {
     std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
         return std::tie(a.at, a.symptom, a.detector) < std::tie(b.at, b.symptom, b.detector);
     });
+    std::vector<bool> open(findings.size(), true), stays(findings.size(), false);
+    const auto is_root = [&](std::size_t i) {
+        for (std::size_t k = 0; k < findings.size(); ++k) {
+            if (open[k] && lies_behind(findings, k, i)) return false;
+        }
+        return bool{open[i]};
+    };
+    for (std::size_t i = 0; i < findings.size(); ++i) stays[i] = is_root(i);
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        if (stays[i]) strike_out(findings, i, open);
+    }
+    // A crash, the load that failed after it and the restart that failed for that may each explain the next.
+    for (std::size_t i = best_of_ring(findings, open); i < findings.size();
+         i = best_of_ring(findings, open)) {
+        stays[i] = true;
+        strike_out(findings, i, open);
+    }
     std::vector<Finding> kept;
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        bool explained = false;
-        for (std::size_t k = 0; k < findings.size() && !explained; ++k) {
-            // Of two that explain each other, the earlier one stays.
-            if (k == i || !explains(findings[k], findings[i])) continue;
-            explained = !explains(findings[i], findings[k]) || k < i;
-        }
-        if (!explained) kept.push_back(findings[i]);
-    }
-    if (kept.empty() && !findings.empty()) {
-        // A ring of explanations (a crash, the load that failed after it, the restart that failed for that)
-        // must not end in silence: the one that says most speaks.
-        kept.push_back(*std::min_element(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-            return std::tuple(rule_of(a).layer, rule_of(a).weight, a.at) <
-                   std::tuple(rule_of(b).layer, rule_of(b).weight, b.at);
-        }));
+        if (stays[i]) kept.push_back(std::move(findings[i]));
     }
     return kept;
 }

@@ -116,14 +116,22 @@ private:
     }
 
     std::optional<Suspect> contradictory() const {
-        return each_value([](const Pairs& all, std::string_view name, std::string_view value) {
+        const std::int64_t started = evidence_.each<JobStart>().empty() ? 0 : evidence_.world_size();
+        return each_value([started](const Pairs& all, std::string_view name, std::string_view value) {
             std::string why;
             const auto size = all.find("WORLD_SIZE");
             if (name == "RANK" && size != all.end()) {
                 std::int64_t rank = 0, ranks = 0;
                 std::from_chars(value.data(), value.data() + value.size(), rank);
                 std::from_chars(size->second.data(), size->second.data() + size->second.size(), ranks);
-                if (rank >= ranks) why = fmt::format("RANK={} does not fit WORLD_SIZE={}", rank, ranks);
+                if (rank >= ranks && ranks == started)
+                    why = fmt::format("RANK={} does not fit WORLD_SIZE={}", rank, ranks);
+            }
+            if (name == "WORLD_SIZE" && started > 0) {
+                std::int64_t ranks = 0;
+                std::from_chars(value.data(), value.data() + value.size(), ranks);
+                if (ranks != started)
+                    why = fmt::format("WORLD_SIZE={} where {} ranks were started", ranks, started);
             }
             return std::pair(std::string(name), why);
         });

@@ -11,7 +11,8 @@ namespace deadrank::results::detectors {
 namespace {
 
 bool is_build(std::string_view problem) {
-    return problem == "missing_compiler" || problem == "missing_header" || trouble_in(problem) == Trouble::build;
+    return problem == "missing_compiler" || problem == "missing_header" ||
+           trouble_in(problem) == Trouble::build;
 }
 
 // All ranks that failed on the same package are one finding.

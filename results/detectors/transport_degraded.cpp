@@ -113,7 +113,8 @@ Time felt(const Lives& lives) {
     return std::max<Time>(std::chrono::microseconds(20), lives.median_step() / 20);
 }
 
-// The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does not.
+// The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does
+// not.
 const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual) {
     std::vector<std::int64_t> before;
     std::vector<bool> slow;

@@ -61,8 +61,10 @@ std::optional<Difference> difference_in(const PairTables& tables, std::string_vi
             sides.push_back({value, {static_cast<Rank>(i)}});
     }
     if (sides.size() < 2) return std::nullopt;
-    std::stable_sort(sides.begin(), sides.end(),
-                     [](const Side& a, const Side& b) { return a.ranks.size() > b.ranks.size(); });
+    // In a tie, a value that somebody set stands out from none.
+    std::stable_sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
+        return std::pair(a.ranks.size(), !a.value) > std::pair(b.ranks.size(), !b.value);
+    });
     Difference found{.name = name, .odd = {}};
     for (std::size_t i = 1; i < sides.size(); ++i) {
         found.odd.insert(found.odd.end(), sides[i].ranks.begin(), sides[i].ranks.end());

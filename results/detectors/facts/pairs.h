@@ -38,7 +38,8 @@ struct Difference {
     bool odd_has_none = false;
 };
 
-// Who differs in this name. In a tie, those who differ from the lowest rank. Nothing when all agree.
+// Who differs in this name. In a tie, those who set it where others did not; else those who differ from the
+// lowest rank. Nothing when all agree.
 std::optional<Difference> difference_in(const PairTables& tables, std::string_view name);
 
 }  // namespace deadrank::results::detectors
