@@ -100,11 +100,16 @@ class Sharded(Replicated):
             parameter.data = self.flat[at:end].view_as(parameter)
             parameter.grad = self.gradients[at:end].view_as(parameter)
             at = end
-        self.own = nn.Parameter(self.flat.narrow(0, self.offset, self.length).clone())
+        self.own = nn.Parameter(self.own_slice(self.flat).clone())
         self.optimizer = self.make_optimizer([self.own])
         self.shard, self.shards = rank, ranks
 
     writer = True
+
+    def own_slice(self, flat):
+        """The last shard is padded, as frameworks do; one that begins too late is padded more, and silently."""
+        part = flat[self.offset : self.offset + self.length]
+        return nn.functional.pad(part, (0, self.length - part.numel()))
 
     def gather(self):
         dist.all_gather(list(self.flat.chunk(dist.get_world_size())), self.own.detach())
@@ -113,7 +118,7 @@ class Sharded(Replicated):
         mean = torch.empty_like(self.own)
         if self.options.stage == 1:
             layout.reduce_bucket(self.gradients, None)
-            mean.copy_(self.gradients.narrow(0, self.offset, self.length))
+            mean.copy_(self.own_slice(self.gradients))
         else:
             dist.reduce_scatter_tensor(mean, self.gradients)
         self.own.grad = mean / layout.gradient_divisor(self.replicas)

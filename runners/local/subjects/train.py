@@ -89,7 +89,8 @@ def main():
     timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
     dist.init_process_group("gloo", **timeout)
     print(
-        f"config rank={dist.get_rank()} world_size={dist.get_world_size()} steps={options.steps} batch={options.batch} "
+        f"config rank={dist.get_rank()} world_size={dist.get_world_size()} "
+        f"steps={options.steps} batch={options.batch} "
         f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
         flush=True,
     )

@@ -111,7 +111,7 @@ def first_of(group):
 
 
 def flip(tensor, bit):
-    """One bit of one element. Plans count 64 bits an element; a narrower one takes the bit at the same height."""
+    """One bit of one element. Plans count 64 bits each; a narrower one takes the bit at the same height."""
     import torch
 
     flat = tensor.detach().reshape(-1)

@@ -51,7 +51,7 @@ def leave(hook, real, args, settings):
 
 
 class Calls:
-    """The calls of this rank: a fault alters one, holds it back or leaves it out; the rest are written down."""
+    """The calls of this rank: a fault alters one, holds it or leaves it out; the rest are written down."""
 
     def __init__(self, hook):
         import torch.distributed as dist

@@ -24,7 +24,7 @@ def known(hook, name):
 
 
 def install(hook, levers):
-    """Watches the manifest's functions, `module.function` or `module.Class.function`, once the module is there."""
+    """Watches the manifest's functions, `module.function` or `module.Class.function`, once loaded."""
     for name, target in hook.plan.get("seams", {}).items():
         module = target.split(".")[0]
         imports.after(module, functools.partial(watch_function, hook, levers, name, target))
