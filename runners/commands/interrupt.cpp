@@ -1,8 +1,10 @@
-// runners/commands/interrupt.cpp — A signal handler can reach nothing but static memory: the one flag lives
+// runners/commands/interrupt.cpp — A signal handler can reach nothing but static memory: its two words live
 // here.
 #include "runners/commands/interrupt.h"
 
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 #include <unistd.h>
 
@@ -11,13 +13,27 @@ namespace deadrank::runners::commands {
 namespace {
 
 std::atomic<bool> stop_requested = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<std::int64_t> first_at = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
-void on_signal(int) {
+std::int64_t milliseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// A supervisor may signal the process and its group, both at once: that is still one request.
+void on_signal(int signal) {
+    constexpr std::int64_t one_request = 300;
     constexpr std::string_view words =
         "\ndeadrank: stopping; what was seen so far is kept. Once more ends at once.\n";
-    stop_requested.store(true);
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+    if (!stop_requested.exchange(true)) {
+        first_at.store(milliseconds());
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+    } else if (milliseconds() - first_at.load() > one_request) {
+        std::signal(signal, SIG_DFL);
+        ::raise(signal);
+    }
 }
 
 }  // namespace
@@ -25,7 +41,7 @@ void on_signal(int) {
 std::atomic<bool>& stop_on_interrupt() {
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     return stop_requested;
