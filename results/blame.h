@@ -1,4 +1,5 @@
-// results/blame.h — Who or what is at fault. Findings say it, the truth says it; the judge compares field by field.
+// results/blame.h — Who or what is at fault. Findings say it, the truth says it; the judge compares field by
+// field.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ struct Blame {
     std::vector<std::int32_t> nodes = {};   // ascending
     std::optional<std::int64_t> step = {};  // training step
     std::string variable = {};              // environment variable or setting, as written
-    std::string component = {};             // package, device part, or link: "nccl", "gpu", "link 0-1", "storage"
-    std::string collective = {};            // "all_reduce", "send", …
-    std::string shard = {};                 // checkpoint file or tensor name
+    std::string component = {};   // package, device part, or link: "nccl", "gpu", "link 0-1", "storage"
+    std::string collective = {};  // "all_reduce", "send", …
+    std::string shard = {};       // checkpoint file or tensor name
 
     bool operator==(const Blame&) const = default;
     std::string text() const;  // "rank 3, step 7"

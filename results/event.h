@@ -1,5 +1,6 @@
 // results/event.h — One thing that happened, on one rank, at one time: the project's real interface.
-// Every backend emits these, and none that only a simulator could know. Kinds and fields are versioned (evidence_version).
+// Every backend emits these, and none that only a simulator could know. Kinds and fields are versioned
+// (evidence_version).
 #pragma once
 
 #include <string_view>
@@ -20,7 +21,9 @@ struct Event {
     Payload what;
 
     template <class P>
-    const P* as() const { return std::get_if<P>(&what); }
+    const P* as() const {
+        return std::get_if<P>(&what);
+    }
 };
 static_assert(std::is_trivially_copyable_v<Event>);
 

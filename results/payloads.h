@@ -1,4 +1,5 @@
-// results/payloads.h — All kinds of events, as one variant. A new kind is added at its end, so that old evidence still reads.
+// results/payloads.h — All kinds of events, as one variant. A new kind is added at its end, so that old
+// evidence still reads.
 #pragma once
 
 #include <variant>
@@ -14,8 +15,8 @@ using Payload =
     std::variant<JobStart, JobStop, Restart, RankStart, RankConfig, RankExit, RankLog, PackageLoad,
                  TestResult, RendezvousEnter, RendezvousLeave, CommInitEnter, CommInitLeave, CommError,
                  CommAbort, CollectiveEnter, CollectiveLeave, P2pEnter, P2pLeave, StepBegin, StepEnd,
-                 PhaseBegin, PhaseEnd, ParametersDigest, ValueSample, ShardLayout, DataBatch,
-                 DeviceBind, ServeOutput, CheckpointSave, CheckpointLoad, MemorySample, MemoryOom,
-                 HostSample, DeviceSample, DeviceError, LinkSample>;
+                 PhaseBegin, PhaseEnd, ParametersDigest, ValueSample, ShardLayout, DataBatch, DeviceBind,
+                 ServeOutput, CheckpointSave, CheckpointLoad, MemorySample, MemoryOom, HostSample,
+                 DeviceSample, DeviceError, LinkSample>;
 
 }  // namespace deadrank::results

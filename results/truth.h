@@ -1,4 +1,5 @@
-// results/truth.h — What we did, and what only a simulator knows: kept beside the evidence, never shown to a detector.
+// results/truth.h — What we did, and what only a simulator knows: kept beside the evidence, never shown to a
+// detector.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +13,10 @@ namespace deadrank::results {
 
 struct Mark {
     Time at{0};
-    std::string kind;  // "fault.applied", "fault.reverted", "fault.refused", "deadlock", "outcome"
+    std::string kind;         // "fault.applied", "fault.reverted", "fault.refused", "deadlock", "outcome"
     std::int32_t fault = -1;  // index in the plan
-    Blame blame;       // who is really at fault
-    std::string says;  // one sentence; for a deadlock the wait-for graph in words
+    Blame blame;              // who is really at fault
+    std::string says;         // one sentence; for a deadlock the wait-for graph in words
 
     bool operator==(const Mark&) const = default;
 };
@@ -25,13 +26,13 @@ enum class RankEnd : std::uint8_t { running, finished, failed, killed, stopped, 
 
 struct Truth {
     std::vector<Mark> marks;
-    std::vector<RankEnd> ends;  // by rank
+    std::vector<RankEnd> ends;           // by rank
     std::vector<std::string> waits_for;  // wait-for edges in words, when the job was stuck
 
-    bool applied() const;             // did any fault really happen?
-    Time first_fault() const;         // `never` when none did
-    Blame culprit() const;            // union of the applied faults' blames
-    bool completed() const;           // every rank finished
+    bool applied() const;      // did any fault really happen?
+    Time first_fault() const;  // `never` when none did
+    Blame culprit() const;     // union of the applied faults' blames
+    bool completed() const;    // every rank finished
 };
 
 scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::path& file);

@@ -17,19 +17,19 @@ namespace deadrank::runners {
 struct Record {
     results::Evidence evidence;
     results::Truth truth;
-    std::uint64_t trace_hash = 0;               // over every event; the simulator only
+    std::uint64_t trace_hash = 0;  // over every event; the simulator only
     std::vector<std::uint64_t> rank_hashes;
-    std::vector<std::uint64_t> checkpoints;     // global hash after every 4,096 events
+    std::vector<std::uint64_t> checkpoints;  // global hash after every 4,096 events
     std::uint64_t events = 0;
-    results::Time ended{0};                     // virtual or monotonic
-    std::vector<std::string> notes;             // what the backend wants said: which torch, which NCCL, what was skipped
+    results::Time ended{0};          // virtual or monotonic
+    std::vector<std::string> notes;  // what the backend wants said: which torch, which NCCL, what was skipped
 };
 
 struct RunOptions {
-    std::filesystem::path directory;            // where raw logs may be kept; empty = nowhere
+    std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
     bool keep_evidence = true;
-    bool explore_order = false;                 // ties in time broken by chance
-    std::atomic<bool>* stop = nullptr;          // set by Ctrl-C: end soon, keep what there is
+    bool explore_order = false;         // ties in time broken by chance
+    std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: end soon, keep what there is
 };
 
 class Runner {

@@ -17,6 +17,7 @@ struct Bootstrap::Gathering {
     CommId id = 0;
     State state = State::gathering;
     bool lead_came = false;
+    bool some_detail = false;  // TORCH_DISTRIBUTED_DEBUG=DETAIL on some members only
     Rank came = 0;
     std::vector<Rank> ranks;        // as the first to come believes
     std::vector<Rank> processes;    // by place; no_rank: not yet

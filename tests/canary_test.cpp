@@ -1,5 +1,5 @@
-// tests/canary_test.cpp — Tests of the testing: a wrong expectation must fail and say who was blamed instead; a
-// detector taken away must turn its scenarios red; a fault taken away must leave nothing to be caught.
+// tests/canary_test.cpp — Tests of the testing: a wrong expectation must fail and say who was blamed instead;
+// a detector taken away must turn its scenarios red; a fault taken away must leave nothing to be caught.
 #include <gtest/gtest.h>
 #include <iostream>
 #include <map>
@@ -10,7 +10,8 @@
 namespace deadrank {
 namespace {
 
-std::map<std::string, results::Verdict> verdicts(const tests::ShippedCatalog& catalog, const results::Detectors* detectors) {
+std::map<std::string, results::Verdict> verdicts(const tests::ShippedCatalog& catalog,
+                                                 const results::Detectors* detectors) {
     runners::SimRunner sim;
     runners::LineOptions options;
     options.control = options.healed = false;
@@ -35,10 +36,12 @@ TEST(Canary, AWrongRankIsRefusedAndTheRightOneNamed) {
         const auto right = runners::play(scenario, {1}, sim, catalog.vocabulary, options);
         ASSERT_TRUE(right.fault) << scenario.id;
         const auto blamed = right.fault->record.truth.culprit().ranks;
-        scenario.expect.ranks = {std::find(blamed.begin(), blamed.end(), 0) == blamed.end() || blamed.size() > 1 ? 0 : 1};
+        scenario.expect.ranks = {
+            std::find(blamed.begin(), blamed.end(), 0) == blamed.end() || blamed.size() > 1 ? 0 : 1};
         const auto wrong = runners::play(scenario, {1}, sim, catalog.vocabulary, options);
         EXPECT_EQ(wrong.outcome.verdict, results::Verdict::fail) << scenario.id;
-        EXPECT_NE(wrong.outcome.reason.find("rank"), std::string::npos) << scenario.id << ": " << wrong.outcome.reason;
+        EXPECT_NE(wrong.outcome.reason.find("rank"), std::string::npos)
+            << scenario.id << ": " << wrong.outcome.reason;
         ++tried;
     }
     EXPECT_GE(tried, 15);
@@ -57,7 +60,8 @@ TEST(Canary, ADetectorTakenAwayTurnsItsScenariosRed) {
         std::size_t red = 0;
         for (const auto& [id, verdict] : verdicts(catalog, &detectors)) red += verdict != whole.at(id);
         needed += red > 0;
-        std::cout << name << ": " << red << " scenarios go red without it" << (red == 0 ? " — none needs it yet" : "") << "\n";
+        std::cout << name << ": " << red << " scenarios go red without it"
+                  << (red == 0 ? " — none needs it yet" : "") << "\n";
     }
     std::cout << "mutation score: " << needed << " of " << count << " detectors\n";
     EXPECT_GE(needed, 12u);
@@ -70,7 +74,8 @@ TEST(Canary, WithoutItsFaultNothingIsCaught) {
     for (scenarios::Scenario scenario : catalog.scenarios) {
         scenario.faults.clear();
         const auto empty = runners::play(scenario, {1}, sim, catalog.vocabulary);
-        EXPECT_NE(empty.outcome.verdict, results::Verdict::pass) << scenario.id << " passes without its fault";
+        EXPECT_NE(empty.outcome.verdict, results::Verdict::pass)
+            << scenario.id << " passes without its fault";
     }
 }
 

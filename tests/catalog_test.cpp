@@ -1,9 +1,10 @@
-// tests/catalog_test.cpp — Every shipped scenario in the simulator: caught with its fault, quiet without it, quiet
-// when healed. The test finds the files itself, so a new TOML needs no C++.
+// tests/catalog_test.cpp — Every shipped scenario in the simulator: caught with its fault, quiet without it,
+// quiet when healed. The test finds the files itself, so a new TOML needs no C++.
+#include "tests/support/catalog.h"
+
 #include <gtest/gtest.h>
 
 #include "results/words.h"
-#include "tests/support/catalog.h"
 
 namespace deadrank {
 namespace {
@@ -15,8 +16,8 @@ void expect_all_pass(std::uint64_t first_seed, std::uint64_t last_seed) {
         for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
             const auto trialled = runners::play(scenario, {seed}, sim, catalog.vocabulary);
             EXPECT_EQ(trialled.outcome.verdict, results::Verdict::pass)
-                << scenario.id << ": " << trialled.outcome.reason << "\nsee it again: deadrank run " << scenario.id
-                << " --seed " << seed;
+                << scenario.id << ": " << trialled.outcome.reason << "\nsee it again: deadrank run "
+                << scenario.id << " --seed " << seed;
         }
     }
 }
@@ -32,8 +33,9 @@ TEST(Catalog, TellsOfEveryBugWhereItHappenedAndWhatItTeaches) {
     for (const scenarios::Scenario& scenario : tests::ShippedCatalog().scenarios) {
         EXPECT_FALSE(scenario.bug.replays.empty()) << scenario.id << " cites no public report";
         EXPECT_GT(scenario.story.size(), 80u) << scenario.id << " opens without its story";
-        EXPECT_FALSE(scenario.teach.title.empty() || scenario.teach.sees.empty() || scenario.teach.question.empty() ||
-                     scenario.teach.answer.empty() || scenario.teach.why.empty())
+        EXPECT_FALSE(scenario.teach.title.empty() || scenario.teach.sees.empty() ||
+                     scenario.teach.question.empty() || scenario.teach.answer.empty() ||
+                     scenario.teach.why.empty())
             << scenario.id << " has a gap in [teach]";
         EXPECT_EQ(scenario.teach.hints.size(), 2u) << scenario.id;
         EXPECT_FALSE(scenario.faults.empty()) << scenario.id << " injects nothing";

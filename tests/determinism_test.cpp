@@ -1,5 +1,5 @@
-// tests/determinism_test.cpp — One plan is one run: played twice in one process, on two threads' stages, and in a
-// process of its own, it gives the same trace hash, the same events and the same findings.
+// tests/determinism_test.cpp — One plan is one run: played twice in one process, on two threads' stages, and
+// in a process of its own, it gives the same trace hash, the same events and the same findings.
 #include <array>
 #include <cstdio>
 #include <fmt/format.h>
@@ -20,8 +20,9 @@ struct Close {
 };
 
 std::map<std::string, std::string> hashes_of_another_process() {
-    const std::string command = fmt::format("{}/deadrank run --json --seed 1 --catalog {}/scenarios/catalog 2>&1",
-                                            DEADRANK_BINARY_DIRECTORY, DEADRANK_SOURCE_DIRECTORY);
+    const std::string command =
+        fmt::format("{}/deadrank run --json --seed 1 --catalog {}/scenarios/catalog 2>&1",
+                    DEADRANK_BINARY_DIRECTORY, DEADRANK_SOURCE_DIRECTORY);
     std::unique_ptr<FILE, Close> pipe(popen(command.c_str(), "r"));
     std::string text;
     std::array<char, 4096> part{};
@@ -45,7 +46,8 @@ TEST(Determinism, PlayingAPlanTwiceGivesTheSameEvents) {
         const auto now = runners::play(scenario, {7}, second, catalog.vocabulary);
         ASSERT_TRUE(then.fault && now.fault) << scenario.id << ": " << then.outcome.reason;
         EXPECT_EQ(then.fault->record.trace_hash, now.fault->record.trace_hash)
-            << scenario.id << ": " << runners::first_difference(then.fault->record.evidence, now.fault->record.evidence);
+            << scenario.id << ": "
+            << runners::first_difference(then.fault->record.evidence, now.fault->record.evidence);
         EXPECT_EQ(then.fault->record.rank_hashes, now.fault->record.rank_hashes) << scenario.id;
         EXPECT_TRUE(then.fault->findings == now.fault->findings) << scenario.id;
     }
@@ -74,8 +76,9 @@ TEST(Determinism, ThreadsDoNotChangeOutcomes) {
         std::vector<std::string> hashes;
         runners::CampaignOptions options;
         options.threads = threads;
-        runners::play_all(jobs, [] { return std::make_unique<runners::SimRunner>(); }, catalog.vocabulary, options,
-                          [&](results::Case&& outcome) { hashes.push_back(outcome.token); });
+        runners::play_all(
+            jobs, [] { return std::make_unique<runners::SimRunner>(); }, catalog.vocabulary, options,
+            [&](results::Case&& outcome) { hashes.push_back(outcome.token); });
         return hashes;
     };
     EXPECT_EQ(hashes_with(1), hashes_with(3));

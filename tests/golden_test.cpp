@@ -1,5 +1,6 @@
-// tests/golden_test.cpp — What each scenario does under seed 1, kept as text: a change of any event changes the hash in
-// the first lines, and the lines below show where to look. Rewritten by UPDATE_GOLDEN=1, reviewed as a diff.
+// tests/golden_test.cpp — What each scenario does under seed 1, kept as text: a change of any event changes
+// the hash in the first lines, and the lines below show where to look. Rewritten by UPDATE_GOLDEN=1, reviewed
+// as a diff.
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -20,8 +21,8 @@ constexpr std::size_t lines_kept = 24;
 
 std::string golden_text(const scenarios::Scenario& scenario, const runners::Played& played) {
     const auto& record = played.record;
-    std::string text = fmt::format("{} seed 1\n{} events, trace hash {:016x}, ended at {} ns\n", scenario.id, record.events,
-                                   record.trace_hash, record.ended.count());
+    std::string text = fmt::format("{} seed 1\n{} events, trace hash {:016x}, ended at {} ns\n", scenario.id,
+                                   record.events, record.trace_hash, record.ended.count());
     std::map<std::string, std::size_t> kinds;
     for (const auto& event : record.evidence.events()) ++kinds[std::string(results::kind_name(event))];
     for (const auto& [kind, count] : kinds) text += fmt::format("  {} × {}\n", kind, count);
@@ -35,7 +36,8 @@ std::string golden_text(const scenarios::Scenario& scenario, const runners::Play
     }
     text += "noticed:\n";
     for (const auto& finding : played.findings) {
-        text += fmt::format("  {} ns {}: {} [{}]\n", finding.at.count(), finding.symptom, finding.says, finding.blame.text());
+        text += fmt::format("  {} ns {}: {} [{}]\n", finding.at.count(), finding.symptom, finding.says,
+                            finding.blame.text());
     }
     return text;
 }
@@ -60,8 +62,9 @@ TEST(Golden, EveryScenarioPlaysAsItWasRead) {
         }
         std::stringstream then;
         then << std::ifstream(file).rdbuf();
-        EXPECT_EQ(then.str(), now) << file << "\nif the change is meant: UPDATE_GOLDEN=1 build/tests/deadrank_tests "
-                                              "--gtest_filter=Golden.*";
+        EXPECT_EQ(then.str(), now) << file
+                                   << "\nif the change is meant: UPDATE_GOLDEN=1 build/tests/deadrank_tests "
+                                      "--gtest_filter=Golden.*";
     }
 }
 

@@ -265,41 +265,6 @@ TEST(Collective, AHungKernelHoldsUpAllAndAllThatFollows) {
               "rank 0 waits in all_reduce #2 of world for rank 1, whose kernel never ended");
 }
 
-TEST(Collective, AnAnswerOtherThanOkRaisesWithNcclsWords) {
-    AlterCall fail(CallKind::collective, [](Call& call) { call.answer = Code::system_error; });
-    const Trial trial = play(
-        bare(1, 2),
-        [](World& world) {
-            Numbers data{1};
-            everybody(world)->all_reduce(data);
-        },
-        altering(fail, 1));
-    EXPECT_TRUE(
-        trial.says(1, "unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.28.9"));
-    EXPECT_EQ(trial.of<results::RankExit>(1).at(0).code, 1);
-    EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::stuck, ProcessEnd::failed));
-}
-
-TEST(Collective, AnAbortEndsTheRanksOwnCallsAndLeavesItsPeersWaiting) {
-    const Trial trial = play(bare(1, 2), [](World& world) {
-        Numbers data{1};
-        const auto comm = everybody(world);
-        const auto work = comm->all_reduce_async(data);
-        if (world.process() == 0) {
-            comm->abort();
-            try {
-                work->wait();
-            } catch (const LibraryError& error) {
-                world.log(error.answer == Code::aborted ? "aborted" : "something else");
-            }
-            return;
-        }
-        work->wait();
-    });
-    EXPECT_TRUE(trial.says(0, "aborted"));
-    EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::finished, ProcessEnd::stuck));
-}
-
 TEST(Collective, WorkThatIsDroppedStillMovesAndWritesNowhere) {
     const auto held = outcome(bare(1, 2), [](World&, Comm& comm) {
         {
@@ -311,35 +276,6 @@ TEST(Collective, WorkThatIsDroppedStillMovesAndWritesNowhere) {
         return data;
     });
     EXPECT_THAT(held.at(0), ElementsAre(2));
-}
-
-TEST(Collective, DetailComparesCallsBeforeTheyHang) {
-    ClusterSettings settings = bare(1, 2);
-    settings.debug_detail = true;
-    const Trial trial = play(settings, [](World& world) {
-        Numbers data(world.process() == 0 ? 4 : 8, 1);
-        everybody(world)->all_reduce(data);
-    });
-    for (Rank rank = 0; rank < 2; ++rank) {
-        EXPECT_TRUE(
-            trial.says(rank, "Detected mismatch between collectives on ranks. Rank " + std::to_string(rank)));
-        EXPECT_TRUE(trial.says(rank, "Tensor Tensor shapes: "));
-    }
-    EXPECT_EQ(trial.result.ending, Ending::completed);
-}
-
-TEST(Collective, DetailNamesTheRankThatDidNotCome) {
-    ClusterSettings settings = bare(1, 3);
-    settings.debug_detail = true;
-    settings.collective_timeout = 10s;
-    const Trial trial = play(settings, [](World& world) {
-        Numbers data{1};
-        const auto comm = everybody(world);
-        if (world.process() == 2) world.timer().sleep(30s);
-        comm->all_reduce(data);
-    });
-    EXPECT_TRUE(trial.says(0, "[Rank 0]: Ranks 2 failed to pass monitoredBarrier in 10000 ms"));
-    EXPECT_TRUE(trial.says(1, "Please check rank 0 logs for faulty rank."));
 }
 
 }  // namespace

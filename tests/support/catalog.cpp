@@ -1,4 +1,5 @@
-// tests/support/catalog.cpp — Finds the catalog beside the sources; a file that does not load is told in full.
+// tests/support/catalog.cpp — Finds the catalog beside the sources; a file that does not load is told in
+// full.
 #include "tests/support/catalog.h"
 
 #include <filesystem>

@@ -65,7 +65,8 @@ TEST_F(LocalLaunch, FollowsRanksOfALauncher) {
     const auto done = launch(shell(R"(
         mkdir -p $DIRECTORY/logs/x/attempt_0/1
         sh -c 'echo "{\"t\": 1, \"rank\": 1, \"kind\": \"rank.start\", \"pid\": $$, \"node\": 0}" \
-            >$DIRECTORY/evidence/rank1.jsonl; echo from rank one >$DIRECTORY/logs/x/attempt_0/1/stderr.log; sleep 0.3'
+            >$DIRECTORY/evidence/rank1.jsonl
+            echo from rank one >$DIRECTORY/logs/x/attempt_0/1/stderr.log; sleep 0.3'
         sleep 0.3)"));
     ASSERT_TRUE(done);
     ASSERT_EQ(done->ranks.size(), 1u);
