@@ -107,7 +107,7 @@ class Sharded(Replicated):
     writer = True
 
     def own_slice(self, flat):
-        """The last shard is padded, as frameworks do; one that begins too late is padded more, and silently."""
+        """The last shard is padded, as frameworks do; one that begins too late is padded more, silently."""
         part = flat[self.offset : self.offset + self.length]
         return nn.functional.pad(part, (0, self.length - part.numel()))
 
