@@ -15,7 +15,7 @@ namespace {
 // When training went on after this save, so that nobody will complete it any more.
 Time left_behind(const Evidence& evidence, const SavedStep& saved) {
     for (const Event* event : evidence.each<StepBegin>()) {
-        if (event->at > saved.last && event->as<StepBegin>()->step > saved.step) return event->at;
+        if (event->at >= saved.last && event->as<StepBegin>()->step > saved.step) return event->at;
     }
     return never;
 }

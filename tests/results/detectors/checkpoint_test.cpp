@@ -1,0 +1,163 @@
+// tests/results/detectors/checkpoint_test.cpp — Goal: a file that cannot be read, one that does not fit, and
+// one that read well and was another are told apart, and a job that does not come back is noticed.
+#include "results/detectors/checkpoint_integrity.h"
+#include "results/detectors/checkpoint_save.h"
+#include "results/detectors/reshard.h"
+#include "results/detectors/restart_failure.h"
+#include "results/detectors/resume_regression.h"
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+std::string path_of(std::int64_t step, Rank shard) {
+    return fmt::format("checkpoint/step{}/shard{}", step, shard);
+}
+std::uint64_t digest_of(std::int64_t step, Rank shard) {
+    return static_cast<std::uint64_t>(step * 100 + shard);
+}
+
+void saves(EvidenceBuilder& job, Rank rank, std::int64_t step, Code result = Code::ok,
+           std::int32_t shards = 4) {
+    job.add(rank, results::CheckpointSave{step, 64, digest_of(step, rank), rank, shards,
+                                          job.text(path_of(step, rank)), result});
+}
+
+void loads(EvidenceBuilder& job, Rank rank, std::int64_t step, std::uint64_t digest, Code result = Code::ok,
+           const std::string& path = "") {
+    job.add(rank, results::CheckpointLoad{step, 64, digest, rank, 4,
+                                          job.text(path.empty() ? path_of(step, rank) : path), result});
+}
+
+// Four ranks saved steps 1 and 3 and were started again.
+EvidenceBuilder restarted() {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (std::int64_t step = 0; step < 5; ++step) {
+        job.step(step);
+        if (step % 2 == 1) {
+            for (Rank rank = 0; rank < 4; ++rank) saves(job, rank, step);
+        }
+    }
+    job.exits(2, -9, 9).after(5s);
+    for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
+    job.after(1s).add(no_rank, Restart{1, job.text("rank 2 failed")}).after(1s).start().world();
+    return job;
+}
+
+TEST(CheckpointSave, NamesTheRankAndTheFile) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0);
+    for (Rank rank = 0; rank < 4; ++rank) saves(job, rank, 0, rank == 3 ? Code::system_error : Code::ok);
+    const Finding found = found_by<detectors::CheckpointSave>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({3}));
+    EXPECT_EQ(found.blame.shard, path_of(0, 3));
+}
+
+TEST(CheckpointIntegrity, SeesALoadThatFails) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank)
+        loads(job, rank, 3, digest_of(3, rank), rank == 1 ? Code::corrupt : Code::ok);
+    const Finding found = found_by<detectors::CheckpointIntegrity>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.blame.shard, path_of(3, 1));
+    EXPECT_EQ(found.symptom, "checkpoint_unreadable");
+}
+
+TEST(CheckpointIntegrity, SeesBytesThatNobodyWrote) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, rank == 1 ? 999'999 : digest_of(3, rank));
+    EXPECT_EQ(found_by<detectors::CheckpointIntegrity>(job.watched()).blame.ranks, ranks({1}));
+}
+
+TEST(CheckpointIntegrity, CallsAPublishedCheckpointWithoutItsContentUnreadable) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0);
+    for (Rank rank = 0; rank < 3; ++rank) saves(job, rank, 0);
+    job.after(1s).add(no_rank, Restart{1}).after(1s).start().world();
+    loads(job, 3, 0, 0, Code::not_found);
+    const Evidence evidence = job.watched();
+    EXPECT_EQ(found_by<detectors::CheckpointIntegrity>(evidence).blame.ranks, ranks({3}));
+}
+
+TEST(Reshard, SeesALayoutThatDoesNotFit) {
+    EvidenceBuilder job = restarted();
+    loads(job, 0, 3, 0, Code::not_found, "checkpoint/step3/shard0of16");
+    const Evidence evidence = job.watched();
+    EXPECT_EQ(found_by<detectors::Reshard>(evidence).symptom, "reshard_restore_failure");
+    expect_silence_of<detectors::CheckpointIntegrity>(evidence);
+}
+
+TEST(Reshard, SeesMissingShardsAtTheSave) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0);
+    for (const Rank rank : {0, 1, 3}) saves(job, rank, 0);
+    job.step(1);
+    const Finding found = found_by<detectors::Reshard>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_EQ(found.blame.step, 0);
+}
+
+TEST(Reshard, SeesSeveralWritersOfOneFile) {
+    EvidenceBuilder job(2);
+    job.start().world().step(0);
+    for (const Rank rank : {0, 1}) {
+        job.add(rank, results::CheckpointSave{0, 64, 7, 0, 1, job.text("checkpoint/model.pt"), Code::ok});
+    }
+    EXPECT_EQ(found_by<detectors::Reshard>(job.watched()).blame.ranks, ranks({0, 1}));
+}
+
+TEST(ResumeRegression, SeesAnotherShardUnderThisName) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank == 2 ? 1 : rank));
+    const Evidence evidence = job.watched();
+    EXPECT_EQ(found_by<detectors::ResumeRegression>(evidence).blame.ranks, ranks({2}));
+    expect_silence_of<detectors::CheckpointIntegrity>(evidence);
+}
+
+TEST(ResumeRegression, SeesAStepThatGivesAnotherLossThanBefore) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
+    job.step(4, 1.5);
+    EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 4);
+}
+
+TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 1, digest_of(1, rank));
+    job.step(2);
+    EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 2);
+}
+
+TEST(ResumeRegression, IsSilentWhenTheSameStepGivesTheSame) {
+    EvidenceBuilder job = restarted();
+    for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
+    job.step(4).step(5).all_exit();
+    expect_silence_of<detectors::ResumeRegression>(job.watched());
+}
+
+TEST(RestartFailure, SeesAttemptsWithoutProgress) {
+    EvidenceBuilder job = restarted();
+    job.exits(2, 1).after(5s);
+    for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
+    job.add(no_rank, JobStop{1});
+    EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {
+    EvidenceBuilder job = restarted();
+    for (const Rank rank : job.everybody_but(1)) job.enters(rank, 1, 1, Op::barrier);
+    EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched(2min)).blame.ranks, ranks({1}));
+}
+
+TEST(RestartFailure, NamesANodeThatIsGone) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0).after(10s);
+    for (const Rank rank : {0, 1, 2, 3}) job.exits(rank, -15, 15);
+    job.add(no_rank, JobStop{1, job.text("a node was lost")});
+    const Finding found = found_by<detectors::RestartFailure>(job.watched());
+    EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
+}
+
+}  // namespace
+}  // namespace deadrank::tests

@@ -1,0 +1,221 @@
+// tests/results/detectors/communication_test.cpp — Goal: who never came, who came with another call, and who
+// was accused are named; those who only waited are not.
+#include "results/detectors/collective_hang.h"
+#include "results/detectors/collective_mismatch.h"
+#include "results/detectors/collective_timeout.h"
+#include "results/detectors/peer_connection.h"
+#include "results/detectors/transport_degraded.h"
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+using namespace detectors;
+
+EvidenceBuilder three_steps(Rank ranks) {
+    EvidenceBuilder job(ranks);
+    job.start().world().step(0).step(1).step(2);
+    for (const Rank rank : job.everybody()) job.add(rank, StepBegin{3});
+    return job;
+}
+
+TEST(CollectiveHang, NamesTheRankThatNeverCame) {
+    EvidenceBuilder job = three_steps(8);
+    for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
+    job.exits(5, -9, 9);
+    const Finding found = found_by<CollectiveHang>(job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({5}));
+    EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
+    EXPECT_EQ(found.blame.step, 3);
+    EXPECT_EQ(found.blame.collective, "all_reduce");
+    EXPECT_EQ(found.causes.front(), "unpropagated_rank_failure");
+    EXPECT_GE(found.at, 60s);
+    EXPECT_LE(found.at, 61s);
+}
+
+TEST(CollectiveHang, WaitsAMinuteBeforeItCallsSilenceAHang) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 4);
+    expect_silence_of<CollectiveHang>(job.watched(59s));
+}
+
+TEST(CollectiveHang, FollowsAChainOverGroupsToItsEnd) {
+    EvidenceBuilder job(8);
+    job.start().world().comm(2, "tp", {0, 1, 2, 3}).comm(3, "tp", {4, 5, 6, 7}).step(0).step(1);
+    for (const Rank rank : {4, 5, 7}) job.enters(rank, 3, 1);  // 6 is the one who is silent
+    for (const Rank rank : {0, 1, 2, 3}) job.enters(rank, 1, 3);
+    EXPECT_EQ(found_by<CollectiveHang>(job.watched(2min)).blame.ranks, ranks({6}));
+}
+
+TEST(CollectiveHang, OfACircleBlamesWhoLeftTheUsualOrder) {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "a", {0, 1, 2, 3}).comm(3, "b", {0, 1, 2, 3});
+    for (std::int64_t seq = 1; seq <= 3; ++seq) {
+        job.collective(2, seq, job.everybody()).collective(3, seq, job.everybody());
+    }
+    for (const Rank rank : {0, 2, 3}) job.enters(rank, 2, 4);
+    job.enters(1, 3, 4);  // b before a
+    const Finding found = found_by<CollectiveHang>(job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.causes.front(), "communication_order_divergence");
+}
+
+TEST(CollectiveHang, OfTwoThatSendToEachOtherBlamesBoth) {
+    EvidenceBuilder job(2);
+    job.start().world();
+    job.add(0, P2pEnter{1, 1, 64, 1, 0, Op::send, Dtype::f32})
+        .add(1, P2pEnter{1, 1, 64, 0, 0, Op::send, Dtype::f32});
+    const Finding found = found_by<CollectiveHang>(job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({0, 1}));
+    EXPECT_EQ(found.blame.collective, "send");
+}
+
+TEST(CollectiveTimeout, BlamesWhoWasWaitedForAndNotWhoComplained) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : job.everybody_but(1)) job.enters(rank, 1, 4);
+    job.after(10min);
+    for (const Rank rank : job.everybody_but(1)) {
+        job.log(rank, fmt::format(
+                          "[Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, "
+                          "OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) ran for 600012 "
+                          "milliseconds before timing out.",
+                          rank));
+        job.add(rank, CommAbort{1}).exits(rank, -6, 6);
+    }
+    const Evidence evidence = job.watched();
+    const Finding found = found_by<CollectiveTimeout>(evidence);
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.blame.step, 3);
+    EXPECT_EQ(found.blame.collective, "all_reduce");
+    EXPECT_EQ(found.causes.front(), "rank_divergent_control_flow");
+}
+
+TEST(CollectiveTimeout, BelievesTheMonitoredBarrier) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : job.everybody()) job.enters(rank, 1, 4, Op::barrier);
+    job.after(10s).log(0, "RuntimeError: [Rank 0]: Ranks 2, 3 failed to pass monitoredBarrier in 10000 ms");
+    EXPECT_EQ(found_by<CollectiveTimeout>(job.watched()).blame.ranks, ranks({2, 3}));
+}
+
+TEST(CollectiveTimeout, ReadsGlooAsWell) {
+    EvidenceBuilder job = three_steps(3);
+    job.enters(0, 1, 4).enters(2, 1, 4).after(10s);
+    job.log(
+        0,
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting "
+        "10000ms for recv operation to complete");
+    EXPECT_EQ(found_by<CollectiveTimeout>(job.watched()).blame.ranks, ranks({1}));
+}
+
+struct Odd {
+    std::string name;
+    CollectiveEnter call;
+};
+
+class Mismatches : public testing::TestWithParam<Odd> {};
+
+TEST_P(Mismatches, NameTheOddRank) {
+    EvidenceBuilder job = three_steps(8);
+    for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
+    job.after(1ms).add(5, GetParam().call);
+    const Finding found = found_by<CollectiveMismatch>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({5}));
+    EXPECT_EQ(found.blame.step, 3);
+    EXPECT_EQ(found.blame.collective, "all_reduce");
+    EXPECT_LT(found.at, 1s) << "it shows at once";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Mismatches,
+    testing::Values(Odd{"operation", {1, 4, 1024, -1, Op::reduce_scatter, Dtype::f32, ReduceOp::sum}},
+                    Odd{"count", {1, 4, 512, -1, Op::all_reduce, Dtype::f32, ReduceOp::sum}},
+                    Odd{"type", {1, 4, 1024, -1, Op::all_reduce, Dtype::i32, ReduceOp::sum}},
+                    Odd{"reduction", {1, 4, 1024, -1, Op::all_reduce, Dtype::f32, ReduceOp::max}},
+                    Odd{"root", {1, 4, 1024, 3, Op::all_reduce, Dtype::f32, ReduceOp::sum}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CollectiveMismatch, LeavesARankThatSkippedACallToTheHang) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (std::int64_t step = 0; step < 3; ++step) {
+        for (const std::int64_t call : {1, 2, 3}) {
+            for (const Rank rank : job.everybody()) {
+                job.enters(rank, 1, step * 3 + call, Op::all_reduce, call * 100);
+            }
+            for (const Rank rank : job.everybody()) job.leaves(rank, 1, step * 3 + call);
+        }
+    }
+    for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 10, Op::all_reduce, 100);
+    job.enters(2, 1, 10, Op::all_reduce, 200);  // its second call of the step, one too early
+    const Evidence evidence = job.watched(2min);
+    expect_silence_of<CollectiveMismatch>(evidence);
+    const Finding hang = found_by<CollectiveHang>(evidence);
+    EXPECT_EQ(hang.blame.ranks, ranks({2}));
+    EXPECT_EQ(hang.causes.front(), "rank_divergent_control_flow");
+}
+
+TEST(CollectiveMismatch, BelievesTheChecker) {
+    EvidenceBuilder job = three_steps(2);
+    job.log(0,
+            "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+            "CollectiveFingerPrint(SequenceNumber=3, OpType=ALLREDUCE), but Rank 1 is running collective: "
+            "CollectiveFingerPrint(SequenceNumber=3, OpType=BROADCAST)");
+    EXPECT_EQ(found_by<CollectiveMismatch>(job.watched()).symptom, "collective_mismatch_error");
+}
+
+TEST(PeerConnection, BlamesTheRankThatDiedFirst) {
+    EvidenceBuilder job = three_steps(4);
+    job.exits(2, -9, 9).after(10ms);
+    for (const Rank rank : job.everybody_but(2)) {
+        job.add(rank, CommError{1, Code::remote_error,
+                                job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+    }
+    EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(PeerConnection, BlamesTheNodeWhosePortIsDown) {
+    EvidenceBuilder job = three_steps(8);
+    job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1000, 1000, 0, 3, 1});
+    job.add(no_rank, LinkSample{job.text("node1 mlx5_0"), 1000, 1000, 0, 3, 0});
+    for (const Rank rank : {0, 4}) {
+        job.add(rank, CommError{1, Code::remote_error,
+                                job.text("NET/IB: Got completion from peer with status="
+                                         "IBV_WC_RETRY_EXC_ERR(12)")});
+    }
+    const Finding found = found_by<PeerConnection>(job.watched());
+    EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
+    EXPECT_EQ(found.blame.component, "link 1");
+}
+
+TEST(TransportDegraded, SeesTcpWhereThereIsRdma) {
+    EvidenceBuilder job(8);
+    job.start();
+    for (const Rank rank : job.everybody()) job.joins(rank, 1, "world", job.everybody(), rank);
+    for (const Rank rank : job.everybody())
+        job.add(rank, CommInitLeave{1, Code::ok, job.text("NET/Socket over eth0")});
+    job.add(no_rank, LinkSample{job.text("node1 mlx5_0")});
+    EXPECT_EQ(found_by<TransportDegraded>(job.watched()).symptom, "collective_transport_degraded");
+}
+
+TEST(TransportDegraded, SeesCallsThatTakeLongerThanTheyDid) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (std::int64_t seq = 1; seq <= 12; ++seq) {
+        job.after(100ms).collective(1, seq, job.everybody(), Op::all_reduce, seq <= 6 ? 1ms : 10ms);
+    }
+    const Finding found = found_by<TransportDegraded>(job.watched());
+    EXPECT_EQ(found.blame.component, "link 0-1");
+}
+
+TEST(TransportDegraded, SeesPortsThatSendAgain) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (int look = 0; look < 4; ++look) {
+        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), look * 1000, 0, 0, look * 20, 1});
+        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), look * 1000, 0, 0, 0, 1});
+    }
+    EXPECT_EQ(found_by<TransportDegraded>(job.watched()).blame.component, "link 1");
+}
+
+}  // namespace
+}  // namespace deadrank::tests

@@ -1,0 +1,223 @@
+// tests/results/detectors/machine_test.cpp — Goal: memory, devices, hosts, crashes and slowness are told with
+// the rank, or with none where none is to blame.
+#include "results/detectors/device_fault.h"
+#include "results/detectors/device_memory.h"
+#include "results/detectors/host_exhaustion.h"
+#include "results/detectors/low_throughput.h"
+#include "results/detectors/native_crash.h"
+#include "results/detectors/runtime_exception.h"
+#include "results/detectors/straggler.h"
+#include "results/detectors/tensor_shape.h"
+#include "results/detectors/test_failure.h"
+#include "results/detectors/unbalanced_memory.h"
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+using namespace detectors;
+
+TEST(DeviceMemory, NamesTheFirstRankAndTheBytes) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).add(3, StepBegin{1}).add(3, MemoryOom{4096, 1024, job.text("device")});
+    job.log(3,
+            "Traceback (most recent call last):\ntorch.OutOfMemoryError: CUDA out of memory. Tried to "
+            "allocate 4 KiB");
+    const Finding found = found_by<DeviceMemory>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({3}));
+    EXPECT_EQ(found.blame.step, 1);
+    EXPECT_NE(found.says.find("4096 bytes"), std::string::npos) << found.says;
+}
+
+TEST(HostExhaustion, ReadsErrorsAndSeesALeakBeforeItEnds) {
+    EvidenceBuilder error(4);
+    error.start().log(
+        2, "RuntimeError: Error while creating shared memory segment /dev/shm/nccl-1 (size 9637888)");
+    EXPECT_EQ(found_by<HostExhaustion>(error.watched()).blame.ranks, ranks({2}));
+
+    EvidenceBuilder leak(8);
+    leak.start();
+    for (int look = 0; look < 12; ++look) {
+        leak.after(1s)
+            .add(4, HostSample{-1, -1, 100 + 50 * look, 1000, -1})
+            .add(0, HostSample{-1, -1, 100, 1000, -1});
+    }
+    const Finding found = found_by<HostExhaustion>(leak.watched());
+    EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
+    EXPECT_LT(found.at, 12s) << "it need not run out first";
+}
+
+TEST(HostExhaustion, IsSilentOnACacheThatFillsAndStays) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (int look = 0; look < 20; ++look) {
+        job.after(1s).add(0, MemorySample{1, 0, look < 3 ? 100 * look : 300, 1000});
+    }
+    expect_silence_of<HostExhaustion>(job.watched());
+}
+
+TEST(UnbalancedMemory, NamesTheDeviceThatCarriesMore) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (int look = 0; look < 5; ++look) {
+        for (Rank rank = 0; rank < 4; ++rank) job.add(rank, MemorySample{rank == 0 ? 70 : 30, 80, 0, 0});
+        job.after(1s);
+    }
+    EXPECT_EQ(found_by<UnbalancedMemory>(job.watched()).blame.ranks, ranks({0}));
+}
+
+TEST(UnbalancedMemory, NamesWhoPutsWeightsOnAStrangersDevice) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (Rank rank = 0; rank < 4; ++rank) job.add(rank, DeviceBind{job.text("weights"), rank, 0});
+    EXPECT_EQ(found_by<UnbalancedMemory>(job.watched()).blame.ranks, ranks({1, 2, 3}));
+}
+
+TEST(DeviceFault, FindsTheRankBehindAKernelLine) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0).add(6, StepBegin{1});
+    job.add(
+        no_rank,
+        DeviceError{79, job.text("node1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1006, name=python, GPU "
+                                 "has fallen off the bus.")});
+    const Finding found = found_by<DeviceFault>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({6}));
+    EXPECT_EQ(found.blame.step, 1);
+}
+
+TEST(DeviceFault, LeavesAnApplicationsOwnErrorsAlone) {
+    EvidenceBuilder job(2);
+    job.start().add(
+        no_rank,
+        DeviceError{31, job.text("node0 kernel: NVRM: Xid (PCI:0000:1b:00): 31, pid=1000, MMU Fault")});
+    expect_silence_of<DeviceFault>(job.watched());
+}
+
+TEST(DeviceFault, CountsUncorrectedErrors) {
+    EvidenceBuilder job(2);
+    job.start()
+        .add(1, DeviceSample{1980, 60, 500, 90, 0, 12, 0})
+        .add(1, DeviceSample{1980, 60, 500, 90, 0, 12, 2});
+    EXPECT_EQ(found_by<DeviceFault>(job.watched()).blame.ranks, ranks({1}));
+}
+
+TEST(NativeCrash, NamesWhoDiedOfASignalWithoutAWord) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).exits(2, -11, 11).after(1s);
+    for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
+    EXPECT_EQ(found_by<NativeCrash>(job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(NativeCrash, LeavesAnAbortAfterAComplaintToTheComplaint) {
+    EvidenceBuilder job(2);
+    job.start()
+        .log(0, "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4)")
+        .exits(0, -6, 6);
+    expect_silence_of<NativeCrash>(job.watched());
+}
+
+TEST(NativeCrash, LeavesASilentKillToThePeersWhoAreStuck) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).exits(2, -9, 9);
+    for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 2);
+    expect_silence_of<NativeCrash>(job.watched(2min));
+}
+
+TEST(RuntimeException, TakesWhatNobodyElseKnows) {
+    EvidenceBuilder job(4);
+    job.start().log(
+        1,
+        "Traceback (most recent call last):\n  File \"train.py\", line 3\nAttributeError: no such attribute");
+    job.after(5s).log(0, "RuntimeError: something later");
+    const Finding found = found_by<RuntimeException>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_NE(found.says.find("AttributeError: no such attribute"), std::string::npos) << found.says;
+}
+
+TEST(RuntimeException, LeavesTensorsToTheTensorDetector) {
+    EvidenceBuilder job(2);
+    job.start().log(1,
+                    "Traceback (most recent call last):\nRuntimeError: start (9) + length (8) exceeds "
+                    "dimension size (16).");
+    const Evidence evidence = job.watched();
+    expect_silence_of<RuntimeException>(evidence);
+    EXPECT_EQ(found_by<TensorShape>(evidence).blame.ranks, ranks({1}));
+}
+
+TEST(TestFailure, NamesTheTest) {
+    EvidenceBuilder job(2);
+    job.start().add(0, TestResult{job.text("a"), TextId::none, 1});
+    job.add(1, TestResult{job.text("experts"), job.text("1.0 is not 2.0"), 0});
+    EXPECT_EQ(found_by<TestFailure>(job.watched()).blame.component, "experts");
+}
+
+// Steps in which each rank computes this long and then all reduce.
+template <class Compute>
+Evidence steps_of(Rank ranks, std::int64_t steps, const Compute& compute) {
+    EvidenceBuilder job(ranks);
+    job.start().world();
+    for (std::int64_t step = 0; step < steps; ++step) {
+        std::vector<std::pair<Time, Rank>> order;
+        for (const Rank rank : job.everybody()) {
+            job.add(rank, StepBegin{step});
+            order.emplace_back(compute(rank, step), rank);
+        }
+        std::sort(order.begin(), order.end());
+        Time passed{0};
+        for (const auto& [time, rank] : order) {
+            job.after(time - passed).enters(rank, 1, step + 1);
+            passed = time;
+        }
+        job.after(1ms);
+        for (const Rank rank : job.everybody()) job.leaves(rank, 1, step + 1).add(rank, StepEnd{step, 1, 1});
+    }
+    job.all_exit();
+    return job.watched();
+}
+
+TEST(Straggler, NamesAFixedOneByItsOwnTime) {
+    const Evidence evidence =
+        steps_of(8, 12, [](Rank rank, std::int64_t step) { return rank == 5 && step >= 3 ? 116ms : 100ms; });
+    const Finding found = found_by<Straggler>(evidence);
+    EXPECT_EQ(found.blame.ranks, ranks({5}));
+    EXPECT_EQ(found.blame.step, 3);
+    expect_silence_of<LowThroughput>(evidence);
+}
+
+TEST(Straggler, SeesARotatingOneAndBlamesNobody) {
+    const Finding found = found_by<Straggler>(
+        steps_of(8, 16, [](Rank rank, std::int64_t step) { return rank == step * 3 % 8 ? 200ms : 100ms; }));
+    EXPECT_TRUE(found.blame.ranks.empty());
+}
+
+TEST(Straggler, SeesOneLongPause) {
+    const Finding found = found_by<Straggler>(steps_of(
+        4, 8, [](Rank rank, std::int64_t step) { return rank == 1 && step == 5 ? Time(30s) : Time(100ms); }));
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.blame.step, 5);
+}
+
+TEST(LowThroughput, SeesAllRanksSlowDown) {
+    const Evidence evidence =
+        steps_of(4, 16, [](Rank, std::int64_t step) { return step < 6 ? 100ms : 125ms; });
+    const Finding found = found_by<LowThroughput>(evidence);
+    EXPECT_TRUE(found.blame.ranks.empty());
+    EXPECT_EQ(found.blame.step, 6);
+    expect_silence_of<Straggler>(evidence);
+}
+
+TEST(LowThroughput, SeesStallsThatComeAgain) {
+    const Evidence evidence =
+        steps_of(4, 20, [](Rank, std::int64_t step) { return step % 5 == 4 ? 900ms : 100ms; });
+    EXPECT_EQ(found_by<LowThroughput>(evidence).symptom, "low_throughput_uniform");
+}
+
+TEST(LowThroughput, ReadsRetries) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (int i = 0; i < 3; ++i) job.after(1s).log(2, "storage: Retrying the request", 1);
+    EXPECT_EQ(found_by<LowThroughput>(job.watched()).blame.ranks, ranks({2}));
+}
+
+}  // namespace
+}  // namespace deadrank::tests

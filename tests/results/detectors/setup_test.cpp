@@ -1,0 +1,217 @@
+// tests/results/detectors/setup_test.cpp — Goal: who spoilt the start is named, and the variable or package
+// behind it; a difference that harmed nobody is no alarm.
+#include "results/detectors/environment_fault.h"
+#include "results/detectors/package_failure.h"
+#include "results/detectors/rank_order.h"
+#include "results/detectors/setup_failure.h"
+#include "results/detectors/setup_hang.h"
+#include "results/detectors/unexpected_parallelization.h"
+#include "results/detectors/version_skew.h"
+#include "results/detectors/wrong_device.h"
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+using namespace detectors;
+
+// Starts everybody, these ranks with something else in their environment.
+EvidenceBuilder started(Rank ranks, const std::vector<Rank>& odd = {}, const std::string& more = "",
+                        const std::string& versions = EvidenceBuilder::sound_versions) {
+    EvidenceBuilder job(ranks);
+    for (const Rank rank : job.everybody()) {
+        const bool is_odd = std::count(odd.begin(), odd.end(), rank) > 0;
+        job.start(rank, job.environment(rank, is_odd ? more : ""),
+                  is_odd ? versions : EvidenceBuilder::sound_versions);
+    }
+    return job;
+}
+
+void fails_in_init(EvidenceBuilder& job, const std::vector<Rank>& ranks, const std::string& text) {
+    for (const Rank rank : job.everybody())
+        job.rendezvous(rank, rank, static_cast<Rank>(job.everybody().size()));
+    for (const Rank rank : job.everybody()) job.joins(rank, 1, "world", job.everybody(), rank);
+    job.after(1s);
+    for (const Rank rank : ranks) {
+        job.add(rank, CommError{1, Code::invalid_usage, job.text(text)})
+            .add(rank, CommInitLeave{1, Code::invalid_usage});
+    }
+}
+
+const std::string versions_differ =
+    "Mismatched NCCL version detected : rank 4 version 22705 rank 0 version 22809";
+const std::string older = "cuda=13.0\nnccl=2.27.5\npython=3.11\ntorch=2.11.0";
+
+TEST(VersionSkew, NamesTheOddRanksAndThePackage) {
+    EvidenceBuilder job = started(8, {6, 7}, "", older);
+    fails_in_init(job, job.everybody(), versions_differ);
+    const Finding found = found_by<VersionSkew>(job.watched());
+    EXPECT_EQ(found.symptom, "communication_setup_failure");
+    EXPECT_EQ(found.blame.ranks, ranks({6, 7}));
+    EXPECT_EQ(found.blame.component, "nccl");
+    EXPECT_EQ(found.causes.front(), "version_skew_across_ranks");
+}
+
+TEST(VersionSkew, IsSilentWhenTheDifferenceHarmedNobody) {
+    EvidenceBuilder job = started(8, {6, 7}, "", older);
+    job.world().step(0).step(1).all_exit();
+    expect_silence_of<VersionSkew>(job.watched());
+}
+
+TEST(EnvironmentFault, NamesTheVariableThatTheErrorIsAbout) {
+    EvidenceBuilder job = started(8, {4, 5, 6, 7}, "NCCL_SOCKET_IFNAME=eht0");
+    fails_in_init(job, {4, 5, 6, 7}, "Bootstrap : no socket interface found");
+    const Finding found = found_by<EnvironmentFault>(job.watched());
+    EXPECT_EQ(found.blame.variable, "NCCL_SOCKET_IFNAME");
+    EXPECT_EQ(found.blame.ranks, ranks({4, 5, 6, 7}));
+}
+
+TEST(EnvironmentFault, KnowsWhatIsMissingUnreadableMisspelledOrUnlikeItsPeers) {
+    struct Row {
+        std::string more, variable;
+    };
+    for (const Row& row : std::vector<Row>{{"RANK=three", "RANK"},
+                                           {"NCCL_IB_TIMEOUT=long", "NCCL_IB_TIMEOUT"},
+                                           {"NCCL_SOKET_IFNAME=eth0", "NCCL_SOKET_IFNAME"},
+                                           {"NCCL_ALGO=Tree", "NCCL_ALGO"},
+                                           {"MASTER_PORT=0", "MASTER_PORT"},
+                                           {"RANK=17", "RANK"}}) {
+        EvidenceBuilder job = started(4, {2}, row.more);
+        fails_in_init(job, {2}, "NCCL error in: init.cc");
+        const Finding found = found_by<EnvironmentFault>(job.watched());
+        EXPECT_EQ(found.blame.variable, row.variable);
+        EXPECT_EQ(found.blame.ranks, ranks({2})) << row.more;
+    }
+}
+
+TEST(EnvironmentFault, IsSilentWhenNothingBroke) {
+    EvidenceBuilder job = started(4, {2}, "NCCL_ALGO=Tree\nNCCL_SOKET_IFNAME=eth0");
+    job.world().step(0).all_exit();
+    expect_silence_of<EnvironmentFault>(job.watched());
+}
+
+TEST(RankOrder, NamesTheSecondClaimantOfARank) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : job.everybody()) job.rendezvous(rank, rank == 3 ? 0 : rank, 4);
+    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({3}));
+}
+
+TEST(RankOrder, NamesRanksThatAreNotWhereTheLauncherPutThem) {
+    EvidenceBuilder job(8);
+    job.start();
+    for (const Rank rank : job.everybody()) job.rendezvous(rank, rank == 1 ? 5 : rank == 5 ? 1 : rank, 8);
+    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({1, 5}));
+}
+
+TEST(RankOrder, NamesWhoBelievesInAnotherGroup) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (const Rank rank : {0, 1, 2}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
+    job.joins(3, 2, "tp", {0, 2, 4, 6}, 3);
+    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({3}));
+}
+
+TEST(RankOrder, SeesGroupsThatOverlap) {
+    EvidenceBuilder job(8);
+    job.start().world().comm(2, "ep", {0, 2, 4, 6}).comm(3, "ep", {0, 1, 2, 3});
+    EXPECT_EQ(found_by<RankOrder>(job.watched()).symptom, "wrong_rank_or_group_membership");
+}
+
+TEST(SetupFailure, BlamesOnesOwnErrorBeforeThatOfThoseWhoWaited) {
+    EvidenceBuilder job(4);
+    job.start().after(1s);
+    job.log(
+        2,
+        "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK "
+        "expected, but not set");
+    job.after(300s).log(
+        0,
+        "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 "
+        "clients joined.");
+    const Finding found = found_by<SetupFailure>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_EQ(found.blame.variable, "RANK");
+    EXPECT_EQ(found.at, 1s);
+}
+
+TEST(SetupFailure, BlamesTheAbsentWhenAllOthersOnlyWaited) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : {0, 1, 3}) job.add(rank, RendezvousEnter{rank, 4, job.text("node0:29500")});
+    job.after(301s);
+    for (const Rank rank : {0, 1, 3}) {
+        job.log(rank, "DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 clients joined.");
+    }
+    EXPECT_EQ(found_by<SetupFailure>(job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(SetupFailure, BlamesWhoBelievesInAnotherEndpoint) {
+    EvidenceBuilder job(3);
+    job.start();
+    for (const Rank rank : {0, 1}) job.add(rank, RendezvousEnter{rank, 3, job.text("node0:29500")});
+    job.add(2, RendezvousEnter{2, 3, job.text("node0:1")}).after(11s);
+    for (const Rank rank : {0, 1})
+        job.log(rank, "Timed out after 11 seconds waiting for clients. 2/3 clients joined.");
+    job.log(2, "The client socket has timed out after 10000ms while trying to connect to (node0, 1).");
+    EXPECT_EQ(found_by<SetupFailure>(job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
+    const Finding found = found_by<SetupHang>(job.watched(2min));
+    EXPECT_EQ(found.symptom, "communication_setup_hang");
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+}
+
+TEST(SetupHang, IsSilentWhenSomebodyOnlyTookALittle) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
+    expect_silence_of<SetupHang>(job.watched(50s));
+}
+
+TEST(PackageFailure, TellsABuildFromAnImport) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : {2, 3}) {
+        job.add(rank, PackageLoad{job.text("flash_attn"), job.text("2.7"),
+                                  job.text("ImportError: undefined symbol: _ZN3c10"), Code::corrupt});
+    }
+    const Finding found = found_by<PackageFailure>(job.watched());
+    EXPECT_EQ(found.symptom, "import_or_symbol_error");
+    EXPECT_EQ(found.blame.component, "flash_attn");
+    EXPECT_EQ(found.blame.ranks, ranks({2, 3}));
+
+    EvidenceBuilder other(2);
+    other.start().log(0, "RuntimeError: Error building extension 'fused_adam'");
+    EXPECT_EQ(found_by<PackageFailure>(other.watched()).symptom, "build_or_install_failure");
+}
+
+TEST(UnexpectedParallelization, SeesWorldsOfOne) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : job.everybody()) {
+        job.add(rank, RendezvousEnter{0, 1, job.text("node0:29500")}).add(rank, RendezvousLeave{1, Code::ok});
+    }
+    EXPECT_EQ(found_by<UnexpectedParallelization>(job.watched()).blame.ranks, ranks({0, 1, 2, 3}));
+}
+
+TEST(UnexpectedParallelization, SeesAGroupSmallerThanConfigured) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (const Rank rank : job.everybody()) job.add(rank, RankConfig{job.text("tp_size"), job.text("4")});
+    job.comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
+    EXPECT_EQ(found_by<UnexpectedParallelization>(job.watched()).blame.variable, "tp_size");
+}
+
+TEST(WrongDevice, NamesWhoLandedElsewhere) {
+    EvidenceBuilder job(4);
+    job.start().add(1, DeviceBind{job.text("model"), 1, 1}).add(3, DeviceBind{job.text("model"), 3, 0});
+    EXPECT_EQ(found_by<WrongDevice>(job.watched()).blame.ranks, ranks({3}));
+}
+
+}  // namespace
+}  // namespace deadrank::tests

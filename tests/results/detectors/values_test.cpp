@@ -1,0 +1,231 @@
+// tests/results/detectors/values_test.cpp — Goal: a wrong number is found at the first step that shows it,
+// and belongs to the rank that made it.
+#include <cmath>
+
+#include "results/detectors/inference_inconsistency.h"
+#include "results/detectors/loading_failure.h"
+#include "results/detectors/loss_anomaly.h"
+#include "results/detectors/parallel_mismatch.h"
+#include "results/detectors/replica_divergence.h"
+#include "results/detectors/sample_coverage.h"
+#include "results/detectors/shard_mismatch.h"
+#include "results/detectors/value_wrong.h"
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+using namespace detectors;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+void holds(EvidenceBuilder& job, Rank rank, std::int64_t offset, std::int64_t length, std::int64_t total) {
+    job.add(rank, ShardLayout{job.text("flat"), offset, length, total});
+}
+
+TEST(ShardMismatch, NamesTheRankWhosePartLiesElsewhere) {
+    for (const Rank shifted : {0, 2, 3}) {
+        EvidenceBuilder job(4);
+        job.start();
+        for (Rank rank = 0; rank < 4; ++rank) holds(job, rank, rank * 8 + (rank == shifted ? 1 : 0), 8, 32);
+        const Finding found = found_by<ShardMismatch>(job.watched());
+        EXPECT_EQ(found.blame.ranks, ranks({shifted}));
+        EXPECT_EQ(found.blame.shard, "flat");
+    }
+}
+
+TEST(ShardMismatch, NamesTheRankWhosePartIsCutOffAtTheEnd) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (Rank rank = 0; rank < 4; ++rank)
+        holds(job, rank, rank * 8 + (rank == 3 ? 1 : 0), rank == 3 ? 7 : 8, 32);
+    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).blame.ranks, ranks({3}));
+}
+
+TEST(ShardMismatch, FindsTheOddCopyAmongReplicas) {
+    EvidenceBuilder job(8);
+    job.start();
+    for (Rank rank = 0; rank < 8; ++rank) holds(job, rank, (rank % 4) * 2 + (rank == 6 ? 1 : 0), 2, 8);
+    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).blame.ranks, ranks({6}));
+}
+
+TEST(ShardMismatch, FindsAWholePartTakenTwice) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (Rank rank = 0; rank < 4; ++rank) holds(job, rank, (rank == 2 ? 1 : rank) * 2, 2, 8);
+    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).blame.ranks, ranks({2}));
+}
+
+void digests(EvidenceBuilder& job, std::int64_t step, const std::vector<std::uint64_t>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        job.add(static_cast<Rank>(i),
+                ParametersDigest{step, values[i], job.text("dp:0"), job.text("parameters")});
+    }
+}
+
+TEST(ReplicaDivergence, NamesTheOddOneAtTheFirstStepThatDiffers) {
+    EvidenceBuilder job(4);
+    job.start();
+    digests(job, 0, {1, 1, 1, 1});
+    job.after(1s);
+    digests(job, 1, {2, 2, 9, 2});
+    job.after(1s);
+    digests(job, 2, {3, 4, 5, 6});
+    const Finding found = found_by<ReplicaDivergence>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_EQ(found.blame.step, 1);
+    EXPECT_EQ(found.at, 1s);
+}
+
+TEST(ReplicaDivergence, OfAPairBlamesBoth) {
+    EvidenceBuilder job(2);
+    job.start();
+    digests(job, 0, {1, 2});
+    EXPECT_EQ(found_by<ReplicaDivergence>(job.watched()).blame.ranks, ranks({0, 1}));
+}
+
+void loss(EvidenceBuilder& job, std::int64_t step, double value) {
+    for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, value, 1.0});
+    job.after(1s);
+}
+
+TEST(LossAnomaly, SeesWhatIsNoNumber) {
+    EvidenceBuilder job(4);
+    job.start();
+    loss(job, 0, 2);
+    job.add(2, ValueSample{1, job.text("gradient.local"), std::numeric_limits<double>::infinity(), unknown});
+    loss(job, 1, std::nan(""));
+    const Finding found = found_by<LossAnomaly>(job.watched());
+    EXPECT_EQ(found.blame.step, 1);
+    EXPECT_EQ(found.blame.ranks, ranks({2})) << "its own quantity was the first that was no number";
+}
+
+TEST(LossAnomaly, SeesAJumpAndAFallToZero) {
+    EvidenceBuilder jump(1);
+    for (std::int64_t step = 0; step < 5; ++step) loss(jump, step, 2);
+    loss(jump, 5, 500);
+    EXPECT_EQ(found_by<LossAnomaly>(jump.watched()).blame.step, 5);
+
+    EvidenceBuilder zero(1);
+    loss(zero, 0, 2);
+    for (std::int64_t step = 1; step < 4; ++step) loss(zero, step, 0);
+    EXPECT_EQ(found_by<LossAnomaly>(zero.watched()).blame.step, 3);
+}
+
+TEST(LossAnomaly, IsSilentOnALossThatWanders) {
+    EvidenceBuilder job(1);
+    for (const double value : {2.0, 9.0, 1.5, 20.0, 0.0, 0.0, 3.0})
+        loss(job, static_cast<std::int64_t>(value), value);
+    expect_silence_of<LossAnomaly>(job.watched());
+}
+
+TEST(ValueWrong, NamesTheQuantityTheRankAndTheStep) {
+    EvidenceBuilder job(2);
+    job.start().add(0, ValueSample{4, job.text("learning_rate"), 0.01, 0.01});
+    job.add(1, ValueSample{4, job.text("learning_rate"), 0.02, 0.01});
+    const Evidence evidence = job.watched();
+    const Finding found = found_by<ValueWrong>(evidence);
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.blame.variable, "learning_rate");
+    EXPECT_EQ(found.blame.step, 4);
+    expect_silence_of<ParallelMismatch>(evidence);
+}
+
+TEST(ParallelMismatch, ComparesWithTheReference) {
+    EvidenceBuilder job(2);
+    job.start().add(0, ValueSample{4, job.text("reference.loss"), 1.25, 1.0});
+    const Evidence evidence = job.watched();
+    EXPECT_EQ(found_by<ParallelMismatch>(evidence).blame.step, 4);
+    expect_silence_of<ValueWrong>(evidence);
+}
+
+TEST(ParallelMismatch, LeavesWhatIsWrongByDefinitionToItsDetector) {
+    EvidenceBuilder job(1);
+    job.start().add(0, ValueSample{4, job.text("reference.loss"), 1.25, 1.0});
+    job.add(0, ValueSample{4, job.text("learning_rate"), 2, 1});
+    expect_silence_of<ParallelMismatch>(job.watched());
+}
+
+TEST(LoadingFailure, SeesWeightsThatNeverReachedTheModel) {
+    EvidenceBuilder job(2);
+    job.start().add(1, ValueSample{0, job.text("weights.checksum"), 5, 7});
+    EXPECT_EQ(found_by<LoadingFailure>(job.watched()).blame.ranks, ranks({1}));
+}
+
+TEST(LoadingFailure, NamesWhoDidNotFindTheFile) {
+    EvidenceBuilder job(2);
+    job.start().log(
+        1,
+        "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file: '/data/model.bin'");
+    EXPECT_EQ(found_by<LoadingFailure>(job.watched()).blame.ranks, ranks({1}));
+}
+
+TEST(InferenceInconsistency, NamesTheOddAnswerAndLogitsThatAreNoNumbers) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (Rank rank = 0; rank < 4; ++rank) job.add(rank, ServeOutput{7, rank == 3 ? 2u : 1u, 4, 1});
+    EXPECT_EQ(found_by<InferenceInconsistency>(job.watched()).blame.ranks, ranks({3}));
+
+    EvidenceBuilder bad(2);
+    bad.start().add(0, ServeOutput{7, 1, 4, 1}).add(1, ServeOutput{8, 1, 4, 0});
+    EXPECT_EQ(found_by<InferenceInconsistency>(bad.watched()).blame.ranks, ranks({1}));
+}
+
+TEST(InferenceInconsistency, ComparesWithOneDevice) {
+    EvidenceBuilder job(2);
+    job.start().add(0, ValueSample{3, job.text("reference.token"), 17, 18});
+    const Evidence evidence = job.watched();
+    EXPECT_EQ(found_by<InferenceInconsistency>(evidence).blame.step, 3);
+    expect_silence_of<ParallelMismatch>(evidence);
+}
+
+void reads(EvidenceBuilder& job, Rank rank, std::int64_t step, std::int64_t epoch,
+           const std::string& samples) {
+    const auto count = 1 + std::count(samples.begin(), samples.end(), ',');
+    job.add(rank, DataBatch{step, epoch, 0, static_cast<std::int32_t>(count), 1, job.text(samples)});
+}
+
+TEST(SampleCoverage, NamesTwoRanksThatReadTheSame) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (Rank rank = 0; rank < 4; ++rank)
+        reads(job, rank, 0, 0, rank == 3 ? "4,5" : fmt::format("{},{}", rank * 2, rank * 2 + 1));
+    const Finding found = found_by<SampleCoverage>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2, 3}));
+    EXPECT_EQ(found.blame.step, 0);
+}
+
+TEST(SampleCoverage, NamesTheOneWhoOverlapsWithMany) {
+    EvidenceBuilder job(4);
+    job.start();
+    reads(job, 0, 0, 0, "0,1");
+    reads(job, 1, 0, 0, "2,3");
+    reads(job, 2, 0, 0, "4,5");
+    reads(job, 3, 0, 0, "1,4");  // another seed
+    EXPECT_EQ(found_by<SampleCoverage>(job.watched()).blame.ranks, ranks({3}));
+}
+
+TEST(SampleCoverage, LetsRanksOfOneModelReadTheSame) {
+    EvidenceBuilder job(4);
+    job.start().comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
+    for (Rank rank = 0; rank < 4; ++rank) reads(job, rank, 0, 0, rank < 2 ? "0,1" : "2,3");
+    expect_silence_of<SampleCoverage>(job.watched());
+}
+
+TEST(SampleCoverage, SeesTheSameOrderInEveryEpochAndALostPosition) {
+    EvidenceBuilder order(1);
+    order.start();
+    for (std::int64_t epoch = 0; epoch < 2; ++epoch) reads(order, 0, epoch, epoch, "5,2,9");
+    EXPECT_EQ(found_by<SampleCoverage>(order.watched()).blame.step, 1);
+
+    EvidenceBuilder position(1);
+    position.start();
+    reads(position, 0, 0, 0, "5,2");
+    reads(position, 0, 1, 0, "7,1");
+    position.after(1s).add(no_rank, Restart{1}).after(1s).start();
+    reads(position, 0, 1, 0, "3,8");
+    EXPECT_EQ(found_by<SampleCoverage>(position.watched()).blame.step, 1);
+}
+
+}  // namespace
+}  // namespace deadrank::tests
