@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "inject/mark.h"
 #include "runners/local/event_reader.h"
@@ -61,13 +60,6 @@ int read_evidence_files(const Harvest& harvest, results::EventSink& sink) {
     return torn;
 }
 
-// torchrun's own stamp in the file has whole seconds only, which would put it before its cause.
-Nanoseconds written_at(const fs::path& file) {
-    struct stat status {};
-    if (stat(file.c_str(), &status) != 0) return now();
-    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
-
 // torchrun's error files: what a rank's own @record wrote when it failed.
 void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
     for (const fs::path& file : files_in(harvest.directory / "logs", "error.json")) {
@@ -79,6 +71,7 @@ void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
                                     : inner->is_string() ? inner->get<std::string>()
                                                          : "";
         const Rank rank = std::atoi(file.parent_path().filename().c_str());
+        // torchrun's own stamp in the file has whole seconds only, which would put it before its cause.
         const Time at(written_at(file) - harvest.launched.started);
         evidence.record({at, rank, results::RankLog{2, evidence.text("error file: " + message)}});
     }

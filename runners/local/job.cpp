@@ -33,7 +33,9 @@ Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
     job["CUDA_VISIBLE_DEVICES"] = "";
     job["PYTHONUNBUFFERED"] = "1";
     job["PYTHONDONTWRITEBYTECODE"] = "1";
-    if (cluster_number(plan, "debug_detail", 0)) job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
+    const auto debug = plan.cluster.find("debug");
+    if (debug != plan.cluster.end() && debug->second.text == "detail")
+        job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
     if (const auto stated = plan.cluster.find("environment"); stated != plan.cluster.end()) {
         for (const auto& [name, value] : stated->second.table) job[name] = value;
     }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,9 +64,10 @@ private:
 
     std::string mark() const { return "DEADRANK_EVIDENCE=" + (spec_.directory / "evidence").string(); }
 
-    void keep(results::Rank rank, bool error, std::string_view text) {
+    void keep(results::Rank rank, bool error, std::string_view text) { keep(rank, error, text, now()); }
+    void keep(results::Rank rank, bool error, std::string_view text, Nanoseconds at) {
         last_sign_ = now();
-        done_.lines.push_back({last_sign_, rank, error, std::string(text)});
+        done_.lines.push_back({at, rank, error, std::string(text)});
     }
 
     void read(results::Rank rank, bool error, int descriptor) {
@@ -138,8 +140,11 @@ private:
             const std::string name = entry.path().filename().string();
             if (name != "stdout.log" && name != "stderr.log") continue;
             const int rank = std::atoi(entry.path().parent_path().filename().c_str());
-            follow_.look(entry.path(),
-                         [&](std::string_view line) { keep(rank, name == "stderr.log", line); });
+            // On a busy machine we look late; the file knows when it was last written.
+            const Nanoseconds written = written_at(entry.path());
+            follow_.look(entry.path(), [&](std::string_view line) {
+                keep(rank, name == "stderr.log", line, std::min(now(), written));
+            });
         }
     }
 
@@ -211,6 +216,12 @@ private:
 
 Nanoseconds now() {
     return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+Nanoseconds written_at(const fs::path& file) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) != 0) return now();
+    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
 scenarios::Result<Launched> launch(const LaunchSpec& spec) { return Launch(spec).run(); }

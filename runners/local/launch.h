@@ -59,5 +59,6 @@ struct Launched {
 scenarios::Result<Launched> launch(const LaunchSpec& spec);
 
 Nanoseconds now();
+Nanoseconds written_at(const std::filesystem::path& file);  // last written; now, when it is gone
 
 }  // namespace deadrank::runners

@@ -67,6 +67,12 @@ std::vector<Python> ask_all() {
     return answers;
 }
 
+// "1.13" of "1.13.1": what builds of one release call themselves differs between distributors.
+std::string_view release_of(std::string_view version) {
+    const std::size_t minor = version.find('.');
+    return minor == std::string_view::npos ? version : version.substr(0, version.find('.', minor + 1));
+}
+
 }  // namespace
 
 int Python::major() const { return std::atoi(torch.c_str()); }
@@ -90,7 +96,7 @@ scenarios::Result<Python> best_python() {
 scenarios::Result<Python> python_with_torch(std::string_view version) {
     std::string known;
     for (const Python& python : pythons()) {
-        if (python.torch.starts_with(version)) return python;
+        if (release_of(python.torch) == release_of(version)) return python;
         known += (known.empty() ? "" : ", ") + python.torch;
     }
     return scenarios::refuse(

@@ -25,7 +25,8 @@ const std::vector<Python>& pythons();
 // Errors: environment, with what would help.
 scenarios::Result<Python> best_python();
 
-// The torch whose version begins so ("1.13"). Errors: unsupported, naming those there are.
+// The torch of that release ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported, naming those
+// there are.
 scenarios::Result<Python> python_with_torch(std::string_view version);
 
 }  // namespace deadrank::runners

@@ -45,12 +45,17 @@ class Replicated:
         return torch.optim.SGD(parameters, lr=self.options.learning_rate, momentum=0.9)
 
     def reduce(self):
-        gradients = [parameter.grad.reshape(-1) for parameter in self.model.parameters()]
-        flat = torch.cat(gradients)
-        for bucket in flat.chunk(self.options.buckets):
-            layout.reduce_bucket(bucket, self.data_group)
+        parameters = list(self.model.parameters())
+        each = -(-len(parameters) // self.options.buckets)
+        for first in range(0, len(parameters), each):
+            self.reduce_together(parameters[first : first + each])
+
+    def reduce_together(self, parameters):
+        """A bucket holds whole parameters, so that no two need have one size."""
+        flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])
+        layout.reduce_bucket(flat, self.data_group)
         flat /= layout.gradient_divisor(self.replicas)
-        for parameter, part in zip(self.model.parameters(), flat.split([part.numel() for part in gradients])):
+        for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
             parameter.grad.copy_(part.view_as(parameter))
 
     def step(self):
