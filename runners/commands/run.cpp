@@ -136,9 +136,11 @@ private:
         if (!arguments_.junit.empty())
             complain(results::reports::write_junit(report.cases(), arguments_.junit));
         if (arguments_.out.empty()) return;
-        const auto card = results::score_by_class(report.cases(), taxonomy);
-        complain(results::reports::write_scorecard(card,
-                                                   std::filesystem::path(arguments_.out) / "scorecard.json"));
+        const std::filesystem::path out = arguments_.out;
+        for (const char* by : {"class", "symptom", "stage", "detector"}) {
+            const auto card = scorecard_by(by, report.cases(), taxonomy);
+            complain(results::reports::write_scorecard(card, out / fmt::format("scorecard_by_{}.json", by)));
+        }
     }
 
     const Arguments& arguments_;
