@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runners/sim/vocabulary.h"
 #include "scenarios/document.h"
 #include "scenarios/draw.h"
 #include "tests/fuzz/scenario_fuzz.h"
@@ -80,6 +81,7 @@ std::string damaged(std::string text, const Draw& draw, std::uint64_t n,
 
 TEST(SlowFuzzScenario, DamagedFilesAreRefusedOrMeanSomething) {
     const std::vector<std::string> files = corpus();
+    const scenarios::Vocabulary vocabulary = runners::vocabulary();
     int loaded = 0;
     const int rounds = 10'000;
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -88,7 +90,7 @@ TEST(SlowFuzzScenario, DamagedFilesAreRefusedOrMeanSomething) {
         const std::uint64_t wounds = 1 + draw.below(1, 4);
         for (std::uint64_t wound = 1; wound <= wounds; ++wound)
             text = damaged(std::move(text), draw, wound, files);
-        loaded += fuzz::read_scenario(text, sample_taxonomy(), sample_vocabulary());
+        loaded += fuzz::read_scenario(text, sample_taxonomy(), vocabulary);
     }
     RecordProperty("loaded", loaded);
     EXPECT_GT(loaded, rounds / 100) << "the damage is so heavy that nothing beyond the parser is tried";
