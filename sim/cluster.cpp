@@ -18,6 +18,21 @@ EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptio
     return made;
 }
 
+// In pieces, so that a stop is seen. Where a piece ends leaves no mark on the run.
+Outcome play(Engine& engine, Time until, const ClusterOptions& options) {
+    constexpr std::uint64_t piece = 1 << 20;
+    for (std::uint64_t left = options.step_limit;;) {
+        const std::uint64_t steps = options.stop ? std::min(left, piece) : left;
+        Outcome outcome = engine.run({.until = until, .steps = steps});
+        left -= steps;
+        if (outcome.ending != Ending::step_limit || left == 0) return outcome;
+        if (*options.stop) {
+            outcome.ending = Ending::stopped;
+            return outcome;
+        }
+    }
+}
+
 }  // namespace
 
 Cluster::Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink,
@@ -38,11 +53,10 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
     Machine& machine = *machine_;
     machine.workload = workload;
     machine.launcher.start();
-    const Outcome outcome =
-        machine.engine.run({.until = machine.settings.time_limit, .steps = options_.step_limit});
+    const Outcome outcome = play(machine.engine, machine.settings.time_limit, options_);
     RunResult result;
     result.ending = outcome.ending;
-    const bool waiting = outcome.ending != Ending::completed;
+    const bool waiting = outcome.ending != Ending::completed && outcome.ending != Ending::stopped;
     result.end = outcome.ending == Ending::time_limit ? outcome.now : machine.recorder.last();
     result.observed_until = result.end + (waiting ? machine.settings.observe : Time{0});
     for (const Process& process : machine.processes.all()) {

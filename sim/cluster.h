@@ -3,6 +3,7 @@
 // rank or a detector sees.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,7 +45,8 @@ struct ClusterOptions {
     std::optional<Seed> explore_order = {};  // ties in time fall by chance
     TraceWindow watch = {0, 0};
     bool keep_rank_hashes = true;
-    std::uint64_t step_limit = UINT64_MAX;  // bound on loops that never let time pass
+    std::uint64_t step_limit = UINT64_MAX;    // bound on loops that never let time pass
+    const std::atomic<bool>* stop = nullptr;  // set from any thread: the run ends soon, as Ending::stopped
 };
 
 class Cluster {

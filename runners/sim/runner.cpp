@@ -81,6 +81,7 @@ sim::ClusterOptions cluster_options(const Plan& plan, const RunOptions& options)
     sim::ClusterOptions chosen;
     if (options.explore_order) chosen.explore_order = sim::Seed{plan.seed.number};
     chosen.step_limit = step_limit;
+    chosen.stop = options.stop;
     return chosen;
 }
 

@@ -169,6 +169,27 @@ TEST(SimRunner, AnUnknownWorkloadIsUnsupported) {
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::unsupported);
 }
 
+TEST(SimRunner, AStopEndsALongRunAndKeepsWhatThereIs) {
+    Plan plan = healthy_plan();
+    plan.workload["steps"].number = 1'000'000;
+    SimRunner runner;
+    std::atomic<bool> stop = true;
+    RunOptions options;
+    options.stop = &stop;
+    const Record record = runner.run(plan, options).value();
+    EXPECT_FALSE(record.truth.completed());
+    EXPECT_GT(record.evidence.events().size(), 1000u);
+    EXPECT_EQ(record.truth.marks.back().says, "it was stopped");
+}
+
+TEST(SimRunner, WatchingForAStopLeavesNoMark) {
+    std::atomic<bool> stop = false;
+    RunOptions options;
+    options.stop = &stop;
+    SimRunner runner;
+    EXPECT_EQ(runner.run(healthy_plan(), options).value().trace_hash, played(healthy_plan()).trace_hash);
+}
+
 TEST(SimRunner, KeepsNoEvidenceWhenToldSoAndIsTheSameRun) {
     SimRunner runner;
     RunOptions options;
