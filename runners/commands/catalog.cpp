@@ -18,6 +18,7 @@
 namespace deadrank::runners::commands {
 
 const std::vector<Command>& all_commands() {
+    // clang-format off
     static const std::vector<Command> commands = {
         {"run", add_run},
         {"list", add_list},
@@ -34,6 +35,7 @@ const std::vector<Command>& all_commands() {
         {"version", add_version},
         {"completion", add_completion},
     };
+    // clang-format on
     return commands;
 }
 
