@@ -60,9 +60,7 @@ std::vector<Finding> NativeCrash::examine(const Evidence& evidence) const {
     std::vector<Finding> findings;
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const Life* first = nullptr;
-        bool killed_by_launcher = false;
         for (const Life& life : lives.of(attempt)) {
-            killed_by_launcher |= life.signal == 15;
             const bool counts = is_crash(life.signal) || life.signal == 9;
             if (counts && !complained(evidence, attempt, life.process) &&
                 (!first || life.ended < first->ended)) {
