@@ -14,10 +14,9 @@ namespace deadrank::runners::commands {
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
-scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name) {
+scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, const Extension& extension) {
     static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
-    if (name == "sim") return std::make_unique<SimRunner>();
-    if (name == "local") return std::make_unique<LocalRunner>();
+    if (name == "sim") return std::make_unique<SimRunner>(extension.workloads);
     if (name == "local") return std::make_unique<LocalRunner>();
     if (std::find(known.begin(), known.end(), name) != known.end()) {
         return refuse(ErrorCode::unsupported, fmt::format("this build has no runner '{}'", name),

@@ -5,12 +5,14 @@
 #include <memory>
 #include <string>
 
+#include "runners/extension.h"
 #include "runners/runner.h"
 
 namespace deadrank::runners::commands {
 
 // Errors: usage, for an unknown name; unsupported, when this build was made without it.
-scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name);
+scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name,
+                                                       const Extension& extension = {});
 
 // How many trials may run at once unless --jobs says otherwise: the simulator fills the machine, real jobs
 // need it whole.

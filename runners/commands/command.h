@@ -12,6 +12,10 @@ namespace CLI {
 class App;
 }
 
+namespace deadrank::runners {
+struct Extension;
+}
+
 namespace deadrank::runners::commands {
 
 enum ExitCode : int {
@@ -25,6 +29,7 @@ enum ExitCode : int {
 // One invocation of the program.
 struct Session {
     std::filesystem::path executable;  // where our data is looked for
+    const Extension& extension;        // what this program has beside ours; outlives the session
     int code = exit_pass;
 
     // Prints the error with place, refused value and remedy, and sets the code that belongs to it.

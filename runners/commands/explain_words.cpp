@@ -41,8 +41,8 @@ void row(Explanation& explanation, std::string label, std::string text) {
     if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
 }
 
-void detectors_of(Explanation& explanation, const std::string& symptom) {
-    for (const auto& detector : results::all_detectors()) {
+void detectors_of(Explanation& explanation, const Library& library, const std::string& symptom) {
+    for (const auto& detector : library.detectors()) {
         const auto symptoms = detector->symptoms();
         if (std::find(symptoms.begin(), symptoms.end(), symptom) != symptoms.end()) {
             row(explanation, "reported by", std::string(detector->name()));
@@ -75,13 +75,13 @@ Explanation explain_entry(const Library& library, const Axis& axis, const Taxono
     row(explanation, "provenance", entry.provenance);
     row(explanation, "reports", joined(entry.examples));
     partners(explanation, library.taxonomy, entry.id);
-    if (axis.name == "symptom") detectors_of(explanation, entry.id);
+    if (axis.name == "symptom") detectors_of(explanation, library, entry.id);
     scenarios_of(explanation, library, axis, entry.id);
     return explanation;
 }
 
-void explain_detector(const std::string& word, std::vector<Explanation>& found) {
-    for (const auto& detector : results::all_detectors()) {
+void explain_detector(const Library& library, const std::string& word, std::vector<Explanation>& found) {
+    for (const auto& detector : library.detectors()) {
         if (detector->name() != word) continue;
         Explanation explanation{"detector", word, "Reads evidence alone, and reports:", {}};
         for (const std::string_view symptom : detector->symptoms())
@@ -116,7 +116,7 @@ std::vector<std::string> known_words(const Library& library) {
     for (const Axis& axis : axes(library.taxonomy)) {
         for (const auto& entry : axis.entries) words.push_back(entry.id);
     }
-    for (const auto& detector : results::all_detectors()) words.emplace_back(detector->name());
+    for (const auto& detector : library.detectors()) words.emplace_back(detector->name());
     if (const auto ids = scenario_ids(library)) {
         for (const std::string& id : *ids) {
             words.push_back(id);
@@ -131,7 +131,7 @@ std::vector<std::string> known_words(const Library& library) {
 scenarios::Result<std::vector<Explanation>> explain_word(const Library& library, const std::string& word) {
     std::vector<Explanation> found;
     explain_vocabulary(library, word, found);
-    explain_detector(word, found);
+    explain_detector(library, word, found);
     for (const Axis& axis : axes(library.taxonomy)) {
         if (const auto* entry = find(axis.entries, word))
             found.push_back(explain_entry(library, axis, *entry));

@@ -57,7 +57,7 @@ Result<Heard> read_run(const Library& library, const fs::path& place) {
     if (!evidence) return tl::unexpected(evidence.error());
     Heard heard;
     heard.evidence = std::move(*evidence);
-    heard.findings = results::detect(heard.evidence, results::all_detectors());
+    heard.findings = results::detect(heard.evidence, library.detectors());
     if (directory && there(place / "plan.toml")) {
         auto plan = scenarios::load_plan(place / "plan.toml", library.taxonomy, library.vocabulary);
         if (!plan) return tl::unexpected(plan.error());

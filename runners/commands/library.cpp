@@ -73,7 +73,8 @@ Result<Library> open_library(const Session& session, const std::string& catalog)
     auto taxonomy = scenarios::Taxonomy::load(library.data / "taxonomy.toml");
     if (!taxonomy) return tl::unexpected(taxonomy.error());
     library.taxonomy = std::move(*taxonomy);
-    library.vocabulary = runners::vocabulary();
+    library.extension = &session.extension;
+    library.vocabulary = runners::vocabulary(session.extension);
     return library;
 }
 

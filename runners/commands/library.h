@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runners/commands/command.h"
+#include "runners/extension.h"
 #include "scenarios/scenario.h"
 
 namespace deadrank::runners::commands {
@@ -16,6 +17,9 @@ struct Library {
     std::filesystem::path data;     // directory of taxonomy.toml
     scenarios::Taxonomy taxonomy;
     scenarios::Vocabulary vocabulary;
+    const Extension* extension = nullptr;  // never null once opened
+
+    results::Detectors detectors() const { return extension->all_detectors(); }
 };
 
 // The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in

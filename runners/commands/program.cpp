@@ -79,8 +79,8 @@ Error no_such_command(const std::string& word) {
 
 }  // namespace
 
-int run_program(int argc, const char* const* argv) {
-    Session session;
+int run_program(int argc, const char* const* argv, const Extension& extension) {
+    Session session{.executable = {}, .extension = extension};
     std::error_code trouble;
     session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);
     if (trouble) session.executable = std::filesystem::absolute(argv[0], trouble);

@@ -2,8 +2,11 @@
 // meant.
 #pragma once
 
+#include "runners/extension.h"
+
 namespace deadrank::runners::commands {
 
-int run_program(int argc, const char* const* argv);
+// With an extension the program is deadrank with more words; every command knows them.
+int run_program(int argc, const char* const* argv, const Extension& extension = {});
 
 }  // namespace deadrank::runners::commands

@@ -72,7 +72,7 @@ void replay(const Arguments& arguments, Session& session) {
                       : wanted_by_plan(*library, arguments.what, arguments.runner);
     if (!session.take(wanted)) return;
     if (!arguments.against.empty()) wanted->against = arguments.against;
-    auto replayed = play_again(*wanted, stop_on_interrupt());
+    auto replayed = play_again(*library, *wanted, stop_on_interrupt());
     if (!session.take(replayed)) return;
     arguments.json ? print_json(*replayed) : print_text(*replayed);
     session.code = code_of(*replayed);

@@ -85,7 +85,7 @@ Result<Wanted> wanted_by_token(const Library& library, const std::string& text) 
     auto selection = select(library, options);
     if (!selection) return tl::unexpected(selection.error());
     if (selection->scenarios.empty()) return tl::unexpected(selection->broken.front());
-    auto runner = make_runner(token->runner);
+    auto runner = make_runner(token->runner, *library.extension);
     if (!runner) return tl::unexpected(runner.error());
     const scenarios::Scenario& scenario = selection->scenarios.front();
     auto trial = scenarios::resolve(scenario, scenarios::Seed{token->seed}, (*runner)->capabilities(),
@@ -115,11 +115,13 @@ Result<Wanted> wanted_by_plan(const Library& library, const fs::path& file, cons
     return wanted;
 }
 
-Result<Replayed> play_again(const Wanted& wanted, std::atomic<bool>& stop) {
-    auto runner = make_runner(wanted.runner);
+Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::atomic<bool>& stop) {
+    auto runner = make_runner(wanted.runner, *library.extension);
     if (!runner) return tl::unexpected(runner.error());
+    const results::Detectors detectors = library.detectors();
     LineOptions options;
     options.explore_order = wanted.explore_order;
+    options.detectors = &detectors;
     options.stop = &stop;
     auto played = play_plan(wanted.plan, **runner, options);
     if (!played) return tl::unexpected(played.error());

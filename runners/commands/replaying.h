@@ -42,6 +42,6 @@ struct Replayed {
 };
 std::string_view name_of(Replayed::Outcome outcome);
 
-scenarios::Result<Replayed> play_again(const Wanted& wanted, std::atomic<bool>& stop);
+scenarios::Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::atomic<bool>& stop);
 
 }  // namespace deadrank::runners::commands

@@ -77,7 +77,7 @@ public:
         if (!session_.take(library)) return;
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;
-        auto runner = make_runner(arguments_.runner);
+        auto runner = make_runner(arguments_.runner, session_.extension);
         if (!session_.take(runner)) return;
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;
@@ -101,35 +101,38 @@ private:
 
     void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
         std::atomic<bool>& stop = stop_on_interrupt();
+        const results::Detectors detectors = library.detectors();
         RunReport report({.json = arguments_.json,
                           .quiet = arguments_.quiet,
                           .seeds = seeds.size(),
                           .name_columns = longest_name(selection.scenarios),
                           .by = arguments_.by},
-                         library.taxonomy);
+                         library.taxonomy, detectors);
         CampaignOptions options;
         options.line = {.out = arguments_.out,
                         .control = !arguments_.no_control,
                         .healed = !arguments_.no_heal,
                         .explore_order = arguments_.explore_order,
-                        .stop = &stop};
+                        .stop = &stop,
+                        .detectors = &detectors};
         options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
         options.progress = [&](std::size_t done, std::size_t all) { report.progress(done, all); };
         const auto begin = std::chrono::steady_clock::now();
         const std::vector<Job> jobs = jobs_of(selection.scenarios, seeds);
         const std::size_t played = play_all(
-            jobs, [&] { return std::move(*make_runner(arguments_.runner)); }, library.vocabulary, options,
-            [&](results::Case&& one) { report.take(std::move(one)); });
+            jobs, [&] { return std::move(*make_runner(arguments_.runner, session_.extension)); },
+            library.vocabulary, options, [&](results::Case&& one) { report.take(std::move(one)); });
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         session_.code = code_of(report, !selection.broken.empty(), stop.load());
         if (played < jobs.size()) {
             fmt::print(stderr, "deadrank: stopped after {} of {}\n", played,
                        results::counted(jobs.size(), "trial"));
         }
-        write_files(report, library.taxonomy);
+        write_files(report, library.taxonomy, detectors);
     }
 
-    void write_files(const RunReport& report, const scenarios::Taxonomy& taxonomy) {
+    void write_files(const RunReport& report, const scenarios::Taxonomy& taxonomy,
+                     const results::Detectors& detectors) {
         const auto complain = [&](const scenarios::Result<void>& written) {
             if (!written) session_.complain(written.error());
         };
@@ -138,7 +141,7 @@ private:
         if (arguments_.out.empty()) return;
         const std::filesystem::path out = arguments_.out;
         for (const char* by : {"class", "symptom", "stage", "detector"}) {
-            const auto card = scorecard_by(by, report.cases(), taxonomy);
+            const auto card = scorecard_by(by, report.cases(), taxonomy, detectors);
             complain(results::reports::write_scorecard(card, out / fmt::format("scorecard_by_{}.json", by)));
         }
     }

@@ -18,20 +18,21 @@ using results::Verdict;
 using results::reports::Ink;
 
 results::Scorecard scorecard_by(const std::string& by, const std::vector<Case>& cases,
-                                const scenarios::Taxonomy& taxonomy) {
+                                const scenarios::Taxonomy& taxonomy, const results::Detectors& detectors) {
     if (by == "symptom") return results::score_by_symptom(cases);
     if (by == "stage") return results::score_by_stage(cases);
     if (by != "detector") return results::score_by_class(cases, taxonomy);
     std::vector<results::DetectorWords> words;
-    for (const auto& detector : results::all_detectors()) {
+    for (const auto& detector : detectors) {
         const auto symptoms = detector->symptoms();
         words.push_back({std::string(detector->name()), {symptoms.begin(), symptoms.end()}});
     }
     return results::score_by_detector(cases, words);
 }
 
-RunReport::RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy)
-    : options_(options), taxonomy_(taxonomy), style_(style_of(stdout)) {}
+RunReport::RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy,
+                     const results::Detectors& detectors)
+    : options_(options), taxonomy_(taxonomy), detectors_(detectors), style_(style_of(stdout)) {}
 
 void RunReport::progress(std::size_t done, std::size_t all) {
     if (done < all) progress_.show(fmt::format("  {} of {}", done, all));
@@ -85,7 +86,7 @@ void RunReport::finish(double seconds) {
     if (options_.json) return;
     print_scenario();
     print_failures();
-    const results::Scorecard card = scorecard_by(options_.by, cases_, taxonomy_);
+    const results::Scorecard card = scorecard_by(options_.by, cases_, taxonomy_, detectors_);
     if (!options_.quiet && cases_.size() > 1) {
         fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }

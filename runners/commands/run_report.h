@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/case.h"
+#include "results/detect.h"
 #include "results/scorecard.h"
 #include "runners/commands/screen.h"
 #include "scenarios/taxonomy.h"
@@ -24,11 +25,13 @@ struct ReportOptions {
 
 // `by` is one of the four, else as class.
 results::Scorecard scorecard_by(const std::string& by, const std::vector<results::Case>& cases,
-                                const scenarios::Taxonomy& taxonomy);
+                                const scenarios::Taxonomy& taxonomy, const results::Detectors& detectors);
 
 class RunReport {
 public:
-    RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy);
+    // All three outlive the report.
+    RunReport(const ReportOptions& options, const scenarios::Taxonomy& taxonomy,
+              const results::Detectors& detectors);
 
     void progress(std::size_t done, std::size_t all);
     void take(results::Case&& one);
@@ -44,6 +47,7 @@ private:
 
     const ReportOptions options_;
     const scenarios::Taxonomy& taxonomy_;
+    const results::Detectors& detectors_;
     const results::reports::Style style_;
     Progress progress_;
     std::vector<results::Case> cases_;

@@ -21,10 +21,9 @@ struct Prepared {
     const sim::WorkloadKind* workload = nullptr;
 };
 
-Result<Prepared> prepare(const Plan& plan) {
+Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
     const auto settings = cluster_settings(plan.cluster);
     if (!settings) return tl::unexpected(settings.error());
-    const sim::WorkloadKind* workload = sim::find_workload(plan.workload_kind);
     if (!workload) {
         return scenarios::refuse(scenarios::ErrorCode::unsupported,
                                  fmt::format("the simulator has no workload '{}'", plan.workload_kind));
@@ -109,12 +108,19 @@ Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepa
 
 }  // namespace
 
+const sim::WorkloadKind* SimRunner::find_workload(std::string_view name) const {
+    for (const sim::WorkloadKind& kind : more_) {
+        if (kind.words.name == name) return &kind;
+    }
+    return sim::find_workload(name);
+}
+
 scenarios::Capabilities SimRunner::capabilities() const {
     return {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
 }
 
 Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
-    const auto prepared = prepare(plan);
+    const auto prepared = prepare(plan, find_workload(plan.workload_kind));
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
     stages_.play([&](sim::Engine& engine) { record = play(engine, plan, *prepared, options); });

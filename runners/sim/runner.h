@@ -1,13 +1,21 @@
 // runners/sim/runner.h — Plays a plan in the simulated cluster: one seed, one run, on every machine.
 #pragma once
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "runners/runner.h"
 #include "runners/sim/stages.h"
+#include "sim/workloads/catalog.h"
 
 namespace deadrank::runners {
 
 class SimRunner final : public Runner {
 public:
+    // `more`: workloads beside those of the catalog.
+    explicit SimRunner(std::vector<sim::WorkloadKind> more = {}) : more_(std::move(more)) {}
+
     std::string_view name() const override { return "sim"; }
     scenarios::Capabilities capabilities() const override;
 
@@ -15,6 +23,9 @@ public:
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
+    const sim::WorkloadKind* find_workload(std::string_view name) const;
+
+    std::vector<sim::WorkloadKind> more_;
     Stages stages_;
 };
 

@@ -6,10 +6,11 @@
 
 namespace deadrank::runners {
 
-scenarios::Vocabulary vocabulary() {
+scenarios::Vocabulary vocabulary(const Extension& extension) {
     scenarios::Vocabulary words;
     for (const inject::FaultKind& kind : inject::fault_catalog()) words.faults.push_back(kind.words);
     for (const sim::WorkloadKind& kind : sim::workload_catalog()) words.workloads.push_back(kind.words);
+    for (const sim::WorkloadKind& kind : extension.workloads) words.workloads.push_back(kind.words);
     return words;
 }
 

@@ -1,11 +1,12 @@
 // runners/sim/vocabulary.h — All words that a scenario may use, joined from the two rooms that own them.
 #pragma once
 
+#include "runners/extension.h"
 #include "scenarios/vocabulary.h"
 
 namespace deadrank::runners {
 
-// The faults of inject/catalog.cpp and the workloads of sim/workloads/catalog.cpp.
-scenarios::Vocabulary vocabulary();
+// The faults of inject/catalog.cpp, the workloads of sim/workloads/catalog.cpp, and those of the extension.
+scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners
