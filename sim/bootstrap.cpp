@@ -100,8 +100,10 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
         warn(process, "init.cc:896", met.text);
         fail(process, met.id, met.code, met.text);
     }
+    wait_for_wrappers(process, met);
     take_resources(process, met);
     process.comms.push_back({met.comm, place});
+    inform(process, met, place);
     recorder.record(process.id, results::CommInitLeave{met.id, Code::ok, recorder.text(met.text)});
     return std::make_unique<SimComm>(machine_, process, met.comm, place, met.id, met.name);
 }
@@ -111,6 +113,44 @@ void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string
     recorder.record(process.id, results::CommError{comm, code, recorder.text(last_error)});
     recorder.record(process.id, results::CommInitLeave{comm, code});
     throw LibraryError(code, nccl_exception(code, machine_.environment.version(process, "nccl"), last_error));
+}
+
+bool Bootstrap::wants_detail(const Process& process) const {
+    return machine_.environment.get(process, "TORCH_DISTRIBUTED_DEBUG") == "DETAIL";
+}
+
+// A wrapper compares itself with its peers' through the store; where only some members have one, it waits in
+// vain.
+void Bootstrap::wait_for_wrappers(Process& process, const Gathering& met) {
+    if (!met.some_detail || !wants_detail(process)) return;
+    const Time timeout = machine_.settings.store_timeout;
+    machine_.engine.sleep(timeout);
+    machine_.processes.settle(process);
+    machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
+    throw LibraryError(Code::timeout,
+                       fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: "
+                                   "/default_pg/0//cuda//pg_wrapper:0/0/0",
+                                   timeout.count() / 1'000'000));
+}
+
+void Bootstrap::inform(const Process& process, const Gathering& met, Rank place) {
+    const NcclSettings settings = settings_of(process.id);
+    if (!settings.informs) return;
+    const auto say = [&](const std::string& words) {
+        machine_.recorder.log(
+            process.id, 0,
+            fmt::format("{}:{}:{} [{}] NCCL INFO {}", machine_.topology.host_name(process.node), process.pid,
+                        process.pid, process.local, words));
+    };
+    if (place == 0) {
+        machine_.recorder.log(
+            process.id, 0,
+            fmt::format("NCCL version {}+cuda{}", machine_.environment.version(process, "nccl"),
+                        machine_.environment.version(process, "cuda")));
+    }
+    say(fmt::format("Bootstrap: Using {}:10.0.{}.1<0>", settings.interface, process.node));
+    say(fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} busId {:x} - Init COMPLETE",
+                    met.id, place, met.came, process.device, machine_.devices.bus_id(process.device)));
 }
 
 void Bootstrap::take_resources(Process& process, const Gathering& met) {

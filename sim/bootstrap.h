@@ -40,6 +40,9 @@ private:
     void fail_all(Gathering& gathering, Code code, std::string text);
     void succeed(Gathering& gathering);
     [[noreturn]] void fail(Process& process, CommId comm, Code code, const std::string& last_error);
+    bool wants_detail(const Process& process) const;
+    void wait_for_wrappers(Process& process, const Gathering& gathering);
+    void inform(const Process& process, const Gathering& gathering, Rank place);
     void take_resources(Process& process, const Gathering& gathering);
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);

@@ -163,14 +163,17 @@ void Bootstrap::fail_all(Gathering& met, Code code, std::string text) {
 void Bootstrap::succeed(Gathering& met) {
     constexpr std::int64_t socket_permille = 400;  // TCP instead of RDMA
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
-    bool detail = true, spans_nodes = false;
+    bool all_detail = true, some_detail = false, spans_nodes = false;
     for (Rank place = 0; place < met.came; ++place) {
         const Process& process = machine_.processes[met.processes[static_cast<std::size_t>(place)]];
         met.comm->member(place).algorithm = settings_of(process.id).algorithm;
-        detail &= machine_.environment.get(process, "TORCH_DISTRIBUTED_DEBUG") == "DETAIL";
+        const bool detail = wants_detail(process);
+        all_detail &= detail;
+        some_detail |= detail;
         spans_nodes |= process.node != machine_.processes[met.processes.front()].node;
     }
-    met.comm->set_detail(detail);
+    met.comm->set_detail(all_detail);
+    met.some_detail = some_detail && !all_detail;
     const NcclSettings first = settings_of(met.processes.front());
     if (first.socket_transport) met.comm->network_permille = socket_permille;
     met.text = "NVLink";

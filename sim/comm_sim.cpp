@@ -158,10 +158,7 @@ void SimComm::run(Offer offer) {
         Communicator& comm;
         std::int64_t seq;
         Rank index;
-        ~Withdrawal() {
-            if (Meeting* meeting = comm.meeting(seq))
-                meeting->offers[static_cast<std::size_t>(index)].out = nullptr;
-        }
+        ~Withdrawal() { comm.withdraw(index, seq); }
     } withdrawal{*comm_, seq, index_};
     if (comm_->detail()) check_fingerprint(seq);
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = comm_, .number = seq},

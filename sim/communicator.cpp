@@ -54,6 +54,20 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     return caller.called;
 }
 
+// A kernel goes on when its caller does not wait for it. What it was to send is copied as long as it was not
+// read yet; what it receives reaches nobody.
+void Communicator::withdraw(Rank index, std::int64_t seq) {
+    Meeting* open = meeting(seq);
+    if (!open) return;
+    Offer& offer = open->offers[static_cast<std::size_t>(index)];
+    if (open->state == Meeting::State::gathering && !offer.gone && offer.in) {
+        offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
+    }
+    offer.out = nullptr;
+    offer.work = nullptr;
+    offer.waiting = false;
+}
+
 Meeting* Communicator::meeting(std::int64_t seq) {
     const std::int64_t at = seq - completed_ - 1;
     return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get()
@@ -74,6 +88,7 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->spoiled = false;
         fresh->state = Meeting::State::gathering;
         fresh->movement = {};
+        fresh->kept.clear();
         fresh->offers.assign(members_.size(), Offer{});
         for (Rank i = 0; i < size(); ++i) {
             if (member(i).gone) fresh->offers[static_cast<std::size_t>(i)].gone = fresh->spoiled = true;

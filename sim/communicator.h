@@ -46,6 +46,7 @@ public:
 
     // Collectives. enter() numbers the call; it is over when completed(), or never.
     std::int64_t enter(Rank index, const Offer& offer);
+    void withdraw(Rank index, std::int64_t seq);  // its caller waits no more: the call goes on without it
     bool completed(std::int64_t seq) const { return seq <= completed_; }
     bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
     Meeting* meeting(std::int64_t seq);  // nullptr once it is over

@@ -60,6 +60,7 @@ struct Meeting {
     std::vector<Offer> offers;   // by place in the communicator
     std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
     std::vector<Number> result;  // computed when all have come, handed out when the data has moved
+    std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
 };
 
 // The numbers that come of it, by the members' own types and operations. Member i takes its part with

@@ -21,6 +21,20 @@ std::int64_t bytes_of(const P2pCall& call) { return call.count * results::size_o
 
 }  // namespace
 
+void P2pCall::keep_data() {
+    if (is_send && in && !partner) {
+        payload.assign(in, in + size);
+        in = payload.data();
+    }
+    out = nullptr;
+}
+
+void P2pBoard::adopt(std::unique_ptr<P2pCall> call) {
+    std::erase_if(orphans_, [](const auto& earlier) { return earlier->done; });
+    call->keep_data();
+    orphans_.push_back(std::move(call));
+}
+
 void P2pBoard::post(P2pCall& call) {
     if (waiting_.empty()) waiting_.resize(static_cast<std::size_t>(comm_.size()));
     call.entered = machine_.engine.now();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/offer.h"
@@ -34,6 +35,8 @@ struct P2pCall {
     std::int64_t arriving = 0;         // bytes, of the receiver's call
     std::vector<Number> payload = {};  // of the receiver's call, since the sender may be gone when it lands
 
+    void keep_data();  // for a caller who goes on without waiting: a copy to send, nowhere to receive
+
     Rank caller() const { return is_send ? from : to; }
     Rank peer() const { return is_send ? to : from; }
 };
@@ -44,6 +47,7 @@ public:
 
     void post(P2pCall& call);
     void withdraw(P2pCall& call);
+    void adopt(std::unique_ptr<P2pCall> call);  // nobody waits for it any more, but it goes on
     void links_changed();
     void member_gone(Rank index);
     const P2pCall* oldest_pending(Rank caller) const;
@@ -63,7 +67,8 @@ private:
     bool broken_ = false;
     std::vector<std::vector<P2pCall*>> waiting_;  // unmatched, by receiver; empty until the first call
     std::vector<P2pCall*> moving_;                // the receivers' calls
-    std::vector<P2pCall*> stalled_;               // dead ones whose callers still wait
+    std::vector<std::unique_ptr<P2pCall>> orphans_;
+    std::vector<P2pCall*> stalled_;  // dead ones whose callers still wait
 };
 
 }  // namespace deadrank::sim

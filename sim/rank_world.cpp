@@ -8,6 +8,8 @@ namespace deadrank::sim {
 
 using results::Phase;
 
+static_assert(sizeof(RankWorld) < 300, "a million ranks have one each");
+
 Time RankTimer::now() const { return machine_.hosts.clock(process_.node); }
 
 void RankTimer::sleep(Time duration) {

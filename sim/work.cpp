@@ -20,13 +20,7 @@ void check_usable(Machine& machine, Process& process, Communicator& comm, Rank i
 }
 
 SimWork::~SimWork() {
-    if (!bound() || done_) return;
-    if (Meeting* meeting = comm_.meeting(seq_)) {
-        Offer& offer = meeting->offers[static_cast<std::size_t>(index_)];
-        offer.out = nullptr;
-        offer.work = nullptr;
-        offer.waiting = false;
-    }
+    if (bound() && !done_) comm_.withdraw(index_, seq_);
 }
 
 void SimWork::completed() {
@@ -58,46 +52,44 @@ void SimWork::wait() {
 }
 
 SimP2pWork::~SimP2pWork() {
-    if (posted_ && !call_.done) comm_.p2p().withdraw(call_);
+    if (!posted_ || call_->done) return;
+    const bool dying = !process_.alive || process_.pending_signal != 0;
+    dying ? comm_.p2p().withdraw(*call_) : comm_.p2p().adopt(std::move(call_));
 }
 
 void SimP2pWork::post() {
     posted_ = true;
     machine_.recorder.record(
-        process_.id, results::P2pEnter{comm_.id(), call_.seq, call_.count, call_.peer(), call_.tag,
-                                       call_.is_send ? results::Op::send : results::Op::recv, call_.dtype});
-    comm_.p2p().post(call_);
+        process_.id, results::P2pEnter{comm_.id(), call_->seq, call_->count, call_->peer(), call_->tag,
+                                       call_->is_send ? results::Op::send : results::Op::recv, call_->dtype});
+    comm_.p2p().post(*call_);
 }
 
-void SimP2pWork::own_buffers() {
-    own_.assign(static_cast<std::size_t>(call_.size), 0);
-    if (call_.in) std::copy_n(call_.in, call_.size, own_.begin());
-    (call_.is_send ? call_.in = own_.data() : call_.out = own_.data());
-}
+void SimP2pWork::own_buffers() { call_->keep_data(); }
 
 void SimP2pWork::show() {
     if (std::exchange(shown_, true)) return;
-    const bool over = call_.done;
+    const bool over = call_->done;
     machine_.recorder.record(process_.id,
-                             results::P2pLeave{comm_.id(), call_.seq, call_.peer(),
-                                               call_.is_send ? results::Op::send : results::Op::recv,
+                             results::P2pLeave{comm_.id(), call_->seq, call_->peer(),
+                                               call_->is_send ? results::Op::send : results::Op::recv,
                                                over ? Code::ok : Code::aborted});
 }
 
 bool SimP2pWork::ready() {
-    if (call_.done) show();
-    return call_.done;
+    if (call_->done) show();
+    return call_->done;
 }
 
 void SimP2pWork::wait() {
     if (!posted_) return;
-    const Rank index = call_.caller();
+    const Rank index = call_->caller();
     machine_.wait(
         process_,
-        {.kind = call_.is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_.peer()},
-        [&] { return call_.done || comm_.member(index).aborted; });
+        {.kind = call_->is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_->peer()},
+        [&] { return call_->done || comm_.member(index).aborted; });
     show();
-    if (!call_.done) check_usable(machine_, process_, comm_, index);
+    if (!call_->done) check_usable(machine_, process_, comm_, index);
 }
 
 }  // namespace deadrank::sim

@@ -43,7 +43,7 @@ public:
         : machine_(machine), process_(process), comm_(comm) {}
     ~SimP2pWork() override;
 
-    P2pCall& call() { return call_; }
+    P2pCall& call() { return *call_; }
     void post();
     void own_buffers();  // for a call that was held back past its caller's return
     bool posted() const { return posted_; }
@@ -57,8 +57,7 @@ private:
     Machine& machine_;
     Process& process_;
     Communicator& comm_;
-    P2pCall call_;
-    std::vector<Number> own_;
+    std::unique_ptr<P2pCall> call_ = std::make_unique<P2pCall>();
     bool posted_ = false;
     bool shown_ = false;
 };

@@ -257,6 +257,15 @@ TEST(Bootstrap, ASkippedCreationLeavesANullCommunicator) {
     EXPECT_TRUE(trial.says(1, "AllReduce : comm argument is NULL"));
 }
 
+TEST(Bootstrap, InformsWhenAskedTo) {
+    const Trial trial = start(1, 2, [](Cluster& cluster) {
+        for (Rank rank = 0; rank < 2; ++rank) cluster.set_env(rank, "NCCL_DEBUG", "INFO");
+    });
+    EXPECT_TRUE(trial.says(0, "NCCL version 2.28.9+cuda13.0"));
+    EXPECT_FALSE(trial.says(1, "NCCL version"));
+    EXPECT_TRUE(trial.says(1, "NCCL INFO Bootstrap: Using eth0:"));
+}
+
 TEST(NcclSettings, NumbersAreReadAsNcclReadsThem) {
     EXPECT_EQ(lax_integer("abc"), 0);
     EXPECT_EQ(lax_integer("1O"), 1);

@@ -265,18 +265,5 @@ TEST(Collective, AHungKernelHoldsUpAllAndAllThatFollows) {
               "rank 0 waits in all_reduce #2 of world for rank 1, whose kernel never ended");
 }
 
-TEST(Collective, WorkThatIsDroppedStillMovesAndWritesNowhere) {
-    const auto held = outcome(bare(1, 2), [](World&, Comm& comm) {
-        {
-            Numbers gone{5};
-            (void)comm.all_reduce_async(gone);
-        }
-        Numbers data{1};
-        comm.all_reduce(data);
-        return data;
-    });
-    EXPECT_THAT(held.at(0), ElementsAre(2));
-}
-
 }  // namespace
 }  // namespace deadrank::sim

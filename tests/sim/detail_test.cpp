@@ -39,5 +39,19 @@ TEST(Detail, NamesTheRankThatDidNotCome) {
     EXPECT_TRUE(trial.says(1, "Please check rank 0 logs for faulty rank."));
 }
 
+TEST(Detail, OnSomeRanksOnlyWaitsForTheOthersInVain) {
+    ClusterSettings settings = bare(1, 2);
+    settings.store_timeout = 10s;
+    const Trial trial = play(
+        settings,
+        [](World& world) {
+            Numbers data{1};
+            everybody(world)->all_reduce(data);
+        },
+        [](Cluster& cluster) { cluster.set_env(1, "TORCH_DISTRIBUTED_DEBUG", "DETAIL"); });
+    EXPECT_TRUE(trial.says(1, "wait timeout after 10000ms, keys: /default_pg/0//cuda//pg_wrapper:0/0/0"));
+    EXPECT_EQ(trial.result.ends.at(0), ProcessEnd::stuck);
+}
+
 }  // namespace
 }  // namespace deadrank::sim

@@ -115,6 +115,25 @@ TEST(PointToPoint, APeerThatDiesInFlightLeavesTheOtherWaiting) {
     EXPECT_THAT(trial.result.waits_for.at(0), HasSubstr("recv from rank 0, which exited (signal 9)"));
 }
 
+TEST(PointToPoint, ASendThatNobodyWaitsForStillArrives) {
+    Numbers got(2);
+    const Trial trial = play(bare(1, 2), [&](World& world) {
+        const auto comm = everybody(world);
+        if (world.process() == 0) {
+            {
+                const Numbers gone{3, 4};
+                (void)comm->send_async(gone, 1);
+            }
+            world.timer().sleep(2s);
+        } else {
+            world.timer().sleep(1s);
+            comm->recv(got, 0);
+        }
+    });
+    EXPECT_EQ(trial.result.ending, Ending::completed);
+    EXPECT_THAT(got, ElementsAre(3, 4));
+}
+
 TEST(PointToPoint, APeerOutsideTheCommunicatorIsRefused) {
     const Trial trial = play(bare(1, 2), [](World& world) {
         Numbers data{1};
