@@ -2,6 +2,7 @@
 #include "runners/commands/alerts.h"
 #include "runners/commands/command.h"
 #include "runners/commands/completion.h"
+#include "runners/commands/conformance.h"
 #include "runners/commands/coverage.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
@@ -28,6 +29,7 @@ const std::vector<Command>& all_commands() {
         {"judge", add_judge},
         {"alerts", add_alerts},
         {"serve", add_serve},
+        {"conformance", add_conformance},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},
         {"new", add_new},

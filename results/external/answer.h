@@ -1,0 +1,30 @@
+// results/external/answer.h — What a detector wrote on its standard output, read strictly: one JSON object a
+// line, each of them a finding or, once and first, who the detector is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/detector.h"
+#include "scenarios/error.h"
+
+namespace deadrank::results::external {
+
+struct Answer {
+    std::string name, version;          // as the detector calls itself; may be empty
+    std::vector<std::string> symptoms;  // what it says it can report; may be empty
+    std::vector<Finding> findings;
+};
+
+// What a finding may speak of.
+struct Limits {
+    std::vector<std::string> symptoms;  // ids of the taxonomy; empty = any
+    std::int32_t world_size = 0;        // ranks are below it; 0 = any
+    Time observed_until{0};             // nothing can be known later; a finding without time gets this one
+};
+
+// Errors: bad_input with the line's number, for the first line that is no finding.
+scenarios::Result<Answer> read_answer(std::string_view output, const Limits& limits);
+
+}  // namespace deadrank::results::external

@@ -1,0 +1,53 @@
+// results/external/command_detector.h — Anybody's detector as one of ours: a command that gets the evidence
+// and answers with findings. README.md has the protocol.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/detector.h"
+#include "results/external/answer.h"
+#include "results/external/bounded.h"
+
+namespace deadrank::results::external {
+
+struct DetectorCommand {
+    std::string name;               // how findings are signed; from the command when it does not say
+    std::vector<std::string> argv;  // "{evidence}" in a word stands for the evidence directory
+
+    bool takes_directory() const;  // otherwise events are on its standard input
+};
+
+// Words as a shell divides them, with single and double quotes; nothing is expanded. "NAME=COMMAND …" names
+// it. Errors: usage (empty, or an open quote).
+scenarios::Result<DetectorCommand> parse_command(std::string_view text);
+
+class CommandDetector final : public Detector {
+public:
+    CommandDetector(DetectorCommand command, std::vector<std::string> symptoms, Bounds bounds);
+
+    std::string_view name() const override { return command_.name; }
+    std::vector<std::string_view> symptoms() const override;
+    // Throws std::runtime_error with one sentence: it could not be started, crashed, took too long, or its
+    // words are no findings.
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+
+    // The same, with the failure as an Error.
+    scenarios::Result<Answer> ask(const Evidence& evidence) const;
+    // About an evidence file's bytes as they are, for who wants to know what it does with strange ones.
+    scenarios::Result<Answer> ask_bytes(std::string_view file, const Limits& limits) const;
+
+    // Asks it about a run of no events, and remembers what it calls itself and what it reports.
+    scenarios::Result<Answer> introduce();
+
+private:
+    scenarios::Result<Answer> ask_about(const std::filesystem::path& directory, const Limits& limits) const;
+
+    DetectorCommand command_;
+    std::vector<std::string> known_, reports_;
+    Bounds bounds_;
+};
+
+}  // namespace deadrank::results::external
