@@ -13,7 +13,8 @@ for line in sys.stdin:
         last.setdefault(event["comm"], {})[event["rank"]] = event
 for comm, calls in last.items():
     top = max(calls.values(), key=lambda call: call["seq"])
-    absent = sorted(rank for rank in members.get(comm, calls) if rank not in calls or calls[rank]["seq"] < top["seq"])
+    came = {rank for rank, call in calls.items() if call["seq"] == top["seq"]}
+    absent = sorted(set(members.get(comm, calls)) - came)
     alarm = max(call["t"] for call in calls.values()) + 60_000_000_000
     if absent and alarm <= until:
         print(json.dumps({"symptom": "collective_deadlock_hang", "at": alarm,
