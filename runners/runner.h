@@ -14,6 +14,17 @@
 
 namespace deadrank::runners {
 
+// One event of the simulator's own trace, of which evidence is a part: who, what, and what identifies it.
+struct TraceEvent {
+    std::uint64_t index = 0;  // its place in the run, from 0
+    results::Time at{0};
+    results::Rank rank = results::no_rank;
+    std::string what;
+    std::uint64_t digest = 0;
+
+    bool operator==(const TraceEvent&) const = default;
+};
+
 struct Record {
     results::Evidence evidence;
     results::Truth truth;
@@ -21,15 +32,17 @@ struct Record {
     std::vector<std::uint64_t> rank_hashes;
     std::vector<std::uint64_t> checkpoints;  // global hash after every 4,096 events
     std::uint64_t events = 0;
-    results::Time ended{0};          // virtual or monotonic
+    std::vector<TraceEvent> watched;  // those that RunOptions::watch asked for
+    results::Time ended{0};           // virtual or monotonic
     std::vector<std::string> notes;  // what the backend wants said: which torch, which NCCL, what was skipped
 };
 
 struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
     bool keep_evidence = true;
-    bool explore_order = false;         // ties in time broken by chance
-    std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: end soon, keep what there is
+    bool explore_order = false;                     // ties in time broken by chance
+    std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
+    std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is
 };
 
 class Runner {

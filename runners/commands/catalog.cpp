@@ -4,6 +4,7 @@
 #include "runners/commands/completion.h"
 #include "runners/commands/conformance.h"
 #include "runners/commands/coverage.h"
+#include "runners/commands/determinism.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
@@ -26,6 +27,7 @@ const std::vector<Command>& all_commands() {
         {"explain", add_explain},
         {"plan", add_plan},
         {"replay", add_replay},
+        {"determinism", add_determinism},
         {"judge", add_judge},
         {"alerts", add_alerts},
         {"serve", add_serve},

@@ -73,6 +73,11 @@ void conclude(Record& record, const sim::RunResult& result) {
     record.rank_hashes = result.rank_hashes;
     record.checkpoints = result.checkpoints;
     record.events = result.events;
+    for (const sim::WatchedEvent& seen : result.watched) {
+        const auto rank = seen.cause.target == sim::nobody ? results::no_rank
+                                                           : static_cast<results::Rank>(seen.cause.target);
+        record.watched.push_back({seen.index, seen.time, rank, seen.cause.label, seen.cause.digest});
+    }
     record.ended = result.end;
 }
 
@@ -81,6 +86,7 @@ sim::ClusterOptions cluster_options(const Plan& plan, const RunOptions& options)
     if (options.explore_order) chosen.explore_order = sim::Seed{plan.seed.number};
     chosen.step_limit = step_limit;
     chosen.stop = options.stop;
+    chosen.watch = {options.watch_first, options.watch_last};
     return chosen;
 }
 

@@ -1,0 +1,213 @@
+// runners/commands/determinism.cpp — The other process is this program, called with the same words and asked
+// for its prints.
+#include "runners/commands/determinism.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+#include <mutex>
+
+#include "runners/commands/backend.h"
+#include "runners/commands/determinism_report.h"
+#include "runners/commands/interrupt.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct Arguments {
+    SelectionOptions selection;
+    SeedOptions seeds;
+    int jobs = 0;
+    bool json = false, quiet = false, explore_order = false;
+    bool prints = false;  // what the other process is asked for
+    std::string trace;    // variant:first:last
+};
+
+constexpr const char* description = "Proves that one plan is one run: here, again, and in another process";
+constexpr const char* footer =
+    "Each trial (the run with the fault, its control and its healed run) is played twice in this process and "
+    "once in another one. "
+    "Events, evidence, findings and verdicts must be the same. Where they differ, the checkpoints of both "
+    "runs "
+    "are bisected, and the first differing event is printed in both forms.\n\n"
+    "Exit code: 0 all the same, 1 something differs, 2 something could not be told, 64 the command line or a "
+    "file is wrong, 130 stopped by Ctrl-C.\n\n"
+    "Examples:\n"
+    "  deadrank determinism                                  the whole catalog, seed 1\n"
+    "  deadrank determinism communication --seeds 1..20      twenty draws of each scenario of a stage\n"
+    "  deadrank determinism my_bug.toml --explore-order      also where ties in time fall by chance";
+
+struct Asked {
+    scenarios::Variant variant = scenarios::Variant::fault;
+    Window window;
+};
+
+// Written by ourselves only.
+Asked read_trace(const std::string& text) {
+    Asked asked;
+    const std::string name = text.substr(0, text.find(':'));
+    for (const auto variant : {scenarios::Variant::control, scenarios::Variant::healed}) {
+        if (scenarios::variant_name(variant) == name) asked.variant = variant;
+    }
+    const char* at = text.data() + std::min(name.size() + 1, text.size());
+    const char* end = text.data() + text.size();
+    at = std::from_chars(at, end, asked.window.first).ptr;
+    std::from_chars(std::min(at + 1, end), end, asked.window.last);
+    return asked;
+}
+
+class DeterminismCommand {
+public:
+    DeterminismCommand(const Arguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_, arguments_.selection.catalog);
+        if (!session_.take(library)) return;
+        auto seeds = seeds_of(arguments_.seeds);
+        if (!session_.take(seeds)) return;
+        auto selection = select(*library, arguments_.selection);
+        if (!session_.take(selection)) return;
+        for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        const auto make = [this] { return std::move(*make_runner("sim", session_.extension)); };
+        std::vector<Job> jobs;
+        for (const scenarios::Scenario& scenario : selection->scenarios) {
+            if (!playable_on(scenario, "sim")) continue;
+            for (const scenarios::Seed& seed : *seeds) jobs.push_back({&scenario, seed});
+        }
+        detectors_ = library->detectors();
+        if (arguments_.prints) return print(jobs, make, *library);
+        if (!arguments_.trace.empty()) return trace(jobs, make, *library);
+        check(jobs, make, *library);
+    }
+
+private:
+    CheckOptions options() {
+        CheckOptions options;
+        options.line.explore_order = arguments_.explore_order;
+        options.line.stop = &stop_on_interrupt();
+        options.line.detectors = &detectors_;
+        options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs("sim");
+        return options;
+    }
+
+    void print(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
+               const Library& library) {
+        print_all(jobs, make, library.vocabulary, options(),
+                  [](const TrialPrint& print) { fmt::print("{}\n", to_line(print)); });
+    }
+
+    void trace(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
+               const Library& library) {
+        const Asked asked = read_trace(arguments_.trace);
+        for (const Job& job : jobs) {
+            auto traced =
+                trace_one(job, asked.variant, asked.window, *make(), library.vocabulary, options().line);
+            if (!session_.take(traced)) return;
+            fmt::print("{}\n", to_line(*traced));
+        }
+    }
+
+    void check(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
+               const Library& library) {
+        Progress progress;
+        CheckOptions options = this->options();
+        std::mutex one_at_a_time;
+        options.progress = [&](std::size_t done, std::size_t all) {
+            const std::lock_guard lock(one_at_a_time);
+            progress.show(fmt::format("  {} of {}", done, all));
+        };
+        const auto begin = std::chrono::steady_clock::now();
+        const std::vector<Checked> all = check_all(jobs, make, library.vocabulary, elsewhere(), options);
+        const double seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        progress.clear();
+        arguments_.json ? print_checked_json(all) : print_checked(all, arguments_.quiet, seconds);
+        const auto any = [&](Checked::Outcome outcome) {
+            return std::any_of(all.begin(), all.end(),
+                               [&](const Checked& one) { return one.outcome == outcome; });
+        };
+        if (all.size() < jobs.size())
+            fmt::print(stderr, "deadrank: stopped after {} of {} trials\n", all.size(), jobs.size());
+        if (options.line.stop->load()) {
+            session_.code = exit_interrupted;
+        } else if (any(Checked::differs)) {
+            session_.code = exit_fail;
+        } else if (session_.code == exit_pass && any(Checked::unknown)) {
+            session_.code = exit_unknown;
+        }
+    }
+
+    std::vector<std::string> command() const {
+        std::vector<std::string> words = {session_.executable.string(), "determinism"};
+        const SelectionOptions& selection = arguments_.selection;
+        if (!selection.catalog.empty()) words.insert(words.end(), {"--catalog", selection.catalog});
+        if (arguments_.explore_order) words.emplace_back("--explore-order");
+        return words;
+    }
+
+    Elsewhere elsewhere() const {
+        Elsewhere elsewhere;
+        elsewhere.prints = [this] {
+            std::vector<std::string> words = command();
+            const SelectionOptions& selection = arguments_.selection;
+            const auto filter = [&](const char* name, const std::vector<std::string>& values) {
+                for (const std::string& value : values) words.insert(words.end(), {name, value});
+            };
+            filter("--stage", selection.stages);
+            filter("--symptom", selection.symptoms);
+            filter("--cause", selection.causes);
+            filter("--fix", selection.fixes);
+            filter("--class", selection.classes);
+            const SeedOptions& seeds = arguments_.seeds;
+            if (seeds.range.empty()) {
+                words.insert(words.end(), {"--seed", std::to_string(seeds.seed)});
+            } else {
+                words.insert(words.end(), {"--seeds", seeds.range});
+            }
+            words.insert(words.end(), {"--jobs", "1", "--prints"});
+            if (!selection.names.empty()) words.emplace_back("--");
+            words.insert(words.end(), selection.names.begin(), selection.names.end());
+            return words;
+        };
+        elsewhere.trace = [this](const Job& job, scenarios::Variant variant, const Window& window) {
+            std::vector<std::string> words = command();
+            words.insert(words.end(), {"--seed", std::to_string(job.seed.number), "--trace",
+                                       fmt::format("{}:{}:{}", scenarios::variant_name(variant), window.first,
+                                                   window.last),
+                                       "--", job.scenario->file.string()});
+            return words;
+        };
+        return elsewhere;
+    }
+
+    const Arguments& arguments_;
+    Session& session_;
+    results::Detectors detectors_;
+};
+
+}  // namespace
+
+void add_determinism(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand("determinism", description);
+    command->footer(footer);
+    auto arguments = std::make_shared<Arguments>();
+    add_selection(*command, arguments->selection);
+    add_seeds(*command, arguments->seeds);
+    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""));
+    add_json(*command, arguments->json, "One JSON object a line and trial");
+    command->add_flag("-q,--quiet", arguments->quiet, "Print what differs and the last line only");
+    command->add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time");
+    command->add_flag("--prints", arguments->prints, "Play once and print hashes")->group("");
+    command->add_option("--trace", arguments->trace, "Print a window of one run's trace")->group("");
+    command->callback([arguments, &session] { DeterminismCommand(*arguments, session)(); });
+}
+
+}  // namespace deadrank::runners::commands
