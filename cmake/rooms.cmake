@@ -14,11 +14,15 @@ function(deadrank_room name)
   # A room that is still empty is a library of headers.
   if(sources)
     add_library(deadrank_${name} STATIC ${sources})
-    target_include_directories(deadrank_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+    target_include_directories(deadrank_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/deadrank>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(deadrank_${name} PUBLIC ${room_DEPS} ${room_LIBS} PRIVATE ${room_PRIVATE_LIBS})
   else()
     add_library(deadrank_${name} INTERFACE)
-    target_include_directories(deadrank_${name} INTERFACE ${CMAKE_SOURCE_DIR})
+    target_include_directories(deadrank_${name} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/deadrank>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(deadrank_${name} INTERFACE ${room_DEPS} ${room_LIBS} ${room_PRIVATE_LIBS})
   endif()
 endfunction()
@@ -33,6 +37,6 @@ function(deadrank_build_id)
             -P ${CMAKE_SOURCE_DIR}/cmake/build_id.cmake
     BYPRODUCTS ${header} COMMENT "" VERBATIM)
   add_library(deadrank_build_id INTERFACE)
-  target_include_directories(deadrank_build_id INTERFACE ${CMAKE_BINARY_DIR}/generated)
+  target_include_directories(deadrank_build_id INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
   add_dependencies(deadrank_build_id deadrank_build_id_header)
 endfunction()

@@ -2,6 +2,7 @@
 // stand beside ours in every command. See runners/suites/README.md.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 namespace deadrank::runners {
 
 struct Extension {
+    std::filesystem::path data = {};  // where taxonomy.toml and catalog/ lie; empty = near the program
     std::vector<sim::WorkloadKind> workloads = {};       // names that our catalog does not have
     std::function<results::Detectors()> detectors = {};  // makes hers anew; empty = none
 

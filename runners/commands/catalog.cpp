@@ -8,6 +8,7 @@
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
+#include "runners/commands/manual.h"
 #include "runners/commands/new_scenario.h"
 #include "runners/commands/plan.h"
 #include "runners/commands/replay.h"
@@ -36,6 +37,7 @@ const std::vector<Command>& all_commands() {
         {"taxonomy", add_taxonomy},
         {"new", add_new},
         {"schema", add_schema},
+        {"manual", add_manual},
         {"version", add_version},
         {"completion", add_completion},
     };

@@ -51,7 +51,7 @@ std::string stated_catalog(const std::string& option) {
 
 Result<Library> open_library(const Session& session, const std::string& catalog) {
     Library library;
-    library.data = find_data(session.executable);
+    library.data = session.extension.data.empty() ? find_data(session.executable) : session.extension.data;
     const std::string stated = stated_catalog(catalog);
     std::error_code trouble;
     if (!stated.empty()) {

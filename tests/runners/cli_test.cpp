@@ -1,13 +1,13 @@
 // Goal: the program answers bad input with one sentence that has a place and a remedy, exit code 64, and
 // touches nothing; good input gives what scripts were promised.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <sys/wait.h>
+
+#include "tests/support/shell.h"
 
 namespace deadrank::tests {
 namespace {
@@ -16,23 +16,10 @@ using testing::HasSubstr;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
-struct Answer {
-    int code = -1;
-    std::string out;  // both streams
-};
-
 Answer deadrank(const std::string& arguments, const std::string& streams = "2>&1") {
-    const std::string program = std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank";
-    const std::string catalog = "DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog' ";
-    Answer answer;
-    std::FILE* pipe =
-        popen((catalog + program + " " + arguments + " " + streams + " </dev/null").c_str(), "r");
-    if (!pipe) return answer;
-    char block[4096];
-    for (std::size_t n = 0; (n = fread(block, 1, sizeof block, pipe)) > 0;) answer.out.append(block, n);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
+    return shell("DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY
+                 "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY "/deadrank " +
+                 arguments + " " + streams);
 }
 
 void expect_refusal(const std::string& arguments, const std::string& words) {
@@ -210,6 +197,19 @@ TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
 TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
     EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
     EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
+}
+
+TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {
+    const Answer manual = deadrank("manual");
+    ASSERT_EQ(manual.code, 0) << manual.out;
+    for (const char* word : {"### deadrank run", "--explore-order", "### kill_rank", "### data_parallel",
+                             "gpus_per_node", "collective_deadlock_hang", "before"}) {
+        EXPECT_THAT(manual.out, HasSubstr(word));
+    }
+}
+
+TEST(Manual, RefusesAFileThatCannotBeWritten) {
+    expect_refusal("manual --out /nonexistent/manual.md", "cannot be written");
 }
 
 }  // namespace

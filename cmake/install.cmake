@@ -1,0 +1,47 @@
+# cmake/install.cmake — What `cmake --install` lays down: the program with its data, and a package for
+# find_package(deadrank), so that workloads, detectors and suites are written in somebody's own tree.
+include(CMakePackageConfigHelpers)
+
+set(deadrank_data ${CMAKE_INSTALL_DATADIR}/deadrank)
+set(deadrank_package ${CMAKE_INSTALL_LIBDIR}/cmake/deadrank)
+
+install(TARGETS deadrank RUNTIME)
+install(FILES scenarios/taxonomy.toml LICENSE DESTINATION ${deadrank_data})
+install(DIRECTORY scenarios/catalog DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY results/exporters/metrics results/exporters/signatures
+        DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY runners/local/hook runners/local/subjects DESTINATION ${deadrank_data}/runners/local
+        FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}
+        PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)
+
+# The manual is written by the program that it describes.
+install(CODE "
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  foreach(page \"${CMAKE_INSTALL_DOCDIR}/manual.md\" \"${CMAKE_INSTALL_MANDIR}/man1/deadrank.1 --man\")
+    separate_arguments(words UNIX_COMMAND \"\${page}\")
+    list(POP_FRONT words file)
+    get_filename_component(directory \"\${prefix}/\${file}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${directory}\")
+    execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual \${words} --out \"\${prefix}/\${file}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+
+set(rooms scenarios events results sim inject build_id runners)
+foreach(room IN LISTS rooms)
+  set_target_properties(deadrank_${room} PROPERTIES EXPORT_NAME ${room})
+  install(TARGETS deadrank_${room} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
+endforeach()
+foreach(room scenarios results sim inject runners)
+  install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")
+endforeach()
+
+install(EXPORT deadrank_targets NAMESPACE deadrank:: DESTINATION ${deadrank_package})
+configure_package_config_file(cmake/deadrankConfig.cmake.in ${CMAKE_BINARY_DIR}/deadrankConfig.cmake
+  INSTALL_DESTINATION ${deadrank_package} PATH_VARS CMAKE_INSTALL_BINDIR deadrank_data)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/deadrankConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/deadrankConfig.cmake ${CMAKE_BINARY_DIR}/deadrankConfigVersion.cmake
+              runners/suites/cmake/deadrank_discover_scenarios.cmake
+              runners/suites/cmake/deadrank_list_scenarios.cmake
+        DESTINATION ${deadrank_package})

@@ -1,0 +1,69 @@
+// runners/commands/manual_scenarios.cpp — The words of a scenario file, from the tables that the loader
+// itself checks against.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runners/commands/library.h"
+#include "runners/commands/manual.h"
+#include "scenarios/plan.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using scenarios::Parameter;
+
+std::string default_text(const Parameter& parameter) {
+    if (!parameter.fallback.empty()) return fmt::format("`{}`", parameter.fallback);
+    return parameter.optional ? "" : "required";
+}
+
+std::string table_of(const std::vector<Parameter>& parameters) {
+    if (parameters.empty()) return "";
+    std::string text = "| key | type | default | meaning |\n|---|---|---|---|\n";
+    for (const Parameter& parameter : parameters) {
+        const std::string type = parameter.choices.empty()
+                                     ? std::string(scenarios::type_name(parameter.type))
+                                     : fmt::format("{}", fmt::join(parameter.choices, ", "));
+        text += fmt::format("| `{}` | {} | {} | {} |\n", parameter.name, type, default_text(parameter),
+                            parameter.what);
+    }
+    return text + "\n";
+}
+
+std::string list_of(const char* what, const std::vector<std::string>& words) {
+    return words.empty() ? "" : fmt::format("{}: `{}`.\n\n", what, fmt::join(words, "`, `"));
+}
+
+std::string section_of(const scenarios::Kind& kind) {
+    return fmt::format("### {}\n\n{}.\n\n", kind.name, kind.what) + table_of(kind.parameters) +
+           list_of("Seams, which `bend_value` bends", kind.seams) +
+           list_of("Blocks, which `skip_block` leaves out", kind.blocks) +
+           (kind.at_start ? "Acts before the job starts unless `when` says otherwise.\n\n" : "");
+}
+
+std::string entries_of(const char* title, const std::vector<scenarios::TaxonomyEntry>& entries) {
+    std::string text = fmt::format("### {}\n\n| id | meaning | provenance |\n|---|---|---|\n", title);
+    for (const scenarios::TaxonomyEntry& entry : entries) {
+        text += fmt::format("| `{}` | {} | {} |\n", entry.id, entry.definition, entry.provenance);
+    }
+    return text + "\n";
+}
+
+}  // namespace
+
+std::string manual_of_scenarios(const Library& library) {
+    std::string text = "## A scenario file\n\n### [cluster]\n\n" + table_of(scenarios::cluster_parameters());
+    text += "### when\n\nWhen a fault acts, in logical time.\n\n" + table_of(scenarios::trigger_parameters());
+    text += "## Faults\n\n";
+    for (const scenarios::Kind& kind : library.vocabulary.faults) text += section_of(kind);
+    text += "## Workloads\n\n";
+    for (const scenarios::Kind& kind : library.vocabulary.workloads) text += section_of(kind);
+    text += "## Taxonomy\n\n";
+    text += entries_of("Symptoms", library.taxonomy.symptoms) +
+            entries_of("Causes", library.taxonomy.causes) +
+            entries_of("Fix patterns", library.taxonomy.fixes);
+    return text;
+}
+
+}  // namespace deadrank::runners::commands

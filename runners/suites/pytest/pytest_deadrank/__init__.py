@@ -1,0 +1,4 @@
+# pytest_deadrank — deadrank's scenarios in a pytest suite; plugin.py collects, program.py plays.
+from pytest_deadrank.program import Deadrank, Outcome
+
+__all__ = ["Deadrank", "Outcome"]

@@ -1,0 +1,61 @@
+# program.py — Starts the program `deadrank` and reads its JSON. Exit code 0 pass, 1 fail, 2 unknown; whatever else
+# is trouble of the command line or of a file, and is raised with its own words.
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+
+class Trouble(Exception):
+    """deadrank could not begin: no program, or a file that does not load."""
+
+
+@dataclass
+class Outcome:
+    """What came of one scenario under all seeds asked for; `trials` are the JSON objects of `deadrank run`."""
+
+    scenario: str
+    verdict: str
+    trials: list = field(default_factory=list)
+    story: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+
+class Deadrank:
+    """One program with its usual options. `timeout` is in seconds, for a whole call."""
+
+    def __init__(self, program="deadrank", runner="sim", seeds="1..1", timeout=600.0, arguments=()):
+        self.program = program
+        self.runner = runner
+        self.seeds = seeds
+        self.timeout = timeout
+        self.arguments = list(arguments)
+
+    def run(self, scenario, *arguments, seeds=None, runner=None) -> Outcome:
+        """Plays a file, or an id of the catalogue."""
+        given = ["run", os.fspath(scenario), "--seeds", seeds or self.seeds, "--runner", runner or self.runner]
+        given += [*self.arguments, *arguments]
+        answer = self._call([*given, "--json"])
+        if answer.returncode not in (0, 1, 2):
+            raise Trouble((answer.stderr or answer.stdout).strip())
+        trials = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
+        if not trials:
+            raise Trouble(f"deadrank run {scenario} played nothing: {answer.stderr.strip()}")
+        verdict = max((trial["verdict"] for trial in trials), key=("pass", "unknown", "fail").index)
+        story = "" if verdict == "pass" else self._call([*given, "--quiet"]).stdout.strip()
+        return Outcome(trials[0]["scenario"], verdict, trials, story)
+
+    def _call(self, arguments):
+        if shutil.which(self.program) is None:
+            raise Trouble(f"'{self.program}' is no program here: install deadrank, or name it with --deadrank")
+        try:
+            return subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=self.timeout, check=False)
+        except subprocess.TimeoutExpired as late:
+            raise Trouble(f"deadrank did not end within {self.timeout:g} s: {' '.join(late.cmd)}") from None

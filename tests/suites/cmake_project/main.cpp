@@ -1,0 +1,6 @@
+// main.cpp — deadrank with more words: every command knows them.
+#include <deadrank/runners/commands/program.h>
+
+#include "token_ring.h"
+
+int main(int argc, char** argv) { return deadrank::runners::commands::run_program(argc, argv, token_ring()); }

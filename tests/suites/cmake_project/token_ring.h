@@ -1,0 +1,6 @@
+// token_ring.h — The extension: a workload in which a token goes round the ranks, and what finds it lost.
+#pragma once
+
+#include <deadrank/runners/extension.h>
+
+deadrank::runners::Extension token_ring();
