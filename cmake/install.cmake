@@ -16,21 +16,24 @@ install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank
         PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)
 
 # The manual is written by the program that it describes.
-install(CODE "
-  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-  foreach(page \"${CMAKE_INSTALL_DOCDIR}/manual.md\" \"${CMAKE_INSTALL_MANDIR}/man1/deadrank.1 --man\")
-    separate_arguments(words UNIX_COMMAND \"\${page}\")
-    list(POP_FRONT words file)
-    get_filename_component(directory \"\${prefix}/\${file}\" DIRECTORY)
-    file(MAKE_DIRECTORY \"\${directory}\")
-    execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual \${words} --out \"\${prefix}/\${file}\"
-                    COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()")
+foreach(page "${CMAKE_INSTALL_DOCDIR}/manual.md" "${CMAKE_INSTALL_MANDIR}/man1/deadrank.1")
+  cmake_path(GET page PARENT_PATH directory)
+  install(CODE "
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    file(MAKE_DIRECTORY \"\${prefix}/${directory}\")
+    set(form)
+    if(\"${page}\" MATCHES \"[.]1$\")
+      set(form --man)
+    endif()
+    execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual \${form}
+                            --out \"\${prefix}/${page}\" COMMAND_ERROR_IS_FATAL ANY)")
+endforeach()
 
 set(rooms scenarios events results sim inject build_id runners)
 foreach(room IN LISTS rooms)
   set_target_properties(deadrank_${room} PROPERTIES EXPORT_NAME ${room})
-  install(TARGETS deadrank_${room} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
+  install(TARGETS deadrank_${room} EXPORT deadrank_targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
 endforeach()
 foreach(room scenarios results sim inject runners)
   install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")

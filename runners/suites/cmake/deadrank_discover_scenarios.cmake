@@ -1,8 +1,8 @@
-# deadrank_discover_scenarios.cmake — Each scenario a CTest test, found when ctest runs: a new file needs no
-# configuring.
+# runners/suites/cmake/deadrank_discover_scenarios.cmake — Each scenario a CTest test, found when ctest
+# runs: a new file needs no configuring.
 #
 #   deadrank_discover_scenarios(SCENARIOS <file|directory|id> …   what `deadrank list` takes
-#                               [PROGRAM <target or path>]        yours, with your workloads [deadrank::program]
+#                               [PROGRAM <target or path>]        yours [deadrank::program]
 #                               [SEEDS 1..5] [RUNNER sim] [PREFIX name] [LABELS …] [TIMEOUT seconds]
 #                               [ARGUMENTS …])                    further arguments of `deadrank run`
 #
@@ -16,7 +16,7 @@ function(deadrank_discover_scenarios)
                         "name scenarios after SCENARIOS.")
   endif()
   if(NOT arg_SCENARIOS)
-    message(FATAL_ERROR "deadrank_discover_scenarios: name at least one file, directory or id after SCENARIOS.")
+    message(FATAL_ERROR "deadrank_discover_scenarios: name a file, directory or id after SCENARIOS.")
   endif()
   foreach(pair "PROGRAM;deadrank::program" "SEEDS;1..1" "RUNNER;sim" "PREFIX;deadrank." "TIMEOUT;300")
     list(GET pair 0 name)

@@ -1,4 +1,4 @@
-// gtest_main.cpp — The bridge: one line registers each scenario as a test.
+// tests/suites/cmake_project/gtest_main.cpp — The bridge: one line registers each scenario as a test.
 #include <deadrank/runners/suites/gtest.h>
 
 #include "token_ring.h"

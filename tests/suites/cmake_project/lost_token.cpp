@@ -1,4 +1,5 @@
-// lost_token.cpp — Evidence is in order of time, so the first sample that differs is where it happened.
+// tests/suites/cmake_project/lost_token.cpp — Evidence is in order of time, so the first sample that differs
+// is where it happened.
 #include "lost_token.h"
 
 namespace results = deadrank::results;

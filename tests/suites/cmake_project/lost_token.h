@@ -1,4 +1,5 @@
-// lost_token.h — The rank at which the token first differs from what its position says.
+// tests/suites/cmake_project/lost_token.h — The rank at which the token first differs from what its position
+// says.
 #pragma once
 
 #include <deadrank/results/detect.h>

@@ -1,4 +1,4 @@
-// main.cpp — deadrank with more words: every command knows them.
+// tests/suites/cmake_project/main.cpp — deadrank with more words: every command knows them.
 #include <deadrank/runners/commands/program.h>
 
 #include "token_ring.h"

@@ -1,5 +1,6 @@
-// token_ring.cpp — The workload: each step every rank adds one to the token and hands it on. After a round
-// the token has grown by the world size; each rank logs what it saw beside what it should have seen.
+// tests/suites/cmake_project/token_ring.cpp — The workload: each step every rank adds one to the token and
+// hands it on. After a round the token has grown by the world size; each rank logs what it saw beside what
+// it should have seen.
 #include "token_ring.h"
 
 #include "lost_token.h"

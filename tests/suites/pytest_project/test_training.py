@@ -1,4 +1,4 @@
-# test_training.py — The fixture, in a test of one's own.
+# tests/suites/pytest_project/test_training.py — The fixture, in a test of one's own.
 
 
 def test_a_lost_rank_is_named(deadrank):

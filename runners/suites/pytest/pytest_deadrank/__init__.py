@@ -1,4 +1,5 @@
-# pytest_deadrank — deadrank's scenarios in a pytest suite; plugin.py collects, program.py plays.
+# runners/suites/pytest/pytest_deadrank/__init__.py — deadrank's scenarios in a pytest suite: plugin.py
+# collects, program.py plays.
 from pytest_deadrank.program import Deadrank, Outcome
 
 __all__ = ["Deadrank", "Outcome"]

@@ -1,5 +1,6 @@
-# plugin.py — Collects scenario files as tests, and offers the fixture `deadrank` for tests of one's own.
-# Which files: those that match the ini option deadrank_scenarios, below the directories that pytest collects.
+# runners/suites/pytest/pytest_deadrank/plugin.py — Collects scenario files as tests, and offers the fixture
+# `deadrank` for tests of one's own. Which files: those that match the ini option deadrank_scenarios, below
+# the directories that pytest collects.
 from __future__ import annotations
 
 import pytest
@@ -12,7 +13,8 @@ def pytest_addoption(parser):
     group.addoption("--deadrank", metavar="PROGRAM", help="the program deadrank [on PATH]")
     group.addoption("--deadrank-seeds", metavar="A..B", help="seeds of each scenario [1..1]")
     group.addoption("--deadrank-runner", metavar="NAME", help="sim, local, mpi or gpu [sim]")
-    parser.addini("deadrank_scenarios", "patterns of scenario files to collect", type="args", default=["*.scenario.toml"])
+    parser.addini("deadrank_scenarios", "patterns of scenario files to collect", type="args",
+                  default=["*.scenario.toml"])
     parser.addini("deadrank_program", "the program deadrank", default="deadrank")
     parser.addini("deadrank_seeds", "seeds of each scenario", default="1..1")
     parser.addini("deadrank_runner", "where scenarios are played", default="sim")
@@ -25,10 +27,12 @@ def pytest_configure(config):
 
 
 def _program(config) -> Deadrank:
-    def chosen(name):
-        return config.getoption(f"deadrank_{name}" if name != "program" else "deadrank") or config.getini(f"deadrank_{name}")
+    def chosen(option, setting):
+        return config.getoption(option) or config.getini(setting)
 
-    return Deadrank(chosen("program"), chosen("runner"), chosen("seeds"),
+    return Deadrank(chosen("deadrank", "deadrank_program"),
+                    chosen("deadrank_runner", "deadrank_runner"),
+                    chosen("deadrank_seeds", "deadrank_seeds"),
                     float(config.getini("deadrank_timeout")), config.getini("deadrank_arguments"))
 
 

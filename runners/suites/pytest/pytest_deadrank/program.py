@@ -1,5 +1,6 @@
-# program.py — Starts the program `deadrank` and reads its JSON. Exit code 0 pass, 1 fail, 2 unknown; whatever else
-# is trouble of the command line or of a file, and is raised with its own words.
+# runners/suites/pytest/pytest_deadrank/program.py — Starts the program `deadrank` and reads its JSON. Exit
+# code 0 pass, 1 fail, 2 unknown; whatever else is trouble of the command line or of a file, and is raised
+# with its own words.
 from __future__ import annotations
 
 import json
@@ -15,7 +16,7 @@ class Trouble(Exception):
 
 @dataclass
 class Outcome:
-    """What came of one scenario under all seeds asked for; `trials` are the JSON objects of `deadrank run`."""
+    """What came of one scenario under all seeds; `trials` are the JSON objects of `deadrank run`."""
 
     scenario: str
     verdict: str
@@ -39,7 +40,8 @@ class Deadrank:
 
     def run(self, scenario, *arguments, seeds=None, runner=None) -> Outcome:
         """Plays a file, or an id of the catalogue."""
-        given = ["run", os.fspath(scenario), "--seeds", seeds or self.seeds, "--runner", runner or self.runner]
+        given = ["run", os.fspath(scenario)]
+        given += ["--seeds", seeds or self.seeds, "--runner", runner or self.runner]
         given += [*self.arguments, *arguments]
         answer = self._call([*given, "--json"])
         if answer.returncode not in (0, 1, 2):
@@ -53,7 +55,8 @@ class Deadrank:
 
     def _call(self, arguments):
         if shutil.which(self.program) is None:
-            raise Trouble(f"'{self.program}' is no program here: install deadrank, or name it with --deadrank")
+            raise Trouble(f"'{self.program}' is no program here: install deadrank, or name it "
+                          "with --deadrank")
         try:
             return subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=self.timeout, check=False)
