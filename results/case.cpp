@@ -1,9 +1,19 @@
 // results/case.cpp — Three judgements become one: a caught fault does not excuse an alarm in the control.
 #include "results/case.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace deadrank::results {
+
+namespace {
+
+// An id is a path below a directory named "catalog"; any other file is found by its own path alone.
+bool in_a_catalog(const std::filesystem::path& file) {
+    return std::find(file.begin(), file.end(), "catalog") != file.end();
+}
+
+}  // namespace
 
 void Case::conclude() {
     verdict = fault ? fault->verdict : Verdict::unknown;
@@ -22,6 +32,7 @@ Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::
                   std::string reason) {
     Case unknown;
     unknown.scenario = scenario.id;
+    if (!in_a_catalog(scenario.file)) unknown.file = scenario.file;
     unknown.runner = std::move(runner);
     unknown.seed = seed;
     unknown.bug = scenario.bug;

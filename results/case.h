@@ -14,8 +14,9 @@
 namespace deadrank::results {
 
 struct Case {
-    std::string scenario;  // id
-    std::string runner;    // sim, local, mpi, gpu
+    std::string scenario;        // id
+    std::filesystem::path file;  // of the scenario, where its id alone would not find it again
+    std::string runner;          // sim, local, mpi, gpu
     std::uint64_t seed = 1;
     scenarios::Bug bug;
     scenarios::Expectation expect;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 #include <tuple>
 
@@ -61,6 +62,21 @@ std::vector<CoverageCell> cells_of(const std::vector<scenarios::Scenario>& scena
     return all;
 }
 
+// The pair has scenarios, but none that is healed by this fix pattern.
+void add_fix_gaps(Coverage& coverage, const scenarios::SymptomCausePair& pair) {
+    for (const std::string& fix : pair.fixes) {
+        std::set<std::string> healed_by;
+        for (const CoverageCell& cell : coverage.cells) {
+            if (cell.symptom == pair.symptom && cell.cause == pair.cause) healed_by.insert(cell.fix);
+        }
+        if (healed_by.contains(fix)) continue;
+        coverage.fix_gaps.push_back(
+            {pair.symptom, pair.cause, fix,
+             fmt::format("its scenarios are healed by {}", fmt::join(healed_by, ", ")), pair.scenarios,
+             pair.examples});
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> CoverageAxis::missing() const {
@@ -92,8 +108,11 @@ Coverage coverage_of(const std::vector<scenarios::Scenario>& scenarios, const sc
     coverage.cells = cells_of(scenarios);
     for (const auto& pair : taxonomy.pairs) {
         proposed.emplace(pair.symptom, pair.cause);
-        if (!covered.contains({pair.symptom, pair.cause})) {
-            coverage.gaps.push_back({pair.symptom, pair.cause, why_missing(pair, coverage)});
+        if (covered.contains({pair.symptom, pair.cause})) {
+            add_fix_gaps(coverage, pair);
+        } else {
+            coverage.gaps.push_back(
+                {pair.symptom, pair.cause, "", why_missing(pair, coverage), pair.scenarios, pair.examples});
         }
     }
     coverage.pairs = taxonomy.pairs.size();

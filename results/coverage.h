@@ -25,9 +25,13 @@ struct CoverageCell {
     bool operator==(const CoverageCell&) const = default;
 };
 
+// A (symptom, cause) or (symptom, cause, fix) that the taxonomy proposes and no scenario has.
 struct Gap {
     std::string symptom, cause;
+    std::string fix;  // empty: no fix pattern of the pair is covered
     std::string why;
+    std::vector<std::string> proposed = {};  // names of scenarios that the reference planned for the pair
+    std::vector<std::string> reports = {};   // public reports that carry it
 };
 
 struct Coverage {
@@ -36,6 +40,7 @@ struct Coverage {
     std::vector<CoverageCell> cells;                          // in order of symptom, cause, stage, fix
     std::size_t pairs = 0;                                    // (symptom, cause) that the taxonomy proposes
     std::vector<Gap> gaps;                                    // of these, without a scenario
+    std::vector<Gap> fix_gaps;                                // of those with one, fix patterns without
     std::vector<std::pair<std::string, std::string>> beyond;  // covered, though not proposed
     std::map<std::string, std::size_t> backends;              // backend → scenarios
     std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show

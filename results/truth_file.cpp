@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "results/blame_json.h"
 #include "results/truth.h"
 
 namespace deadrank::results {
@@ -23,31 +24,6 @@ RankEnd end_named(const std::string& name) {
         if (end_names[i] == name) return static_cast<RankEnd>(i);
     }
     throw std::invalid_argument(fmt::format("'{}' is not an end of a rank", name));
-}
-
-// Only what is said is written.
-Json json_of(const Blame& blame) {
-    Json json = Json::object();
-    if (!blame.ranks.empty()) json["ranks"] = blame.ranks;
-    if (!blame.nodes.empty()) json["nodes"] = blame.nodes;
-    if (blame.step) json["step"] = *blame.step;
-    if (!blame.variable.empty()) json["variable"] = blame.variable;
-    if (!blame.component.empty()) json["component"] = blame.component;
-    if (!blame.collective.empty()) json["collective"] = blame.collective;
-    if (!blame.shard.empty()) json["shard"] = blame.shard;
-    return json;
-}
-
-Blame blame_from(const Json& json) {
-    Blame blame;
-    blame.ranks = json.value("ranks", std::vector<Rank>{});
-    blame.nodes = json.value("nodes", std::vector<std::int32_t>{});
-    if (json.contains("step")) blame.step = json.at("step").get<std::int64_t>();
-    blame.variable = json.value("variable", "");
-    blame.component = json.value("component", "");
-    blame.collective = json.value("collective", "");
-    blame.shard = json.value("shard", "");
-    return blame;
 }
 
 Truth truth_from(const Json& json) {
@@ -75,7 +51,7 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
         json["marks"].push_back({{"t", mark.at.count()},
                                  {"kind", mark.kind},
                                  {"fault", mark.fault},
-                                 {"blame", json_of(mark.blame)},
+                                 {"blame", blame_json(mark.blame)},
                                  {"says", mark.says}});
     }
     json["ends"] = Json::array();

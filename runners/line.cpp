@@ -150,9 +150,11 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Line
     how.stop = options.stop;
     auto record = runner.run(plan, how);
     if (!record) return tl::unexpected(record.error());
-    std::vector<results::Finding> findings =
-        options.detectors ? results::detect(record->evidence, *options.detectors)
-                          : results::detect(record->evidence, results::all_detectors());
+    std::vector<results::Finding> findings;
+    if (!stopped(options)) {  // half a run proves nothing, and whoever pressed Ctrl-C waits
+        findings = options.detectors ? results::detect(record->evidence, *options.detectors)
+                                     : results::detect(record->evidence, results::all_detectors());
+    }
     return Played{plan, std::move(*record), std::move(findings)};
 }
 

@@ -77,6 +77,10 @@ Result<Node> parse_document(std::string_view text, const std::string& file) {
     }
 }
 
+std::string parser_version() {
+    return fmt::format("{}.{}.{}", TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH);
+}
+
 Result<std::string> read_text(const std::filesystem::path& file) {
     const auto cannot = [&](std::string_view why) {
         return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),

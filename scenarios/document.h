@@ -41,6 +41,9 @@ Result<Node> parse_document(std::string_view text, const std::string& file);
 // The bytes of a file. Errors: io.
 Result<std::string> read_text(const std::filesystem::path& file);
 
+// Of toml++, for bug reports: "3.3.0".
+std::string parser_version();
+
 // "a list", "an integer", …: for messages.
 std::string_view kind_name(const Node& node);
 

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "results/signals.h"
+
 namespace deadrank::sim {
+
+using results::signal_name;
 
 namespace {
 
@@ -30,29 +34,6 @@ std::string_view signal_words(int number) {
 }
 
 }  // namespace
-
-std::string_view signal_name(int number) {
-    switch (number) {
-        case 1:
-            return "SIGHUP";
-        case 2:
-            return "SIGINT";
-        case 6:
-            return "SIGABRT";
-        case 7:
-            return "SIGBUS";
-        case 8:
-            return "SIGFPE";
-        case 9:
-            return "SIGKILL";
-        case 11:
-            return "SIGSEGV";
-        case 15:
-            return "SIGTERM";
-        default:
-            return "<N/A>";
-    }
-}
 
 std::string torchrun_failed_line(const Process& process) {
     return fmt::format("failed (exitcode: {}) local_rank: {} (pid: {}) of binary: /usr/bin/python3",

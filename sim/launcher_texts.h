@@ -14,6 +14,5 @@ std::string torchrun_report(const std::string& script, const Process& process, c
                             Time when);
 std::string mpirun_report(const Process& process, const std::string& host);
 int mpirun_code(const Process& process);
-std::string_view signal_name(int number);  // SIGKILL
 
 }  // namespace deadrank::sim

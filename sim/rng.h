@@ -8,16 +8,12 @@
 #include <span>
 #include <string_view>
 
+#include "scenarios/chance.h"
+
 namespace deadrank::sim {
 
-// The finaliser of splitmix64: a bijection whose every output bit depends on every input bit.
-constexpr std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15u;
+using scenarios::golden_ratio;
+using scenarios::mix;
 
 // The draw under everything here; Chance adds purpose and incarnation to it.
 constexpr std::uint64_t draw(std::uint64_t seed, std::uint64_t entity, std::uint64_t n) {
@@ -28,9 +24,7 @@ constexpr std::uint64_t draw(std::uint64_t seed, std::uint64_t entity, std::uint
 struct Purpose {
     std::uint64_t value = 0;
 
-    constexpr Purpose(std::string_view name) : value(0xcbf29ce484222325u) {
-        for (char letter : name) value = (value ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
-    }
+    constexpr Purpose(std::string_view name) : value(scenarios::number_of(name)) {}
     constexpr Purpose(const char* name) : Purpose(std::string_view(name)) {}
 };
 

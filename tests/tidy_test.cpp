@@ -67,7 +67,25 @@ TEST(TidyHouse, NamesNoPathOfThisMachine) {
     expect_none([&](const SourceFile& file) { return check_machine_paths(file, paths); });
 }
 TEST(TidyHouse, HasAScenarioForEachFault) {
-    const Complaints complaints = check_faults_have_scenarios(house());
+    // Those that still wait for their first scenario. The list only shrinks: an entry that has one fails
+    // here.
+    const Complaints complaints = check_faults_have_scenarios(house(), {
+                                                                           "delay_collective",
+                                                                           "fail_call",
+                                                                           "flap_link",
+                                                                           "flip_bits",
+                                                                           "hang_kernel",
+                                                                           "lock_storage",
+                                                                           "lose_write",
+                                                                           "partition",
+                                                                           "pause_rank",
+                                                                           "preempt_job",
+                                                                           "shift_clock",
+                                                                           "skip_collective",
+                                                                           "slow_storage",
+                                                                           "stale_read",
+                                                                           "swap_operation",
+                                                                       });
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasAGoldenForEachScenario) {
@@ -171,12 +189,15 @@ TEST(TidyRules, SeeAPathOfTheMachine) {
 
 TEST(TidyRules, SeeAFaultWithoutAScenarioAndAScenarioWithoutAGolden) {
     const SourceFile fault{"inject/faults/kill_rank.h",
-                           "std::string_view kind() const override { return \"kill_rank\"; }"};
+                           "return {{.name = \"kill_rank\", .what = \"The process dies.\"}};"};
     const SourceFile scenario{"scenarios/catalog/communication/lost.toml",
                               "[[fault]]\nkind = \"kill_rank\"\n"};
     const SourceFile golden{"tests/golden/communication/lost.jsonl", ""};
     expect_complaints(check_faults_have_scenarios({fault}), {"kill_rank"});
     expect_complaints(check_faults_have_scenarios({fault, scenario}), {});
+    expect_complaints(check_faults_have_scenarios({fault}, {"kill_rank"}), {});
+    expect_complaints(check_faults_have_scenarios({fault, scenario}, {"kill_rank"}), {"strike it off"});
+    expect_complaints(check_faults_have_scenarios({{"inject/faults/nameless.h", "int x;"}}), {"called"});
     expect_complaints(check_scenarios_have_goldens({fault, scenario}), {"UPDATE_GOLDEN=1"});
     expect_complaints(check_scenarios_have_goldens({scenario, golden}), {});
 }

@@ -16,7 +16,7 @@ inline FaultKind bend_value() {
                             {"set", ValueType::integer, "", "the value itself", {}, true},
                             {"add", ValueType::integer, "0", "added to it"},
                             {"multiply", ValueType::integer, "1", "multiplied with it"},
-                            {"divide", ValueType::integer, "1", "divides it"}},
+                            {"divide", ValueType::integer, "1", "divides it", {}, false, 1}},
              .levers = {"bend"},
              .at_start = true},
             [](const FaultSpec& spec) {

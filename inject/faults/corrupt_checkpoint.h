@@ -7,20 +7,25 @@
 namespace deadrank::inject {
 
 inline FaultKind corrupt_checkpoint() {
-    return {
-        {.name = "corrupt_checkpoint",
-         .what = "A stored file is changed behind the job's back.",
-         .parameters = {path_parameter(),
-                        {"how",
-                         ValueType::choice,
-                         "flip",
-                         "one bit flipped, cut short, exchanged with another file, or gone",
-                         {"flip", "truncate", "swap", "delete"}},
-                        {"at", ValueType::integer, "0", "flip: element × 64 + bit; truncate: elements kept"}},
-         .levers = {"change_storage"}},
-        [](const FaultSpec& spec) {
-            return make_storage_fault(spec, spec.text("how"), spec.number("at"), StorageFault::at_once);
-        }};
+    return {{.name = "corrupt_checkpoint",
+             .what = "A stored file is changed behind the job's back.",
+             .parameters = {path_parameter(),
+                            {"how",
+                             ValueType::choice,
+                             "flip",
+                             "one bit flipped, cut short, exchanged with another file, or gone",
+                             {"flip", "truncate", "swap", "delete"}},
+                            {"at",
+                             ValueType::integer,
+                             "0",
+                             "flip: element × 64 + bit; truncate: elements kept",
+                             {},
+                             false,
+                             0}},
+             .levers = {"change_storage"}},
+            [](const FaultSpec& spec) {
+                return make_storage_fault(spec, spec.text("how"), spec.number("at"), StorageFault::at_once);
+            }};
 }
 
 }  // namespace deadrank::inject

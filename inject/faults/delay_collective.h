@@ -10,7 +10,8 @@ namespace deadrank::inject {
 inline FaultKind delay_collective() {
     return {{.name = "delay_collective",
              .what = "The rank waits before it makes the call.",
-             .parameters = {rank_parameter(), {"by", ValueType::duration, "100ms", "how long it waits"}},
+             .parameters = {rank_parameter(),
+                            {"by", ValueType::duration, "100ms", "how long it waits", {}, false, 0}},
              .levers = {"alter_call.delay"}},
             [](const FaultSpec& spec) { return make_alteration(spec, {.delay = duration(spec, "by")}); },
             "communication"};

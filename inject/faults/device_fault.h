@@ -8,19 +8,21 @@
 namespace deadrank::inject {
 
 inline FaultKind device_fault() {
-    return {{.name = "device_fault",
-             .what = "The device reports an XID error.",
-             .parameters = {rank_parameter(),
-                            {"xid", ValueType::integer, "79", "number of the error in the kernel log"},
-                            {"fatal", ValueType::boolean, "true", "every later call on the device fails"},
-                            {"ecc", ValueType::integer, "0", "uncorrected memory errors counted with it"}},
-             .levers = {"change_device.fault"}},
-            [](const FaultSpec& spec) {
-                DeviceChange broken{.xid = static_cast<int>(spec.number("xid")),
-                                    .ecc_uncorrected = spec.number("ecc")};
-                if (spec.number("fatal") != 0) broken.off_bus = true;
-                return make_device_fault(spec, broken, {.off_bus = false});
-            }};
+    return {
+        {.name = "device_fault",
+         .what = "The device reports an XID error.",
+         .parameters =
+             {rank_parameter(),
+              {"xid", ValueType::integer, "79", "number of the error in the kernel log", {}, false, 1},
+              {"fatal", ValueType::boolean, "true", "every later call on the device fails"},
+              {"ecc", ValueType::integer, "0", "uncorrected memory errors counted with it", {}, false, 0}},
+         .levers = {"change_device.fault"}},
+        [](const FaultSpec& spec) {
+            DeviceChange broken{.xid = static_cast<int>(spec.number("xid")),
+                                .ecc_uncorrected = spec.number("ecc")};
+            if (spec.number("fatal") != 0) broken.off_bus = true;
+            return make_device_fault(spec, broken, {.off_bus = false});
+        }};
 }
 
 }  // namespace deadrank::inject

@@ -11,7 +11,7 @@ inline FaultKind exit_rank() {
     return {{.name = "exit_rank",
              .what = "The rank raises an exception and exits with a code.",
              .parameters = {rank_parameter(),
-                            {"code", ValueType::integer, "1", "exit code of the process"},
+                            {"code", ValueType::integer, "1", "exit code of the process", {}, false, 0},
                             {"says", ValueType::text, "RuntimeError: unexpected state",
                              "the last line of its traceback"}},
              .levers = {"exit"}},

@@ -8,7 +8,8 @@ namespace deadrank::inject {
 inline FaultKind fill_storage() {
     return {{.name = "fill_storage",
              .what = "Writes find no more space than this.",
-             .parameters = {path_parameter(), {"free", ValueType::integer, "0", "elements that still fit"}},
+             .parameters = {path_parameter(),
+                            {"free", ValueType::integer, "0", "elements that still fit", {}, false, 0}},
              .levers = {"change_storage"}},
             [](const FaultSpec& spec) {
                 return make_storage_fault(spec, "full", spec.number("free"), StorageFault::lasts);

@@ -10,9 +10,10 @@ inline FaultKind flap_link() {
     return {
         {.name = "flap_link",
          .what = "The link is down for a while, several times.",
-         .parameters = link_parameters({{"down", ValueType::duration, "3s", "how long it is down"},
-                                        {"up", ValueType::duration, "30s", "how long it is up in between"},
-                                        {"times", ValueType::integer, "2", "how often it goes down"}}),
+         .parameters = link_parameters(
+             {{"down", ValueType::duration, "3s", "how long it is down", {}, false, 1},
+              {"up", ValueType::duration, "30s", "how long it is up in between", {}, false, 0},
+              {"times", ValueType::integer, "2", "how often it goes down", {}, false, 1}}),
          .levers = {"change_link.down"}},
         [](const FaultSpec& spec) {
             return make_link_fault(

@@ -11,7 +11,7 @@ inline FaultKind flip_bits() {
     return {{.name = "flip_bits",
              .what = "One bit of the call's payload is flipped.",
              .parameters = {rank_parameter(),
-                            {"bit", ValueType::integer, "40", "element × 64 + bit"},
+                            {"bit", ValueType::integer, "40", "element × 64 + bit", {}, false, 0},
                             {"side",
                              ValueType::choice,
                              "sent",

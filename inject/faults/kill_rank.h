@@ -11,8 +11,13 @@ inline FaultKind kill_rank() {
     return {{.name = "kill_rank",
              .what = "The process dies by a signal. It says nothing.",
              .parameters = {rank_parameter(),
-                            {"signal", ValueType::integer, "9",
-                             "the signal: 9 killed, 11 segmentation fault, 6 aborted, 15 asked to end"}},
+                            {"signal",
+                             ValueType::integer,
+                             "9",
+                             "the signal: 9 killed, 11 segmentation fault, 6 aborted, 15 asked to end",
+                             {},
+                             false,
+                             1}},
              .levers = {"kill"}},
             [](const FaultSpec& spec) {
                 return make_deed(

@@ -10,7 +10,7 @@ inline FaultKind leak_memory() {
     return {{.name = "leak_memory",
              .what = "Every step of these ranks leaves some memory behind.",
              .parameters = {rank_parameter(),
-                            {"bytes", ValueType::bytes, "", "left behind by each step"},
+                            {"bytes", ValueType::bytes, "", "left behind by each step", {}, false, 1},
                             {"where",
                              ValueType::choice,
                              "device",

@@ -10,9 +10,9 @@ inline FaultKind limit_host() {
     return {{.name = "limit_host",
              .what = "Memory, shared memory or open files of a node are limited.",
              .parameters = {node_parameter(),
-                            {"host_memory", ValueType::bytes, "", "bytes of memory", {}, true},
-                            {"shared_memory", ValueType::bytes, "", "bytes of /dev/shm", {}, true},
-                            {"open_files", ValueType::integer, "", "open files of a process", {}, true}},
+                            {"host_memory", ValueType::bytes, "", "bytes of memory", {}, true, 0},
+                            {"shared_memory", ValueType::bytes, "", "bytes of /dev/shm", {}, true, 0},
+                            {"open_files", ValueType::integer, "", "open files of a process", {}, true, 0}},
              .levers = {"change_host.limits"}},
             [](const FaultSpec& spec) {
                 const auto given = [&](const std::string& name) {

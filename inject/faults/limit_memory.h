@@ -9,7 +9,7 @@ namespace deadrank::inject {
 inline FaultKind limit_memory() {
     return {{.name = "limit_memory",
              .what = "The device memory of these ranks is limited.",
-             .parameters = {rank_parameter(), {"bytes", ValueType::bytes, "", "what there is"}},
+             .parameters = {rank_parameter(), {"bytes", ValueType::bytes, "", "what there is", {}, false, 0}},
              .levers = {"change_device.memory"}},
             [](const FaultSpec& spec) {
                 return make_device_fault(spec, {.memory_limit = spec.number("bytes")}, {.memory_limit = -1},

@@ -10,7 +10,8 @@ namespace deadrank::inject {
 inline FaultKind pause_rank() {
     return {{.name = "pause_rank",
              .what = "The process is stopped and goes on after a while.",
-             .parameters = {rank_parameter(), {"for", ValueType::duration, "5s", "how long it stands still"}},
+             .parameters = {rank_parameter(),
+                            {"for", ValueType::duration, "5s", "how long it stands still", {}, false, 1}},
              .levers = {"stop"}},
             [](const FaultSpec& spec) {
                 return make_deed(spec,

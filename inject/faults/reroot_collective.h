@@ -11,8 +11,13 @@ inline FaultKind reroot_collective() {
     return {{.name = "reroot_collective",
              .what = "The call has another root or peer.",
              .parameters = {rank_parameter(),
-                            {"to", ValueType::integer, "",
-                             "the root or peer it names, as a rank of that communicator"}},
+                            {"to",
+                             ValueType::integer,
+                             "",
+                             "the root or peer it names, as a rank of that communicator",
+                             {},
+                             false,
+                             0}},
              .levers = {"alter_call.root"}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.root = static_cast<std::int32_t>(spec.number("to"))});

@@ -12,7 +12,7 @@ inline FaultKind resize_collective() {
              .what = "The call moves more or fewer elements.",
              .parameters = {rank_parameter(),
                             {"by", ValueType::integer, "-1", "elements more (or fewer, when negative)"},
-                            {"to", ValueType::integer, "", "elements in all; overrules `by`", {}, true}},
+                            {"to", ValueType::integer, "", "elements in all; overrules `by`", {}, true, 0}},
              .levers = {"alter_call.count"}},
             [](const FaultSpec& spec) {
                 return make_alteration(

@@ -9,7 +9,8 @@ namespace deadrank::inject {
 inline FaultKind slow_rank() {
     return {{.name = "slow_rank",
              .what = "Everything the rank computes takes longer.",
-             .parameters = {rank_parameter(), {"factor", ValueType::factor, "2x", "how many times as long"}},
+             .parameters = {rank_parameter(),
+                            {"factor", ValueType::factor, "2x", "how many times as long", {}, false, 1}},
              .levers = {"change_device.slow"}},
             [](const FaultSpec& spec) {
                 return make_device_fault(spec, {.slow_permille = spec.number("factor")},

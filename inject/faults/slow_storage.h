@@ -8,7 +8,8 @@ namespace deadrank::inject {
 inline FaultKind slow_storage() {
     return {{.name = "slow_storage",
              .what = "Reads and writes take longer.",
-             .parameters = {path_parameter(), {"factor", ValueType::factor, "10x", "how many times as long"}},
+             .parameters = {path_parameter(),
+                            {"factor", ValueType::factor, "10x", "how many times as long", {}, false, 1}},
              .levers = {"change_storage"}},
             [](const FaultSpec& spec) {
                 return make_storage_fault(spec, "slow", spec.number("factor"), StorageFault::lasts);

@@ -7,14 +7,14 @@
 namespace deadrank::inject {
 
 inline FaultKind tear_write() {
-    return {
-        {.name = "tear_write",
-         .what = "The next write of the file keeps only its beginning and says that all is well.",
-         .parameters = {path_parameter(), {"keeps", ValueType::integer, "1", "elements that reach the disk"}},
-         .levers = {"change_storage"}},
-        [](const FaultSpec& spec) {
-            return make_storage_fault(spec, "tear", spec.number("keeps"), StorageFault::at_once);
-        }};
+    return {{.name = "tear_write",
+             .what = "The next write of the file keeps only its beginning and says that all is well.",
+             .parameters = {path_parameter(),
+                            {"keeps", ValueType::integer, "1", "elements that reach the disk", {}, false, 0}},
+             .levers = {"change_storage"}},
+            [](const FaultSpec& spec) {
+                return make_storage_fault(spec, "tear", spec.number("keeps"), StorageFault::at_once);
+            }};
 }
 
 }  // namespace deadrank::inject

@@ -7,29 +7,11 @@
 
 #include "results/detectors/facts/outbreaks.h"
 #include "results/detectors/facts/waits.h"
+#include "results/signals.h"
 
 namespace deadrank::results::detectors {
 
 namespace {
-
-std::string_view signal_name(int number) {
-    switch (number) {
-        case 4:
-            return "SIGILL";
-        case 6:
-            return "SIGABRT";
-        case 7:
-            return "SIGBUS";
-        case 8:
-            return "SIGFPE";
-        case 9:
-            return "SIGKILL";
-        case 11:
-            return "SIGSEGV";
-        default:
-            return "signal";
-    }
-}
 
 bool is_crash(int signal) { return signal == 4 || signal == 6 || signal == 7 || signal == 8 || signal == 11; }
 

@@ -11,7 +11,8 @@ std::vector<std::string> commands_to_see_again(const Case& one) {
     std::vector<std::string> commands;
     if (!one.token.empty()) commands.push_back("deadrank replay " + one.token);
     const std::string runner = one.runner == "sim" ? "" : " --runner " + one.runner;
-    commands.push_back(fmt::format("deadrank run {} --seed {}{}", one.scenario, one.seed, runner));
+    const std::string which = one.file.empty() ? one.scenario : one.file.string();
+    commands.push_back(fmt::format("deadrank run {} --seed {}{}", which, one.seed, runner));
     return commands;
 }
 

@@ -11,18 +11,6 @@ Json time_json(Time time) { return time == never ? Json(nullptr) : Json(time.cou
 
 }  // namespace
 
-Json blame_json(const Blame& blame) {
-    Json json = Json::object();
-    if (!blame.ranks.empty()) json["ranks"] = blame.ranks;
-    if (!blame.nodes.empty()) json["nodes"] = blame.nodes;
-    if (blame.step) json["step"] = *blame.step;
-    if (!blame.variable.empty()) json["variable"] = blame.variable;
-    if (!blame.component.empty()) json["component"] = blame.component;
-    if (!blame.collective.empty()) json["collective"] = blame.collective;
-    if (!blame.shard.empty()) json["shard"] = blame.shard;
-    return json;
-}
-
 Json finding_json(const Finding& finding) {
     Json json = {{"symptom", finding.symptom},
                  {"detector", finding.detector},
@@ -49,18 +37,6 @@ Json judgement_json(const Judgement& judgement) {
             {"noticed_at", time_json(judgement.noticed_at)},
             {"answer", judgement.answer < 0 ? Json(nullptr) : Json(judgement.answer)},
             {"findings", findings_json(judgement.findings)}};
-}
-
-Blame blame_from(const Json& json) {
-    Blame blame;
-    blame.ranks = json.value("ranks", blame.ranks);
-    blame.nodes = json.value("nodes", blame.nodes);
-    if (json.contains("step")) blame.step = json.at("step").get<std::int64_t>();
-    blame.variable = json.value("variable", "");
-    blame.component = json.value("component", "");
-    blame.collective = json.value("collective", "");
-    blame.shard = json.value("shard", "");
-    return blame;
 }
 
 Finding finding_from(const Json& json) {

@@ -1,23 +1,22 @@
-// results/reports/json_parts.h — Pieces that several JSON reports share: blame, findings, judgements.
+// results/reports/json_parts.h — Pieces that several JSON reports share: findings and judgements.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "results/blame_json.h"
 #include "results/judge.h"
 
 namespace deadrank::results::reports {
 
 using Json = nlohmann::ordered_json;
 
-Json blame_json(const Blame& blame);  // only the fields that are set
 Json finding_json(const Finding& finding);
 Json findings_json(const std::vector<Finding>& findings);
 Json judgement_json(const Judgement& judgement);
 
-// These throw nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
-Blame blame_from(const Json& json);
+// Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
 Finding finding_from(const Json& json);
 
 // Bytes that are no UTF-8 (a foreign log may hold any) are replaced, never a reason to fail.

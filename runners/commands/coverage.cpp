@@ -9,6 +9,7 @@
 
 #include "results/coverage.h"
 #include "results/words.h"
+#include "runners/commands/coverage_backends.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
@@ -24,7 +25,7 @@ using results::reports::Style;
 
 struct Arguments {
     std::string catalog;
-    bool json = false, cells = false;
+    bool json = false, cells = false, require_all = false;
 };
 
 std::vector<const CoverageAxis*> axes(const Coverage& coverage) {
@@ -38,12 +39,34 @@ Json axis_json(const CoverageAxis& axis) {
             {"scenarios", axis.scenarios}};
 }
 
-void print_json(const Coverage& coverage) {
+Json gap_json(const results::Gap& gap) {
+    Json json = {{"symptom", gap.symptom}, {"cause", gap.cause}};
+    if (!gap.fix.empty()) json["fix"] = gap.fix;
+    json["why"] = gap.why;
+    json["proposed"] = gap.proposed;
+    json["reports"] = gap.reports;
+    return json;
+}
+
+// Of the scenarios of a cell that this backend does not play, each with its reason.
+Json not_played(const results::CoverageCell& cell, const Reasons& reasons) {
+    Json json = Json::object();
+    for (const auto& [backend, ids] : cell.backends) {
+        for (const std::string& id : ids) {
+            const auto found = reasons.find(id);
+            if (found == reasons.end()) continue;
+            for (const auto& [missing, why] : found->second) json[missing][id] = why;
+        }
+    }
+    return json;
+}
+
+void print_json(const Coverage& coverage, const Reasons& reasons) {
     Json json = {{"scenarios", coverage.scenarios}};
     for (const CoverageAxis* axis : axes(coverage)) json[axis->name] = axis_json(*axis);
-    Json gaps = Json::array(), beyond = Json::array(), cells = Json::array();
-    for (const auto& gap : coverage.gaps)
-        gaps.push_back({{"symptom", gap.symptom}, {"cause", gap.cause}, {"why", gap.why}});
+    Json gaps = Json::array(), fix_gaps = Json::array(), beyond = Json::array(), cells = Json::array();
+    for (const auto& gap : coverage.gaps) gaps.push_back(gap_json(gap));
+    for (const auto& gap : coverage.fix_gaps) fix_gaps.push_back(gap_json(gap));
     for (const auto& [symptom, cause] : coverage.beyond)
         beyond.push_back({{"symptom", symptom}, {"cause", cause}});
     for (const auto& cell : coverage.cells) {
@@ -51,11 +74,13 @@ void print_json(const Coverage& coverage) {
                          {"cause", cell.cause},
                          {"stage", cell.stage},
                          {"fix", cell.fix},
-                         {"backends", cell.backends}});
+                         {"backends", cell.backends},
+                         {"not_played", not_played(cell, reasons)}});
     }
     json["pairs"] = {{"covered", coverage.pairs - coverage.gaps.size()},
                      {"of", coverage.pairs},
                      {"missing", gaps},
+                     {"without_fix", fix_gaps},
                      {"beyond", beyond}};
     json["backends"] = coverage.backends;
     json["unseen"] = coverage.unseen;
@@ -85,6 +110,13 @@ void print_missing(const Style& style, const Coverage& coverage) {
         fmt::print("\n{}\n", style.paint(Ink::bold, "proposed pairs without a scenario"));
         for (const auto& gap : coverage.gaps) {
             fmt::print("  {} × {}\n      {}\n", gap.symptom, gap.cause, style.paint(Ink::dim, gap.why));
+        }
+    }
+    if (!coverage.fix_gaps.empty()) {
+        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed fix patterns without a scenario"));
+        for (const auto& gap : coverage.fix_gaps) {
+            fmt::print("  {} × {} × {}\n      {}\n", gap.symptom, gap.cause, gap.fix,
+                       style.paint(Ink::dim, gap.why));
         }
     }
 }
@@ -127,9 +159,10 @@ void coverage(const Arguments& arguments, Session& session) {
     auto selection = select(*library, {});
     if (!session.take(selection)) return;
     const Coverage found = results::coverage_of(selection->scenarios, library->taxonomy);
-    if (arguments.json) print_json(found);
+    if (arguments.json) print_json(found, why_not_played(*library, selection->scenarios));
     if (!arguments.json) print_text(found, arguments.cells);
-    session.code = found.complete() ? exit_pass : exit_fail;
+    const bool all = found.complete() && found.gaps.empty();
+    session.code = arguments.require_all && !all ? exit_fail : exit_pass;
     for (const scenarios::Error& error : selection->broken) session.complain(error);
 }
 
@@ -139,12 +172,18 @@ void add_coverage(CLI::App& app, Session& session) {
     CLI::App* command =
         app.add_subcommand("coverage", "Says which cells of the taxonomy have a scenario, and which not");
     command->footer(
-        "A cell is symptom × cause × stage × fix × backend. Exit code 1 when a symptom, cause, fix pattern "
-        "or "
-        "stage has no scenario at all.");
+        "A cell is symptom × cause × stage × fix × backend; --json says of each backend why a scenario is "
+        "not "
+        "played there.\nExit code 0, and with --require-all 1 while something is missing.\n\n"
+        "Examples:\n"
+        "  deadrank coverage\n"
+        "  deadrank coverage --json | jq .pairs.missing\n"
+        "  deadrank coverage --require-all      in CI, once everything is covered");
     auto arguments = std::make_shared<Arguments>();
     add_catalog(*command, arguments->catalog);
     command->add_flag("--cells", arguments->cells, "List every cell");
+    command->add_flag("--require-all", arguments->require_all,
+                      "Exit code 1 when an id or a proposed pair has no scenario");
     add_json(*command, arguments->json, "A JSON object with every cell and gap");
     command->callback([arguments, &session] { coverage(*arguments, session); });
 }

@@ -11,11 +11,25 @@
 #include <xxhash.h>
 
 #include "results/event.h"
+#include "results/external/program.h"
 #include "runners/build.h"
+#include "runners/local/python.h"
+#include "scenarios/document.h"
 
 namespace deadrank::runners::commands {
 
 namespace {
+
+// What real processes would be played with; null where it is not there.
+nlohmann::ordered_json programs() {
+    nlohmann::ordered_json found = {{"torch", nullptr}, {"mpi", nullptr}};
+    if (const auto python = best_python()) found["torch"] = python->text();
+    if (!results::external::find_program("mpirun").empty()) {
+        const auto answer = results::external::run_program({"mpirun", "--version"});
+        if (answer && answer->code == 0) found["mpi"] = answer->out.substr(0, answer->out.find('\n'));
+    }
+    return found;
+}
 
 nlohmann::ordered_json about() {
     const Build build = this_build();
@@ -33,7 +47,9 @@ nlohmann::ordered_json about() {
           {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                         NLOHMANN_JSON_VERSION_PATCH)},
           {"sqlite", SQLITE_VERSION},
-          {"xxhash", fmt::format("{}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)}}}};
+          {"toml++", scenarios::parser_version()},
+          {"xxhash", fmt::format("{}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)}}},
+        {"programs", programs()}};
 }
 
 void version(bool json) {
@@ -48,6 +64,9 @@ void version(bool json) {
     fmt::print("evidence format {}\n", results::evidence_version);
     for (const auto& [name, number] : all["libraries"].items())
         fmt::print("  {:<14}{}\n", name, number.get<std::string>());
+    fmt::print("for real processes\n");
+    for (const auto& [name, text] : all["programs"].items())
+        fmt::print("  {:<14}{}\n", name, text.is_null() ? "none found" : text.get<std::string>());
 }
 
 }  // namespace

@@ -49,8 +49,9 @@ Complaints check_opening(const SourceFile& file);
 // Nothing of the machine it was written on: `paths` are looked for as they stand.
 Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths);
 
-// Every kind in inject/faults is used by a scenario; every scenario has its event log in tests/golden.
-Complaints check_faults_have_scenarios(const Tree& tree);
+// Every kind in inject/faults is used by a scenario, but for those that wait for their first one; every
+// scenario has its event log in tests/golden.
+Complaints check_faults_have_scenarios(const Tree& tree, const std::vector<std::string_view>& waiting = {});
 Complaints check_scenarios_have_goldens(const Tree& tree);
 
 }  // namespace deadrank::tests
