@@ -6,7 +6,7 @@ set(deadrank_data ${CMAKE_INSTALL_DATADIR}/deadrank)
 set(deadrank_package ${CMAKE_INSTALL_LIBDIR}/cmake/deadrank)
 
 install(TARGETS deadrank RUNTIME)
-install(FILES scenarios/taxonomy.toml LICENSE DESTINATION ${deadrank_data})
+install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION ${deadrank_data})
 install(DIRECTORY scenarios/catalog DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
         DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")

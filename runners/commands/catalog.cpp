@@ -5,6 +5,7 @@
 #include "runners/commands/conformance.h"
 #include "runners/commands/coverage.h"
 #include "runners/commands/determinism.h"
+#include "runners/commands/diagnose.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
@@ -30,6 +31,7 @@ const std::vector<Command>& all_commands() {
         {"replay", add_replay},
         {"determinism", add_determinism},
         {"judge", add_judge},
+        {"diagnose", add_diagnose},
         {"alerts", add_alerts},
         {"serve", add_serve},
         {"conformance", add_conformance},

@@ -1,0 +1,156 @@
+// results/diagnosis/communication_clues.cpp — Who was called together, who came, and what was left out.
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/calls.h"
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/odd.h"
+#include "results/detectors/facts/program.h"
+#include "results/detectors/facts/waits.h"
+#include "results/diagnosis/clue.h"
+
+namespace deadrank::results::diagnosis {
+
+using namespace detectors;
+
+namespace {
+
+bool is_wait(const Finding& finding) {
+    return finding.symptom == "collective_deadlock_hang" || finding.symptom == "collective_timeout_abort" ||
+           finding.symptom == "restart_or_recovery_failure" ||
+           finding.symptom == "remote_peer_connection_error";
+}
+
+Time last_heard(const Evidence& evidence, Rank rank, Time before) {
+    Time last{0};
+    for (const Event& event : evidence.events()) {
+        if (event.at > before) break;
+        if (event.rank == rank) last = event.at;
+    }
+    return last;
+}
+
+// Those who were waited for: in another call of their own, between calls, or gone.
+void absent_ones(const Evidence& evidence, int attempt, const Standstill& found, Time when, Clues& clues) {
+    const Lives& lives = evidence.facts<Lives>();
+    for (const Rank rank : found.culprits) {
+        const Life* life = lives.find(attempt, rank);
+        if (!life || !life->alive_at(when)) return;
+        const Program program(evidence, attempt, rank, when);
+        const std::size_t unusual = program.first_unusual();
+        if (unusual < program.steps().size()) {
+            clues.push_back(
+                {"went_another_way", fmt::format("rank {} called {} where it used to call something else",
+                                                 rank, name_of(program.steps()[unusual].act.op))});
+            return;
+        }
+        if (last_heard(evidence, rank, when) + lives.hang_after() > when + Time{1}) return;
+        clues.push_back({"silent_between_calls",
+                         fmt::format("rank {} is there, in no call, and was last heard of in step {}", rank,
+                                     life->step)});
+        return;
+    }
+}
+
+void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempt_at(finding.at);
+    const Standstill found = Waits(evidence, attempt, finding.at - Time{1}).standstill();
+    if (!found.any) return;
+    if (found.kind == Root::circle) clues.push_back({"circle", found.why});
+    if (found.kind == Root::all_came) clues.push_back({"everybody_came", found.why});
+    if (found.kind == Root::absent) absent_ones(evidence, attempt, found, finding.at - Time{1}, clues);
+    for (const Rank rank : found.culprits) {
+        if (std::find(found.stuck.begin(), found.stuck.end(), rank) == found.stuck.end()) continue;
+        clues.push_back({"culprit_waits_too", fmt::format("rank {} waits in a call itself", rank)});
+        break;
+    }
+    if (found.last.comm && found.last.comm->name != "world")
+        clues.push_back(
+            {"subgroup", fmt::format("the call was made in the group {}", found.last.comm->name)});
+}
+
+// Calls of one communicator that do not fit together.
+void disagreements(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        for (const auto& [seq, meeting] : comm.meetings) {
+            const Disagreement odd = disagreement_in(evidence, comm, meeting);
+            if (!odd) continue;
+            const Time came = odd.odd.empty() ? Time{0} : meeting.calls[0].entered;
+            if (came != never && came > finding.at) continue;
+            clues.push_back(
+                {odd.skipped ? "call_left_out" : "call_differs",
+                 fmt::format("{} in call {} of {}: {}", ranks_text(odd.odd), seq, comm.name, odd.aspect)});
+            return;
+        }
+    }
+}
+
+void membership(const Evidence& evidence, Clues& clues) {
+    const Calls& calls = evidence.facts<Calls>();
+    bool disagree = false, outside = false, all_came = false;
+    for (const Communicator& comm : calls.communicators()) {
+        std::set<TextId> lists;
+        std::set<Rank> came;
+        bool stuck = !comm.joinings.empty();
+        for (const Joining& joining : comm.joinings) {
+            lists.insert(joining.what->members);
+            came.insert(joining.process);
+            stuck = stuck && joining.left == never;
+        }
+        if (!all_came && stuck && comm.ranks.size() > 1 && came.size() == comm.ranks.size()) {
+            all_came = true;
+            clues.push_back({"everybody_came_to_set_up",
+                             fmt::format("all {} members came to set up {}, and none got through",
+                                         came.size(), comm.name)});
+        }
+        if (!disagree && lists.size() > 1) {
+            disagree = true;
+            clues.push_back({"members_disagree",
+                             fmt::format("members of {} name {} different lists", comm.name, lists.size())});
+        }
+        if (!outside && comm.name != "world" && came.size() < comm.ranks.size()) {
+            outside = true;
+            clues.push_back({"members_outside", fmt::format("{} of {} members came to set up {}", came.size(),
+                                                            comm.ranks.size(), comm.name)});
+        }
+    }
+}
+
+void rendezvous(const Evidence& evidence, Clues& clues) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<int, Rank>, std::set<Rank>> claims;
+    bool more = false, twice = false;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        const auto* enter = event->as<RendezvousEnter>();
+        auto& who = claims[{lives.attempt_at(event->at), enter->claimed_rank}];
+        who.insert(event->rank);
+        if (!more && enter->expected > evidence.world_size()) {
+            more = true;
+            clues.push_back(
+                {"ranks_never_started", fmt::format("rank {} waits for {} where {} were started", event->rank,
+                                                    enter->expected, evidence.world_size())});
+        }
+        if (!twice && who.size() > 1) {
+            twice = true;
+            clues.push_back({"claimed_twice", fmt::format("{} processes claim to be rank {}", who.size(),
+                                                          enter->claimed_rank)});
+        }
+    }
+}
+
+}  // namespace
+
+void communication_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    if (is_wait(finding)) standstill(evidence, finding, clues);
+    disagreements(evidence, finding, clues);
+    membership(evidence, clues);
+    rendezvous(evidence, clues);
+    if (finding.blame.collective == "send" || finding.blame.collective == "recv")
+        clues.push_back({"point_to_point", fmt::format("it was a {}", finding.blame.collective)});
+    if (!evidence.each<ServeOutput>().empty()) clues.push_back({"serving", "the job serves a model"});
+}
+
+}  // namespace deadrank::results::diagnosis

@@ -1,0 +1,43 @@
+// results/diagnosis/diagnosis.h — From findings to likely causes and fix patterns, each with its reasons. It
+// sees evidence and findings, never truth; what speaks for what is data (taxonomy.toml's pairs and
+// clues.toml).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/detector.h"
+#include "scenarios/clue_table.h"
+
+namespace deadrank::results::diagnosis {
+
+struct Reason {
+    std::int64_t points = 0;  // below 0: it speaks against
+    std::string says;
+};
+
+struct LikelyCause {
+    std::string cause;
+    std::int64_t points = 0;
+    std::vector<Reason> reasons;  // strongest first
+};
+
+struct LikelyFix {
+    std::string fix;
+    std::vector<std::string> of;  // the causes it is the fix of, most likely first
+};
+
+struct Diagnosis {
+    std::optional<Finding> finding;   // the one that is diagnosed, the earliest; none = healthy
+    std::vector<Finding> others;      // further ones
+    std::vector<LikelyCause> causes;  // most likely first
+    std::vector<LikelyFix> fixes;     // likewise
+
+    bool healthy() const { return !finding; }
+};
+
+Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& findings,
+                   const scenarios::Taxonomy& taxonomy, const scenarios::ClueTable& table);
+
+}  // namespace deadrank::results::diagnosis

@@ -1,0 +1,134 @@
+// results/diagnosis/environment_clues.cpp — What processes were started with: versions, variables, settings,
+// packages, addresses.
+#include <cctype>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/complaints.h"
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/pairs.h"
+#include "results/detectors/facts/variables.h"
+#include "results/diagnosis/clue.h"
+
+namespace deadrank::results::diagnosis {
+
+using namespace detectors;
+
+namespace {
+
+std::string told(const Difference& difference) {
+    return fmt::format(
+        "{} of {} is {}, elsewhere {}", difference.name, ranks_text(difference.odd),
+        difference.odd_has_none ? "absent" : fmt::format("'{}'", difference.odd_value),
+        difference.usual_value.empty() ? "absent" : fmt::format("'{}'", difference.usual_value));
+}
+
+void versions(const PairTables& tables, Clues& clues) {
+    for (const std::string_view name : tables.names()) {
+        if (const auto found = difference_in(tables, name)) {
+            clues.push_back({"version_differs", told(*found)});
+            return;
+        }
+    }
+}
+
+void variables(const PairTables& tables, Clues& clues) {
+    for (const std::string_view name : tables.names()) {
+        const Variable* known = known_variable(name);
+        if (known && known->differs_by_right) continue;
+        if (const auto found = difference_in(tables, name)) {
+            clues.push_back({"variable_differs", told(*found)});
+            return;
+        }
+    }
+}
+
+bool is_variable(std::string_view name) {
+    bool any = false;
+    for (const char c : name) {
+        if (std::islower(static_cast<unsigned char>(c))) return false;
+        any |= std::isupper(static_cast<unsigned char>(c)) != 0;
+    }
+    return any;
+}
+
+// rank.config: one value a rank and name; what is each rank's own is left out.
+void settings(const Evidence& evidence, Clues& clues) {
+    std::map<std::string_view, std::map<std::string_view, std::set<Rank>>> by_name;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (evidence.text(config->name) != "rank")
+            by_name[evidence.text(config->name)][evidence.text(config->value)].insert(event->rank);
+    }
+    for (const auto& [name, values] : by_name) {
+        if (values.size() < 2) continue;
+        const std::string_view id = name == "seed" ? "seeds_differ" : "setting_differs";
+        clues.push_back({id, fmt::format("{} is {} on some ranks and {} on others", name,
+                                         values.begin()->first, values.rbegin()->first)});
+        return;
+    }
+}
+
+void packages(const Evidence& evidence, Clues& clues) {
+    const Event* first = nullptr;
+    std::set<Rank> failed;
+    for (const Event* event : evidence.each<PackageLoad>()) {
+        if (event->as<PackageLoad>()->result == Code::ok) continue;
+        if (!first) first = event;
+        failed.insert(event->rank);
+    }
+    if (!first) return;
+    const auto* load = first->as<PackageLoad>();
+    clues.push_back(
+        {"package_failed", fmt::format("{} {}: {}", evidence.text(load->name), evidence.text(load->version),
+                                       evidence.text(load->problem))});
+    const auto all = static_cast<std::size_t>(evidence.world_size());
+    if (failed.size() < all) {
+        clues.push_back(
+            {"package_failed_on_some", fmt::format("{} of {} ranks could not load it", failed.size(), all)});
+    }
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words) {
+        if (text.find(word) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+void complaints(const Evidence& evidence, Clues& clues) {
+    bool absent = false, endpoint = false, unroutable = false;
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        const std::string heart(heart_of(complaint.text));
+        if (!absent && contains_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
+            absent = true;
+            clues.push_back({"variable_absent", fmt::format("rank {}: {}", complaint.process, heart)});
+        }
+        if (!endpoint &&
+            contains_any(complaint.text, {"address already in use", "EADDRINUSE", "could not be resolved",
+                                          "cannot be resolved", "Name or service not known", "getaddrinfo",
+                                          "failed to listen", "gai error"})) {
+            endpoint = true;
+            clues.push_back({"endpoint_refused", fmt::format("rank {}: {}", complaint.process, heart)});
+        }
+        if (!unroutable && contains_any(complaint.text, {"No route to host", "Network is unreachable"})) {
+            unroutable = true;
+            clues.push_back({"interface_unroutable", fmt::format("rank {}: {}", complaint.process, heart)});
+        }
+    }
+}
+
+}  // namespace
+
+void environment_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    versions({evidence, 0, PairTables::Of::versions}, clues);
+    variables({evidence, 0, PairTables::Of::environment}, clues);
+    if (is_variable(finding.blame.variable))
+        clues.push_back({"variable_blamed", fmt::format("the alarm names {}", finding.blame.variable)});
+    settings(evidence, clues);
+    packages(evidence, clues);
+    complaints(evidence, clues);
+}
+
+}  // namespace deadrank::results::diagnosis

@@ -1,0 +1,111 @@
+// results/diagnosis/value_clues.cpp — How a number is wrong: by which factor, since when, on whom.
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/values.h"
+#include "results/detectors/shard_mismatch.h"
+#include "results/diagnosis/clue.h"
+
+namespace deadrank::results::diagnosis {
+
+using namespace detectors;
+
+namespace {
+
+bool about_values(const Finding& finding) {
+    for (const std::string_view symptom :
+         {"replica_state_divergence", "wrong_intermediate_value", "parallel_result_mismatch",
+          "loss_nan_or_divergence", "inference_output_inconsistency_across_devices",
+          "resume_state_regression", "ci_or_test_failure"}) {
+        if (finding.symptom == symptom) return true;
+    }
+    return false;
+}
+
+// A whole number of at least 2, or one over it: a divisor, a group size, a count of micro-batches.
+std::int64_t factor_of(double value, double right) {
+    if (!std::isfinite(value) || !std::isfinite(right) || value == 0 || right == 0) return 0;
+    double ratio = std::fabs(value / right);
+    if (ratio < 1) ratio = 1 / ratio;
+    const double whole = std::round(ratio);
+    return whole >= 2 && whole <= 4096 && std::fabs(ratio - whole) < whole / 1000
+               ? static_cast<std::int64_t>(whole)
+               : 0;
+}
+
+void factors(const Evidence& evidence, Clues& clues) {
+    bool factor = false, constant = false;
+    for (const WrongValue& wrong : wrong_values(evidence)) {
+        const auto* sample = wrong.event->as<ValueSample>();
+        if (const auto times = factor_of(sample->value, sample->expected); times > 0 && !factor) {
+            factor = true;
+            clues.push_back(
+                {"off_by_a_factor", fmt::format("{} is {} where {} is right: a factor of {}", wrong.name,
+                                                sample->value, sample->expected, times)});
+        }
+        if (!constant && (wrong.name == "learning_rate" || wrong.name == "loss_scale")) {
+            constant = true;
+            clues.push_back(
+                {"constant_quantity_wrong", fmt::format("{} is {} where {} is configured", wrong.name,
+                                                        sample->value, sample->expected)});
+        }
+    }
+}
+
+void place(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    const auto ranks = static_cast<std::int32_t>(finding.blame.ranks.size());
+    if (ranks == 1)
+        clues.push_back({"wrong_on_one_rank", fmt::format("rank {} alone", finding.blame.ranks[0])});
+    if (ranks == evidence.world_size() || ranks == 0)
+        clues.push_back({"wrong_everywhere", "all ranks are wrong alike"});
+    std::int64_t first = -1;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        first = event->as<StepBegin>()->step;
+        break;
+    }
+    if (!finding.blame.step) return;
+    const bool at_first = *finding.blame.step <= first;
+    clues.push_back({at_first ? "wrong_at_the_first_step" : "wrong_later",
+                     fmt::format("first seen in step {}", *finding.blame.step)});
+}
+
+// Did the blamed rank call less often than the others did by then?
+void call_counts(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    std::map<Rank, std::int64_t> calls;
+    for (const Event* event : evidence.each<CollectiveEnter>()) {
+        if (event->at <= finding.at) ++calls[event->rank];
+    }
+    if (finding.blame.ranks.empty()) return;
+    const std::int64_t mine = calls[finding.blame.ranks.front()];
+    std::int64_t others = 0;
+    for (const auto& [rank, count] : calls) others = std::max(others, count);
+    if (mine == others && finding.blame.ranks.size() == 1)
+        clues.push_back({"calls_equal", fmt::format("rank {} made as many collective calls as its peers",
+                                                    finding.blame.ranks.front())});
+    if (mine >= others) return;
+    clues.push_back({"calls_fewer", fmt::format("rank {} made {} collective calls where others made {}",
+                                                finding.blame.ranks.front(), mine, others)});
+}
+
+}  // namespace
+
+void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    if (!ShardMismatch().examine(evidence).empty())
+        clues.push_back({"shards_overlap", ShardMismatch().examine(evidence).front().says});
+    if (!about_values(finding)) return;
+    factors(evidence, clues);
+    place(evidence, finding, clues);
+    call_counts(evidence, finding, clues);
+    for (const Event* event : evidence.each<StepEnd>()) {
+        const auto* end = event->as<StepEnd>();
+        if (std::isfinite(end->loss) && std::isfinite(end->gradient_norm)) continue;
+        clues.push_back(
+            {"not_finite", fmt::format("rank {} in step {}: no number any more", event->rank, end->step)});
+        break;
+    }
+}
+
+}  // namespace deadrank::results::diagnosis
