@@ -6,6 +6,7 @@
 #include "runners/commands/coverage.h"
 #include "runners/commands/determinism.h"
 #include "runners/commands/diagnose.h"
+#include "runners/commands/emit.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
@@ -15,6 +16,7 @@
 #include "runners/commands/replay.h"
 #include "runners/commands/run.h"
 #include "runners/commands/schema.h"
+#include "runners/commands/score.h"
 #include "runners/commands/serve.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/version.h"
@@ -34,6 +36,8 @@ const std::vector<Command>& all_commands() {
         {"diagnose", add_diagnose},
         {"alerts", add_alerts},
         {"serve", add_serve},
+        {"score", add_score},
+        {"emit", add_emit},
         {"conformance", add_conformance},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},

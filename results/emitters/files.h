@@ -1,0 +1,21 @@
+// results/emitters/files.h — What an emitter gives: files by name, below a directory that the caller chooses.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/error.h"
+
+namespace deadrank::results::emitters {
+
+struct EmittedFile {
+    std::string name;  // relative, may have directories
+    std::string bytes;
+};
+
+// In the order given, which decides in which order some file systems list them. Errors: io.
+scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
+                                    const std::filesystem::path& directory);
+
+}  // namespace deadrank::results::emitters

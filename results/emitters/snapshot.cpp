@@ -1,0 +1,53 @@
+// results/emitters/snapshot.cpp — Progress is what a rank does: calls, steps, phases. Samples and log lines
+// go on while a job hangs.
+#include "results/emitters/snapshot.h"
+
+#include <algorithm>
+
+namespace deadrank::results::emitters {
+
+namespace {
+
+constexpr int sigabrt = 6;
+constexpr Time watchdogs_apart{5'000'000'000};  // within it, all that time out of one hang have dumped
+
+struct IsProgress {
+    template <class P>
+    bool operator()(const P&) const {
+        return false;
+    }
+    bool operator()(const RendezvousEnter&) const { return true; }
+    bool operator()(const RendezvousLeave&) const { return true; }
+    bool operator()(const CommInitEnter&) const { return true; }
+    bool operator()(const CommInitLeave&) const { return true; }
+    bool operator()(const CollectiveEnter&) const { return true; }
+    bool operator()(const CollectiveLeave&) const { return true; }
+    bool operator()(const P2pEnter&) const { return true; }
+    bool operator()(const P2pLeave&) const { return true; }
+    bool operator()(const StepBegin&) const { return true; }
+    bool operator()(const StepEnd&) const { return true; }
+    bool operator()(const PhaseBegin&) const { return true; }
+    bool operator()(const PhaseEnd&) const { return true; }
+    bool operator()(const CheckpointSave&) const { return true; }
+    bool operator()(const CheckpointLoad&) const { return true; }
+};
+
+}  // namespace
+
+Snapshot snapshot_of(const Evidence& evidence) {
+    Time progress{0}, first_abort = never, last_abort{0};
+    for (const Event& event : evidence.events()) {
+        if (const auto* exit = event.as<RankExit>(); exit && exit->signal == sigabrt) {
+            first_abort = std::min(first_abort, event.at);
+            if (event.at <= first_abort + watchdogs_apart) last_abort = event.at;
+        }
+        if (std::visit(IsProgress{}, event.what)) progress = event.at;
+    }
+    if (first_abort != never) return {last_abort, Occasion::watchdog};
+    const auto stops = evidence.each<JobStop>();
+    if (!stops.empty()) return {stops.back()->at, Occasion::ended};
+    if (progress + patience <= evidence.observed_until()) return {progress + patience, Occasion::silence};
+    return {evidence.observed_until(), Occasion::watched};
+}
+
+}  // namespace deadrank::results::emitters

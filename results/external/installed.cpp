@@ -1,0 +1,48 @@
+// results/external/installed.cpp — Metadata is read without importing the package: torch alone takes seconds.
+#include "results/external/installed.h"
+
+#include <cstdlib>
+
+#include "results/external/bounded.h"
+#include "results/external/program.h"
+
+namespace deadrank::results::external {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path cache() {
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+        return fs::path(cache) / "deadrank";
+    const char* home = std::getenv("HOME");
+    return fs::path(home ? home : "/") / ".cache" / "deadrank";
+}
+
+}  // namespace
+
+fs::path tools_home() {
+    if (const char* stated = std::getenv("DEADRANK_TOOLS"); stated && *stated) return stated;
+    return cache() / "tools";
+}
+
+std::string torch_python() {
+    if (const char* stated = std::getenv("DEADRANK_PYTHON"); stated && *stated) return find_program(stated);
+    return find_program((cache() / "venv" / "bin" / "python").string());
+}
+
+std::string tools_python() { return find_program((tools_home() / "bin" / "python").string()); }
+
+std::string package_version(const std::string& python, const std::string& package) {
+    if (python.empty()) return {};
+    const auto answer = run_bounded({python, "-c",
+                                     "import importlib.metadata as m, sys\n"
+                                     "try: print(m.version(sys.argv[1]))\n"
+                                     "except m.PackageNotFoundError: pass",
+                                     package},
+                                    {});
+    if (!answer || !answer->well()) return {};
+    return answer->out.substr(0, answer->out.find_last_not_of(" \r\n") + 1);
+}
+
+}  // namespace deadrank::results::external

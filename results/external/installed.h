@@ -1,0 +1,23 @@
+// results/external/installed.h — Where `./dev tools` puts other people's tools, and which release of them is
+// there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace deadrank::results::external {
+
+// $DEADRANK_TOOLS, else tools/ in the cache directory of deadrank.
+std::filesystem::path tools_home();
+
+// The Python that has torch: $DEADRANK_PYTHON, else the environment that `./dev tools` makes. Empty when
+// there is none.
+std::string torch_python();
+
+// The Python of the tools' own environment; empty when there is none.
+std::string tools_python();
+
+// The release of a package as its own metadata says it; empty when this Python does not have it.
+std::string package_version(const std::string& python, const std::string& package);
+
+}  // namespace deadrank::results::external

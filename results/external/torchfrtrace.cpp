@@ -1,0 +1,130 @@
+// results/external/torchfrtrace.cpp — The analyzer compares every rank with the first file that the directory
+// lists; on tmpfs that is the one written last, so rank 0 is written last.
+#include "results/external/torchfrtrace.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <stdexcept>
+
+#include "results/emitters/c10d_names.h"
+#include "results/emitters/flight_recorder.h"
+#include "results/external/installed.h"
+#include "results/external/scratch.h"
+
+namespace deadrank::results::external {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+namespace fs = std::filesystem;
+using Kind = FlightRecorderProblem::Kind;
+
+fs::path memory_directory() {
+    std::error_code ignored;
+    return fs::is_directory("/dev/shm", ignored) ? fs::path("/dev/shm") : fs::path();
+}
+
+// The rank of the file that the analyzer will read first.
+std::string reference_in(const fs::path& directory, const std::string& prefix) {
+    for (const auto& file : fs::directory_iterator(directory)) {
+        const std::string name = file.path().filename().string();
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
+    }
+    return "?";
+}
+
+std::string last_line(const std::string& text) {
+    const std::size_t end = text.find_last_not_of(" \r\n");
+    if (end == std::string::npos) return "nothing";
+    const std::size_t begin = text.find_last_of('\n', end);
+    return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                       end - (begin == std::string::npos ? -1 : begin));
+}
+
+std::string symptom_of(Kind kind, emitters::Occasion occasion) {
+    if (kind == Kind::mismatch || kind == Kind::totals) return "collective_mismatch_error";
+    return occasion == emitters::Occasion::watchdog ? "collective_timeout_abort" : "collective_deadlock_hang";
+}
+
+}  // namespace
+
+Result<Torchfrtrace> Torchfrtrace::find(const Bounds& bounds) {
+    Torchfrtrace tool;
+    tool.bounds_ = bounds;
+    tool.python_ = torch_python();
+    tool.version_ = package_version(tool.python_, "torch");
+    if (!tool.version_.empty()) {
+        const auto there = run_bounded({tool.python_, "-c",
+                                        "import importlib.util as u, sys\n"
+                                        "sys.exit(not u.find_spec('torch.distributed.flight_recorder'))"},
+                                       bounds);
+        if (there && there->well()) return tool;
+    }
+    return refuse(ErrorCode::environment,
+                  tool.version_.empty()
+                      ? std::string("torchfrtrace: no Python here has torch")
+                      : fmt::format("torchfrtrace: torch {} has no such tool", tool.version_),
+                  "`./dev tools` installs a torch that has it (2.7 or newer, with tabulate)");
+}
+
+std::vector<std::string_view> Torchfrtrace::symptoms() const {
+    return {"collective_mismatch_error", "collective_deadlock_hang", "collective_timeout_abort"};
+}
+
+Result<std::string> Torchfrtrace::report(const std::string& directory, const std::string& prefix) const {
+    auto answer = run_bounded({python_, "-m", "torch.distributed.flight_recorder.fr_trace", directory, "-p",
+                               prefix, "--allow-incomplete-ranks"},
+                              bounds_);
+    if (!answer) return tl::unexpected(answer.error());
+    if (!answer->well()) {
+        return refuse(ErrorCode::environment, fmt::format("torchfrtrace {} {}; it said: {}", version_,
+                                                          answer->how(), last_line(answer->err)));
+    }
+    return answer->err + answer->out;
+}
+
+std::vector<Finding> Torchfrtrace::examine(const Evidence& evidence) const {
+    const emitters::Snapshot snapshot = emitters::snapshot_of(evidence);
+    const auto dumps = emitters::dumping_ranks(evidence, snapshot);
+    if (dumps.empty()) return {};
+    auto scratch = Scratch::make(memory_directory());
+    if (!scratch) throw std::runtime_error(scratch.error().text());
+    const std::string prefix = "trace_rank_";
+    const auto files =
+        emitters::flight_recorder_files(evidence, snapshot, emitters::DumpForm::pickle, prefix);
+    if (auto written = emitters::write_files(files, scratch->path()); !written)
+        throw std::runtime_error(written.error().text());
+    const std::string reference = reference_in(scratch->path(), prefix);
+    auto text = report(scratch->path().string(), prefix);
+    if (!text) throw std::runtime_error(text.error().what);
+    std::vector<Finding> findings;
+    for (const FlightRecorderProblem& problem : read_flight_recorder_report(*text)) {
+        if (problem.kind == Kind::undecided) continue;
+        Finding finding{.symptom = symptom_of(problem.kind, snapshot.occasion),
+                        .detector = std::string(name()),
+                        .blame = {},
+                        .at = snapshot.at,
+                        .says = fmt::format("sequence number {}: {} (rank {}'s dump was read first)",
+                                            problem.seq, problem.says, reference)};
+        for (const Rank culprit : problem.culprits) {
+            for (const emitters::RankDump& dump : dumps) {
+                if (dump.rank == culprit) finding.blame.ranks.push_back(dump.process);
+            }
+            const bool dumped = std::any_of(dumps.begin(), dumps.end(),
+                                            [&](const auto& dump) { return dump.rank == culprit; });
+            if (!dumped) finding.blame.ranks.push_back(culprit);
+        }
+        finding.blame.collective =
+            std::string(name_of(emitters::op_of_profiling_name(problem.collective).op));
+        const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& other) {
+            return other.symptom == finding.symptom && other.blame.ranks == finding.blame.ranks;
+        });
+        if (!known) findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::external

@@ -1,0 +1,78 @@
+// runners/tools.cpp — One line a tool.
+#include "runners/tools.h"
+
+#include <fmt/format.h>
+#include <memory>
+
+#include "results/external/command_detector.h"
+#include "results/external/torchfrtrace.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+using results::external::Bounds;
+using results::external::CommandDetector;
+using results::external::Torchfrtrace;
+using scenarios::ErrorCode;
+using scenarios::Result;
+
+Tool ours(const Bounds&) { return {"deadrank", "this build", {}, {}, results::all_detectors()}; }
+
+// A tool whose class has find(bounds) and version().
+template <class T>
+Tool theirs(std::string name, std::vector<std::string> blames, const Bounds& bounds) {
+    Tool tool{std::move(name), {}, {}, std::move(blames), {}};
+    auto found = T::find(bounds);
+    if (!found) {
+        tool.missing = found.error().text();
+        return tool;
+    }
+    tool.version = found->version();
+    tool.detectors.push_back(std::make_unique<T>(std::move(*found)));
+    return tool;
+}
+
+Tool torchfrtrace(const Bounds& bounds) { return theirs<Torchfrtrace>("torchfrtrace", {"rank"}, bounds); }
+
+struct Line {
+    std::string_view name;
+    Tool (*find)(const Bounds& bounds);
+};
+
+constexpr Line lines[] = {
+    {"deadrank", ours},
+    {"torchfrtrace", torchfrtrace},
+};
+
+}  // namespace
+
+std::vector<std::string> tool_names() {
+    std::vector<std::string> names;
+    for (const Line& line : lines) names.emplace_back(line.name);
+    return names;
+}
+
+Result<Tool> find_tool(const std::string& name, const Bounds& bounds) {
+    std::string known;
+    for (const Line& line : lines) {
+        if (line.name == name) return line.find(bounds);
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", line.name);
+    }
+    return scenarios::refuse(ErrorCode::usage, fmt::format("'{}' is no tool", name),
+                             fmt::format("there are {}; a command of yours goes to --detector", known));
+}
+
+Result<Tool> tool_of_command(const std::string& text, const std::vector<std::string>& symptoms,
+                             const Bounds& bounds) {
+    auto command = results::external::parse_command(text);
+    if (!command) return tl::unexpected(command.error());
+    auto detector = std::make_unique<CommandDetector>(*command, symptoms, bounds);
+    Tool tool{command->name, {}, {}, {}, {}};
+    // A detector that fails here will fail on every run, and is judged for it.
+    if (auto introduced = detector->introduce()) tool.version = introduced->version;
+    tool.detectors.push_back(std::move(detector));
+    return tool;
+}
+
+}  // namespace deadrank::runners
