@@ -2,6 +2,9 @@
 #include "results/emitters/catalog.h"
 
 #include "results/emitters/flight_recorder.h"
+#include "results/emitters/logs.h"
+#include "results/emitters/ras.h"
+#include "results/emitters/records.h"
 
 namespace deadrank::results::emitters {
 
@@ -20,6 +23,13 @@ const std::vector<Emitter>& all_emitters() {
     static const std::vector<Emitter> emitters = {
         {"flight_recorder", "PyTorch Flight Recorder: a pickle for each rank that could dump", pickles},
         {"flight_recorder_json", "the same as the JSON of torch's control plane", traces},
+        {"nccl_log", "NCCL_DEBUG=INFO of each process: nccl/HOST.PID.log", nccl_logs},
+        {"c10d_log", "each rank's standard error with c10d's watchdog texts: logs/rank_R.log", c10d_logs},
+        {"torchrun", "torchrun's agent log, and error.json of ranks that raised", torchrun_files},
+        {"kernel_log", "dmesg -T of each node, with XIDs: kernel/HOST.log", kernel_logs},
+        {"ras", "NCCL RAS's status as JSON and text, at that moment", ras_files},
+        {"nvrx_cycles", "restart cycles as NVIDIA's resiliency extension keeps them", nvrx_cycles},
+        {"inspector", "NCCL Inspector's JSON lines of completed collectives", inspector_logs},
     };
     return emitters;
 }

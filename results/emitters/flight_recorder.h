@@ -39,10 +39,11 @@ enum class DumpForm { pickle, json };
 std::vector<RankDump> dumping_ranks(const Evidence& evidence, const Snapshot& snapshot);
 
 // Files in order of falling rank: where a directory lists the newest first, rank 0 is the first that is read.
-// Each rank's profile is that of the torch it said it has. `prefix`: what TORCH_FR_DUMP_TEMP_FILE says on all of
-// them; empty = each release's own.
+// Each rank's profile is that of the torch it said it has. `prefix`: what TORCH_FR_DUMP_TEMP_FILE says on all
+// of them; empty = each release's own.
 std::vector<EmittedFile> flight_recorder_files(const Evidence& evidence, const Snapshot& snapshot,
-                                               DumpForm form = DumpForm::pickle, std::string_view prefix = {});
+                                               DumpForm form = DumpForm::pickle,
+                                               std::string_view prefix = {});
 
 nlohmann::ordered_json flight_recorder_dump(const Evidence& evidence, Rank process, Time at,
                                             const FlightRecorderProfile& profile, DumpForm form);

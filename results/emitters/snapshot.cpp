@@ -34,6 +34,18 @@ struct IsProgress {
 
 }  // namespace
 
+Time first_silence(const Evidence& evidence) {
+    Time progress{0};
+    for (const Event& event : evidence.events()) {
+        const bool moves = std::visit(IsProgress{}, event.what);
+        const bool ends = event.as<RankExit>() || event.as<JobStop>();
+        if ((moves || ends) && event.at > progress + patience) return progress + patience;
+        if (event.as<JobStop>()) return snapshot_of(evidence).at;
+        if (moves) progress = event.at;
+    }
+    return std::min(progress + patience, evidence.observed_until());
+}
+
 Snapshot snapshot_of(const Evidence& evidence) {
     Time progress{0}, first_abort = never, last_abort{0};
     for (const Event& event : evidence.events()) {

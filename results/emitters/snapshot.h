@@ -22,4 +22,8 @@ inline constexpr Time patience{60'000'000'000};  // an operator's, until she loo
 
 Snapshot snapshot_of(const Evidence& evidence);
 
+// When somebody who asks again and again, as pollers of RAS do, first sees a minute without progress while
+// the job still runs; the snapshot's moment when that never was.
+Time first_silence(const Evidence& evidence);
+
 }  // namespace deadrank::results::emitters

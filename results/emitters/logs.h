@@ -1,0 +1,45 @@
+// results/emitters/logs.h — What programs print: ranks with c10d's prefixes, NCCL's own log, torchrun's agent
+// and error files, the kernel's ring buffer.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/emitters/files.h"
+#include "results/emitters/snapshot.h"
+
+namespace deadrank::results::emitters {
+
+// What differs between releases of torch in the watchdog's words.
+struct WatchdogProfile {
+    std::string torch;    // since this release
+    bool c10_prefix;      // "[rank1]:[E…]", else "[E ProcessGroupNCCL.cpp:…]"
+    std::string source;   // file:line after the time; the line is of one release only
+    std::string timeout;  // {rank} {seq} {op} {in} {out} {limit} {ran} stand for what they say
+};
+const std::vector<WatchdogProfile>& watchdog_profiles();
+const WatchdogProfile& watchdog_profile(std::string_view torch);
+
+// logs/rank_<R>.log: standard error of each rank. A watchdog's line is put into the words of the rank's
+// torch.
+std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& snapshot);
+
+// nccl/<host>.<pid>.log, as NCCL_DEBUG_FILE=%h.%p and NCCL_DEBUG=INFO with stamps on every level.
+std::vector<EmittedFile> nccl_logs(const Evidence& evidence, const Snapshot& snapshot);
+
+// torchrun/agent.log, torchrun/attempt_<N>/<rank>/error.json where a rank raised.
+std::vector<EmittedFile> torchrun_files(const Evidence& evidence, const Snapshot& snapshot);
+
+// kernel/<host>.log: dmesg -T of each node, with XIDs and the out-of-memory killer.
+std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& snapshot);
+
+// A "Watchdog caught" line taken apart.
+struct WatchdogLine {
+    Rank rank = no_rank;
+    std::int64_t seq = 0, in = 0, out = 0, limit_ms = 0, ran_ms = 0;
+    std::string op;
+};
+bool read_watchdog(std::string_view line, WatchdogLine& read);
+
+}  // namespace deadrank::results::emitters

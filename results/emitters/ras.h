@@ -1,0 +1,51 @@
+// results/emitters/ras.h — What NCCL's RAS subsystem would answer at one moment: who has launched how many
+// operations, and who does not answer. It is asked, never pushed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/emitters/files.h"
+#include "results/emitters/snapshot.h"
+
+namespace deadrank::results::emitters {
+
+struct RasCounts {
+    std::int64_t broadcast = 0, reduce = 0, all_gather = 0, reduce_scatter = 0, all_reduce = 0;
+    bool operator==(const RasCounts&) const = default;
+    std::int64_t total() const { return broadcast + reduce + all_gather + reduce_scatter + all_reduce; }
+};
+
+struct RasRank {
+    std::int32_t rank = 0;  // in the communicator
+    std::string host;
+    std::int32_t pid = 0, cuda_dev = 0, nvml_dev = 0;
+    std::string init_state = "RUNNING";  // or INIT, ABORT
+    int async_error = 0;
+    RasCounts counts;
+    bool missing = false;  // did not answer
+    bool dead = false;     // for so long that it is considered dead
+    bool operator==(const RasRank&) const = default;
+};
+
+struct RasCommunicator {
+    std::uint64_t hash = 0;
+    std::int32_t size = 0;
+    std::vector<RasRank> ranks;  // by rank
+    bool operator==(const RasCommunicator&) const = default;
+};
+
+struct RasReport {
+    std::string nccl, timestamp;
+    int runtime = 0, driver = 0;  // 13000
+    std::vector<RasCommunicator> communicators;
+};
+
+RasReport ras_report(const Evidence& evidence, Time at);
+std::string ras_json(const RasReport& report);
+std::string ras_text(const RasReport& report);
+
+// ras/status.json and ras/status.txt, as a poller sees them at the first minute without progress.
+std::vector<EmittedFile> ras_files(const Evidence& evidence, const Snapshot& snapshot);
+
+}  // namespace deadrank::results::emitters
