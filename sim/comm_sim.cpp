@@ -98,6 +98,16 @@ void SimComm::check(Op op) {
     machine_.devices.check(process_);
 }
 
+// As the framework does before it calls the library: another operation needs other buffers.
+void SimComm::check_sizes(const Offer& offer, Op op) const {
+    const std::int64_t ranks = size();
+    if (op == Op::all_gather && offer.out_size != offer.in_size * ranks)
+        throw RankFailure(
+            "RuntimeError: output tensor size must be equal to world_size times input tensor size");
+    if (op == Op::reduce_scatter && offer.in_size != offer.out_size * ranks)
+        throw RankFailure("RuntimeError: input tensor must be the same size as output size times world size");
+}
+
 bool SimComm::ask(Offer& offer, Call& call) {
     if (!process_.armed) return false;
     call.comm = name_;
@@ -109,6 +119,7 @@ bool SimComm::ask(Offer& offer, Call& call) {
     call.reduce = offer.reduce;
     call.root = offer.root;
     machine_.gate.pass(process_, call);
+    if (call.op != offer.op) check_sizes(offer, call.op);
     if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(offer.op)));
     offer.count = std::clamp<std::int64_t>(call.count, 0, count_max);
     offer.dtype = call.dtype;

@@ -54,6 +54,7 @@ private:
     struct Held;
 
     void check(results::Op op);
+    void check_sizes(const Offer& offer, Op op) const;
     bool ask(Offer& offer, Call& call);  // true: the call is skipped
     void refuse(Code code, std::string_view last_error);
     std::int64_t issue(const Offer& offer);

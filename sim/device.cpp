@@ -75,15 +75,15 @@ void Devices::compute(Process& process, Time nominal) {
     check(process);
 }
 
-std::int64_t Devices::limit(Process& process) {
-    const std::int64_t set = of(process).memory_limit;
-    return set >= 0 ? set : machine_.settings.device_memory;
+std::int64_t Devices::limit_of(const DeviceState& device) const {
+    return device.memory_limit >= 0 ? device.memory_limit : machine_.settings.device_memory;
 }
 
-void Devices::allocate(Process& process, std::int64_t bytes) {
+int Devices::allocate(Process& process, std::int64_t bytes, int index) {
     check(process);
-    DeviceState& device = of(process);
-    const std::int64_t total = limit(process);
+    if (index < 0 || index >= per_node_) index = bind(process);
+    DeviceState& device = at(process.node, index);
+    const std::int64_t total = limit_of(device);
     const std::int64_t free = std::max<std::int64_t>(0, total - device.used);
     if (bytes > free) {
         Recorder& recorder = machine_.recorder;
@@ -92,10 +92,11 @@ void Devices::allocate(Process& process, std::int64_t bytes) {
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity "
             "of "
             "{} of which {} is free. Including non-PyTorch memory, this process has {} memory in use.",
-            memory_text(bytes), process.device, memory_text(total), memory_text(free),
-            memory_text(device.used)));
+            memory_text(bytes), index, memory_text(total), memory_text(free), memory_text(device.used)));
     }
     device.used += bytes;
+    device.peak = std::max(device.peak, device.used);
+    return index;
 }
 
 void Devices::step(Process& process) {

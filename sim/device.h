@@ -18,6 +18,7 @@ struct DeviceState {
     std::int64_t memory_limit = -1;
     std::int64_t leak_per_step = 0;
     std::int64_t used = 0;
+    std::int64_t peak = 0;  // the most of `used` since the last sample
     int throttle = 0;
     bool off_bus = false;
     std::int64_t ecc_corrected = 0, ecc_uncorrected = 0;
@@ -40,14 +41,16 @@ public:
 
     void check(Process& process);  // throws when its device is gone
     void compute(Process& process, Time nominal);
-    void allocate(Process& process, std::int64_t bytes);  // throws OutOfMemory
-    std::int64_t limit(Process& process);
+    // On `device` of its node, or on its own; says which. Throws OutOfMemory.
+    int allocate(Process& process, std::int64_t bytes, int device = -1);
+    std::int64_t limit(Process& process) { return limit_of(of(process)); }
     void step(Process& process);  // leaks
     void change(Process& process, const DeviceChange& change);
     void process_gone(const Process& process);
 
 private:
     void report(const Process& process, int device, int xid);
+    std::int64_t limit_of(const DeviceState& device) const;
 
     Machine& machine_;
     int per_node_;
@@ -61,7 +64,8 @@ public:
 
     int index() const override;
     void compute(Time nominal) override;
-    std::int64_t allocate(std::int64_t bytes) override;
+    std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }
+    std::int64_t allocate_on(int device, std::int64_t bytes) override;
     void release(std::int64_t handle) override;
     std::int64_t used() const override;
     std::int64_t limit() const override;
@@ -71,6 +75,7 @@ private:
     struct Piece {
         std::int64_t bytes = 0;
         bool host = false;
+        int device = -1;
     };
 
     Machine& machine_;

@@ -65,6 +65,7 @@ public:
     Code sync(std::string_view path) override;
     Code rename(std::string_view from, std::string_view to) override;
     Code remove(std::string_view path) override;
+    Code leave_open(std::string_view path) override;
     Code read(std::string_view path, std::vector<Number>& content) override;
     std::vector<std::string> list(std::string_view prefix) const override;
 

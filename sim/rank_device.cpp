@@ -14,11 +14,10 @@ void RankDevice::compute(Time nominal) {
     machine_.devices.compute(process_, Time(std::max<std::int64_t>(0, call.count)));
 }
 
-std::int64_t RankDevice::allocate(std::int64_t bytes) {
+std::int64_t RankDevice::allocate_on(int device, std::int64_t bytes) {
     Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
     if (machine_.gate.plain(process_, call)) return 0;
-    machine_.devices.allocate(process_, call.count);
-    pieces_.push_back({call.count, false});
+    pieces_.push_back({call.count, false, machine_.devices.allocate(process_, call.count, device)});
     return static_cast<std::int64_t>(pieces_.size());
 }
 
@@ -36,8 +35,8 @@ void RankDevice::release(std::int64_t handle) {
     Piece& piece = pieces_[static_cast<std::size_t>(handle - 1)];
     if (piece.host) {
         machine_.hosts.release(process_, piece.bytes);
-    } else {
-        machine_.devices.of(process_).used -= piece.bytes;
+    } else if (piece.device >= 0) {
+        machine_.devices.at(process_.node, piece.device).used -= piece.bytes;
     }
     piece = {};
 }

@@ -49,6 +49,9 @@ Code RankStorage::rename(std::string_view from, std::string_view to) {
     return machine_.files.rename(process_, from, to);
 }
 Code RankStorage::remove(std::string_view path) { return machine_.files.remove(process_, path); }
+Code RankStorage::leave_open(std::string_view) {
+    return machine_.hosts.open_files(process_.node, 1) ? Code::ok : Code::system_error;
+}
 std::vector<std::string> RankStorage::list(std::string_view prefix) const {
     return machine_.files.list(prefix);
 }

@@ -20,8 +20,9 @@ void Samples::step(Process& process) {
     Recorder& recorder = machine_.recorder;
     DeviceState& device = machine_.devices.of(process);
     const HostState& host = machine_.hosts[process.node];
-    recorder.record(process.id, results::MemorySample{device.used, machine_.devices.limit(process),
+    recorder.record(process.id, results::MemorySample{device.peak, machine_.devices.limit(process),
                                                       host.memory_used, host.memory_limit});
+    device.peak = device.used;
 
     const Time now = machine_.engine.now();
     const Time span = now - device.sampled_at;

@@ -40,6 +40,8 @@ public:
     virtual int index() const = 0;
     virtual void compute(Time nominal) = 0;                 // blocks the rank that long
     virtual std::int64_t allocate(std::int64_t bytes) = 0;  // a handle; throws OutOfMemory
+    // On another device of the node, as a process without care does; where a backend cannot, on its own.
+    virtual std::int64_t allocate_on(int /*device*/, std::int64_t bytes) { return allocate(bytes); }
     virtual void release(std::int64_t handle) = 0;
     virtual std::int64_t used() const = 0;
     virtual std::int64_t limit() const = 0;
@@ -66,6 +68,8 @@ public:
     virtual Code sync(std::string_view path) = 0;
     virtual Code rename(std::string_view from, std::string_view to) = 0;
     virtual Code remove(std::string_view path) = 0;
+    // A writer that forgets to close: one descriptor of the host less each time.
+    virtual Code leave_open(std::string_view /*path*/) { return Code::ok; }
     virtual Code read(std::string_view path, std::vector<Number>& content) = 0;
     virtual std::vector<std::string> list(std::string_view prefix) const = 0;  // sorted by name
 };

@@ -10,7 +10,7 @@
 
 namespace deadrank::results {
 
-// bytes; limits 0 = unknown.
+// bytes, `used` the most of the device's since the last sample; limits 0 = unknown.
 struct MemorySample {
     static constexpr std::string_view kind = "memory.sample";
     std::int64_t used = 0;

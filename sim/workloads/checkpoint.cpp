@@ -30,6 +30,8 @@ void Job::save(std::int64_t step) {
         Code result = world_.storage().write(aside, content);
         if (result == Code::ok && world_.block("checkpoint.sync")) result = world_.storage().sync(aside);
         if (result == Code::ok) result = world_.storage().rename(aside, path);
+        if (!world_.block("checkpoint.close") && world_.storage().leave_open(path) != Code::ok)
+            throw RankFailure(fmt::format("OSError: [Errno 24] Too many open files: '{}'", path));
         world_.record(
             results::CheckpointSave{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
                                     digest_of(content), shard, state_.shards, world_.text(path), result});

@@ -24,7 +24,7 @@ scenarios::Kind context_parallel_words() {
         if (parameter.name == "width") parameter.fallback = "16";
     }
     for (const char* seam : {"sequence.offset", "context.ring_peer", "all_to_all.split", "gradient.divisor",
-                             "loss.divisor", "norm.contribution", "cp.size"}) {
+                             "loss.divisor", "all_to_all.sizes", "cp.size"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"attention.exchange", "attention.exchange_back", "context.gradient_reduce",
@@ -62,6 +62,9 @@ Number passed(const Cut& cut, Number value, int by) {
     }
     std::vector<Number> out(static_cast<std::size_t>(size), 0);
     std::vector<Number> in(static_cast<std::size_t>(size), 0);
+    // The split sizes must add up to what is sent; uneven ones are for sequences that do not divide.
+    if (cut.world.seam("all_to_all.sizes", size) != size)
+        throw RankFailure("RuntimeError: Split sizes doesn't match total dim 0 size");
     out[static_cast<std::size_t>(cut.world.seam("all_to_all.split", peer(by))) % out.size()] = value;
     cut.cp.all_to_all(out, in);
     return in[static_cast<std::size_t>(peer(-by))];
@@ -128,6 +131,8 @@ void context_parallel(World& world, const Settings& settings) {
     std::vector<Number> parameters =
         initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
+    const auto total = static_cast<std::int64_t>(parameters.size());
+    job.memory().load({total, total, 2 * total}, total, shape.layers);
     const Time compute = settings.duration("step_time");
 
     job.train([&](std::int64_t step) {
@@ -135,6 +140,7 @@ void context_parallel(World& world, const Settings& settings) {
         const auto samples = job.batch(step, dp->rank(), dp->size());
         world.phase(results::Phase::forward);
         world.device().compute(compute);
+        job.memory().activations(static_cast<std::int64_t>(samples.size()) * (shape.layers + 1) * positions);
         std::vector<Number> gradient(parameters.size(), 0);
         Number loss = 0;
         for (const std::int64_t sample : samples)

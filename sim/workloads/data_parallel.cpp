@@ -5,6 +5,7 @@
 
 #include "sim/workloads/bodies.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/share.h"
 
 namespace deadrank::sim {
 
@@ -15,8 +16,8 @@ scenarios::Kind data_parallel_words() {
                                "gradient buckets, reduced while backward still runs"});
     for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor"})
         kind.seams.emplace_back(seam);
-    for (const char* block :
-         {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate"}) {
+    for (const char* block : {"gradient.all_reduce", "bucket.wait", "parameters.broadcast",
+                              "gradient.accumulate", "bucket.after_backward"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -29,27 +30,22 @@ void data_parallel(World& world, const Settings& settings) {
     std::vector<Number> parameters =
         initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
+    const std::int64_t total = shape.parameters();
+    job.memory().load({total, total, 2 * total}, total, shape.layers);
     if (world.block("parameters.broadcast")) job.comm().broadcast(parameters, 0);
     const Time compute = settings.duration("step_time");
     const auto buckets =
         std::max<std::int64_t>(1, std::min<std::int64_t>(settings.integer("buckets"), shape.layers));
-    const std::int64_t micro_batches = std::max<std::int64_t>(1, settings.integer("micro_batches"));
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
         world.device().compute(compute / 3);
-        std::vector<Number> gradient(parameters.size(), 0);
-        Number loss = 0;
-        for (std::size_t i = 0; i < samples.size(); ++i) {
-            // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
-            const bool opens = i * static_cast<std::size_t>(micro_batches) % samples.size() <
-                               static_cast<std::size_t>(micro_batches);
-            if (opens && i > 0 && !world.block("gradient.accumulate"))
-                std::fill(gradient.begin(), gradient.end(), 0);
-            loss = plus(loss, train_sample(shape, parameters, samples[i], gradient));
-        }
+        job.memory().activations(activations_of(job, samples.size()));
+        Share share = train_share(job, step, parameters, samples, job.rank());
+        std::vector<Number>& gradient = share.gradient;
+        Number logged[] = {share.loss, checksum(gradient)};
         gradient.front() = world.seam("gradient.local", gradient.front());
         world.phase(results::Phase::backward);
         world.device().compute(compute - compute / 3);
@@ -58,7 +54,8 @@ void data_parallel(World& world, const Settings& settings) {
         const std::size_t bucket =
             (gradient.size() + static_cast<std::size_t>(buckets) - 1) / static_cast<std::size_t>(buckets);
         std::vector<std::unique_ptr<Work>> pending;
-        std::vector<Number> reduced = gradient;
+        // A reducer that starts before the last micro-batch is in sends what there is.
+        std::vector<Number> reduced = world.block("bucket.after_backward") ? gradient : share.unfinished;
         for (std::size_t at = 0; at < reduced.size(); at += bucket) {
             if (!world.block("gradient.all_reduce")) continue;
             pending.push_back(job.comm().all_reduce_async(
@@ -73,8 +70,8 @@ void data_parallel(World& world, const Settings& settings) {
 
         world.phase(results::Phase::optimizer);
         descend(parameters, reduced, divisor, job.learning_rate(step));
-        Number logged[] = {loss};
-        job.comm().all_reduce(logged);
+        job.comm().all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
+        job.audit_reduction(step, reduced, logged[1]);
         if (!waits) {  // too late, but a stream never forgets its work
             for (auto& work : pending) work->wait();
         }

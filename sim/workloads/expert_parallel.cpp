@@ -115,6 +115,8 @@ void expert_parallel(World& world, const Settings& settings) {
     }
     job.layout("experts", experts.first, each, shape.experts);
     job.set_state({&experts.parameters, static_cast<int>(mine), static_cast<int>(ep_size), edp->rank() == 0});
+    const auto held = dense_size + static_cast<std::int64_t>(experts.parameters.size());
+    job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers + shape.experts);
     const Time compute = settings.duration("step_time");
 
     job.train([&](std::int64_t step) {
@@ -122,6 +124,8 @@ void expert_parallel(World& world, const Settings& settings) {
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
         world.device().compute(compute / 2);
+        job.memory().activations(static_cast<std::int64_t>(samples.size()) * (shape.layers + 1) *
+                                 shape.width);
         std::vector<std::vector<Number>> levels;  // per sample: activations of all shared layers
         std::vector<Number> slots(static_cast<std::size_t>(ep_size) * experts.capacity * experts.slot, 0);
         std::vector<std::size_t> filled(static_cast<std::size_t>(ep_size), 0);
@@ -147,6 +151,10 @@ void expert_parallel(World& world, const Settings& settings) {
         }
         std::vector<Number> arrived(slots.size(), 0);
         if (world.block("dispatch.exchange")) ep->all_to_all(slots, arrived);
+        // Slots that came in, not slots that could: a busy expert needs more.
+        std::int64_t busy = 0;
+        for (std::size_t at = 0; at < arrived.size(); at += experts.slot) busy += arrived[at] > 0;
+        job.memory().activations(busy * static_cast<std::int64_t>(experts.slot));
         experts.gradient.assign(experts.parameters.size(), 0);
         serve_slots(experts, arrived);
         world.phase(results::Phase::backward);

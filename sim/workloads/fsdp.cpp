@@ -15,7 +15,8 @@ scenarios::Kind fsdp_words() {
         "fsdp", "fully sharded data parallel: per-layer gather with prefetch, reduce-scatter behind");
     kind.parameters.push_back(
         {"prefetch", scenarios::ValueType::boolean, "true", "gather the next layer while this one computes"});
-    for (const char* seam : {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer"})
+    for (const char* seam :
+         {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer", "sharding.size"})
         kind.seams.emplace_back(seam);
     for (const char* block :
          {"gather.wait", "gradient.reduce_scatter", "reduce.wait", "parameters.reshard"}) {
@@ -25,6 +26,8 @@ scenarios::Kind fsdp_words() {
 }
 
 namespace {
+
+constexpr Number leftover = one << 20;
 
 class Layers {
 public:
@@ -41,7 +44,9 @@ public:
             static_cast<std::size_t>(job_.world().seam("prefetch.layer", static_cast<std::int64_t>(layer))) %
             layers_;
         if (work_[layer]) return;
-        whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), 0);
+        // Fresh memory holds what somebody left there.
+        whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), leftover);
+        held_.push_back(job_.memory().take(job_.shape().layer_width()));
         work_[layer] =
             job_.comm().all_gather_async(std::span(mine_).subspan(layer * each_, each_), whole_[layer]);
     }
@@ -58,6 +63,8 @@ public:
             if (work) work->wait();
             work.reset();
         }
+        for (const std::int64_t handle : held_) job_.memory().give_back(handle);
+        held_.clear();
     }
 
 private:
@@ -67,6 +74,7 @@ private:
     std::size_t layers_;
     std::vector<std::vector<Number>> whole_;
     std::vector<std::unique_ptr<Work>> work_;
+    std::vector<std::int64_t> held_;  // device memory of gathered layers
 };
 
 }  // namespace
@@ -97,6 +105,9 @@ void fsdp(World& world, const Settings& settings) {
                std::clamp<std::int64_t>(shape.width - offset, 0, static_cast<std::int64_t>(each)),
                shape.width);
     job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+    const std::int64_t sharing = job.memory().sharing(job.size());
+    const std::int64_t part = shape.layers * ((shape.width + sharing - 1) / sharing);
+    job.memory().load({part, part, 2 * part}, shape.parameters(), shape.layers);
     Layers gathered(job, mine, each);
     const bool prefetch = settings.flag("prefetch");
     const Time per_layer = settings.duration("step_time") / (3 * shape.layers);
@@ -106,8 +117,11 @@ void fsdp(World& world, const Settings& settings) {
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
         std::vector<std::vector<Number>> levels(samples.size(), std::vector<Number>((layers + 1) * width));
-        for (std::size_t s = 0; s < samples.size(); ++s) {
-            for (std::size_t j = 0; j < width; ++j) levels[s][j] = feature(samples[s], static_cast<int>(j));
+        job.memory().activations(static_cast<std::int64_t>(samples.size() * (layers + 1) * width));
+        Dropout dropout = job.dropout(step, job.rank(), samples.size());
+        for (std::size_t s = 0; s < samples.size(); ++s, ++dropout.counter) {
+            for (std::size_t j = 0; j < width; ++j)
+                levels[s][j] = dropout.feature(samples[s], static_cast<int>(j));
         }
         for (std::size_t l = 0; l < layers; ++l) {
             const auto layer = gathered.get(l);

@@ -7,7 +7,8 @@
 
 namespace deadrank::sim {
 
-Job::Job(World& world, const Settings& settings) : world_(world), settings_(settings) {}
+Job::Job(World& world, const Settings& settings)
+    : world_(world), settings_(settings), memory_(world, settings) {}
 Job::~Job() = default;
 
 ModelShape Job::shape() const {
@@ -21,6 +22,7 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
         const StepResult result = step(number);
+        memory_.step_over();
         world_.phase(results::Phase::none);
         world_.record(results::StepEnd{number, shown(result.loss), shown(result.gradient_norm)});
         if (every > 0 && (number + 1) % every == 0) save(number);
@@ -68,7 +70,7 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
         const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas,
                                        settings_.integer("seed"), settings_.flag("shuffle")};
         reference_ = std::make_unique<Reference>(shape, sampling, settings_.integer("seed"),
-                                                 settings_.integer("learning_rate"));
+                                                 configured_rate(), settings_.integer("dropout"));
     }
     reference_->advance_to(step);
     Number mine = 0;
@@ -91,12 +93,38 @@ void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t o
     compare(step, own, where, loss, replicas);
 }
 
+void Job::compare_norm(std::int64_t step, Number norm) {
+    if (reference_) value(step, "reference.gradient_norm", norm, reference_->gradient_norm());
+}
+
+void Job::audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected) {
+    if (audits()) value(step, "gradient.reduced", checksum(reduced), expected);
+}
+
+Dropout Job::dropout(std::int64_t step, Rank replica, std::size_t samples) {
+    const std::int64_t one_in = settings_.integer("dropout");
+    if (one_in <= 0) return {};
+    const std::int64_t own = settings_.integer("seed") + replica;  // replicas drop apart, shards of one alike
+    const std::int64_t seed = world_.seam("rng.seed", own);
+    value(step, "dropout.seed", seed * one, own * one);
+    return {one_in, seed, world_.seam("rng.counter", step * static_cast<std::int64_t>(samples))};
+}
+
+std::int64_t Job::configured_rate() const {
+    const std::int64_t rate = settings_.integer("learning_rate");
+    if (settings_.text("rate_scaling") == "none") return rate;
+    // The square root of the number of ranks, in thousandths.
+    return rate * root(Number{size_} * 1'000'000) / 1000;
+}
+
 std::int64_t Job::learning_rate(std::int64_t step) {
-    const std::int64_t base = world_.seam("optimizer.base_rate", settings_.integer("learning_rate"));
+    if (settings_.text("rate_scaling") == "sqrt" && !world_.block("scheduler.to_tensor"))
+        throw RankFailure("TypeError: sqrt(): argument 'input' (position 1) must be Tensor, not float");
+    const std::int64_t base = world_.seam("optimizer.base_rate", configured_rate());
     const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
     // The schedule is constant: what the log should show is what the configuration says.
     const auto in_fixed_point = [](std::int64_t ppb) { return scaled(one, ppb, 1'000'000'000); };
-    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(settings_.integer("learning_rate")));
+    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(configured_rate()));
     return rate;
 }
 
@@ -118,6 +146,19 @@ scenarios::Kind job_words(std::string name, std::string what) {
         {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
         {"reference", ValueType::boolean, "false",
          "compare parameters and loss with a one-rank run of the same training"},
+        {"audit", ValueType::boolean, "false",
+         "show gradients beside the sum of what they are made of: micro-batches, and all ranks'"},
+        {"dropout", ValueType::integer, "0", "one input feature in so many is dropped; 0 = none"},
+        {"rate_scaling",
+         ValueType::choice,
+         "none",
+         "how the learning rate grows with the number of ranks",
+         {"none", "sqrt"}},
+        {"parameter_size", ValueType::bytes, "1MiB", "device memory that one parameter stands for"},
+        {"activation_size", ValueType::bytes, "1MiB", "device memory that one kept activation stands for"},
+        {"context_size", ValueType::bytes, "512MiB", "device memory of a process's context"},
+        {"loader_workers", ValueType::integer, "0", "data loader workers of a rank"},
+        {"worker_memory", ValueType::bytes, "1GiB", "host memory of a data loader worker"},
         {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
         {"validate", ValueType::boolean, "false",
          "check ranks and versions at start-up and refuse a contradiction"},
@@ -138,8 +179,15 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "optimizer.base_rate",
                   "optimizer.learning_rate",
                   "checkpoint.shard",
-                  "checkpoint.step"};
-    kind.blocks = {"checkpoint.sync", "checkpoint.publish", "checkpoint.restore", "checkpoint.wait_for_all"};
+                  "checkpoint.step",
+                  "context.device",
+                  "weights.device",
+                  "load.layers_at_once",
+                  "loader.workers",
+                  "rng.seed",
+                  "rng.counter"};
+    kind.blocks = {"checkpoint.sync",  "checkpoint.publish",  "checkpoint.restore", "checkpoint.wait_for_all",
+                   "checkpoint.close", "activations.release", "scheduler.to_tensor"};
     return kind;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scenarios/vocabulary.h"
+#include "sim/workloads/footprint.h"
 #include "sim/workloads/model.h"
 #include "sim/workloads/reference.h"
 #include "sim/workloads/sampler.h"
@@ -40,6 +41,7 @@ public:
     Rank rank() const { return rank_; }  // as RANK says
     Rank size() const { return size_; }
     Comm& comm() { return *world_comm_; }
+    Footprint& memory() { return memory_; }
     ModelShape shape() const;
 
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
@@ -70,8 +72,17 @@ public:
     }
     void compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
                  Rank replicas);
-    std::int64_t learning_rate(
-        std::int64_t step);  // parts per billion, passed through seam optimizer.learning_rate
+    void compare_norm(std::int64_t step, Number norm);  // after compare(): the gradient's, over all shards
+
+    // With setting `audit`: what the reduction gave beside the sum of what the ranks put in.
+    void audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected);
+    bool audits() const { return settings_.flag("audit"); }
+
+    // Parts per billion, scaled as the settings ask, passed through seam optimizer.learning_rate.
+    std::int64_t learning_rate(std::int64_t step);
+
+    // For the first of a replica's samples in a step; each later one counts one more.
+    Dropout dropout(std::int64_t step, Rank replica, std::size_t samples);
 
     // Whose state is saved and restored. `shard` of `shards`; every rank that passes a state writes one file.
     struct State {
@@ -84,6 +95,7 @@ public:
 
 private:
     void read_environment();
+    std::int64_t configured_rate() const;
     void meet();
     void validate();
     void save(std::int64_t step);
@@ -97,6 +109,7 @@ private:
     Store* store_ = nullptr;
     std::unique_ptr<Comm> world_comm_;
     State state_;
+    Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
 };

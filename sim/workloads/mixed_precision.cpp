@@ -6,6 +6,7 @@
 
 #include "sim/workloads/bodies.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/share.h"
 
 namespace deadrank::sim {
 
@@ -20,7 +21,7 @@ scenarios::Kind mixed_precision_words() {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"overflow.agree", "overflow.skip_step", "gradient.unscale",
-                              "gradient.all_reduce", "loss_scale.update"}) {
+                              "gradient.all_reduce", "loss_scale.update", "gradient.accumulate"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -40,6 +41,8 @@ void mixed_precision(World& world, const Settings& settings) {
         initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
     std::int64_t scale = world.seam("loss_scale.initial", settings.integer("loss_scale"));
+    const std::int64_t total = shape.parameters();  // half precision, and a master copy beside the moments
+    job.memory().load({total / 2, total / 2, 3 * total}, total, shape.layers);
     const Time compute = settings.duration("step_time");
 
     job.train([&](std::int64_t step) {
@@ -47,10 +50,9 @@ void mixed_precision(World& world, const Settings& settings) {
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
         world.device().compute(compute);
-        std::vector<Number> gradient(parameters.size(), 0);
-        Number loss = 0;
-        for (const std::int64_t sample : samples)
-            loss = plus(loss, train_sample(shape, parameters, sample, gradient));
+        job.memory().activations(activations_of(job, samples.size()));
+        Share share = train_share(job, step, parameters, samples, job.rank());
+        std::vector<Number>& gradient = share.gradient;
         gradient.front() = world.seam("gradient.local", gradient.front());
         Number overflow = 0;
         for (Number& value : gradient) {
@@ -63,7 +65,7 @@ void mixed_precision(World& world, const Settings& settings) {
         world.phase(results::Phase::reduce);
         Number flag[] = {world.seam("overflow.flag", overflow)};
         if (world.block("overflow.agree")) job.comm().all_reduce(flag, ReduceOp::max, Dtype::i32);
-        Number logged[] = {loss};
+        Number logged[] = {share.loss};
         job.comm().all_reduce(logged);
         const bool skips = flag[0] != 0 && world.block("overflow.skip_step");
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());

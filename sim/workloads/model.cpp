@@ -21,6 +21,7 @@ constexpr Number spread(std::uint64_t family, std::uint64_t index, Number bound)
 
 constexpr std::uint64_t true_model = 0x7a9c;
 constexpr std::uint64_t data_family = 0x5eed;
+constexpr std::uint64_t dropout_family = 0xd809;
 
 }  // namespace
 
@@ -45,6 +46,13 @@ std::vector<Number> features(std::int64_t id, int width) {
     for (int column = 0; column < width; ++column)
         found[static_cast<std::size_t>(column)] = feature(id, column);
     return found;
+}
+
+Number Dropout::feature(std::int64_t id, int column) const {
+    const auto place = static_cast<std::uint64_t>(counter) * 4096 + static_cast<std::uint64_t>(column);
+    const bool drops =
+        one_in > 0 && spread(dropout_family + static_cast<std::uint64_t>(seed), place, one) % one_in == 0;
+    return drops ? 0 : sim::feature(id, column);
 }
 
 int expert_of(std::int64_t id, int experts) {
@@ -91,7 +99,7 @@ Number head_error(std::span<const Number> top, Number right_answer) {
 }
 
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
-                    std::span<Number> gradient) {
+                    std::span<Number> gradient, const Dropout& dropout) {
     const auto width = static_cast<std::size_t>(shape.width);
     const auto own = static_cast<std::size_t>(shape.layer_width());
     std::vector<std::size_t> path;  // the layers this sample passes
@@ -100,7 +108,7 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
         path.push_back(static_cast<std::size_t>(shape.layers + expert_of(id, shape.experts)));
     std::vector<Number> activations((path.size() + 1) * width);
     const auto level = [&](std::size_t l) { return std::span(activations).subspan(l * width, width); };
-    for (std::size_t j = 0; j < width; ++j) activations[j] = feature(id, static_cast<int>(j));
+    for (std::size_t j = 0; j < width; ++j) activations[j] = dropout.feature(id, static_cast<int>(j));
     for (std::size_t l = 0; l < path.size(); ++l) {
         forward_layer(parameters.subspan(path[l] * own, own), level(l), level(l + 1));
     }
@@ -124,13 +132,9 @@ void descend(std::span<Number> parameters, std::span<const Number> gradient, std
     }
 }
 
-Number norm(std::span<const Number> gradient) {
-    Wide sum = 0;
-    for (const Number value : gradient) {
-        if (value >= infinite || value <= -infinite) return infinite;
-        sum += Wide{value} * value;
-        if (sum >= Wide{infinite} * one) return infinite;
-    }
+namespace {
+
+Number root_of(Wide sum) {
     Wide low = 0;
     Wide high = Wide{1} << 62;
     while (low < high) {  // the square root of a number with 32 fractional bits has 16
@@ -141,6 +145,36 @@ Number norm(std::span<const Number> gradient) {
             high = middle - 1;
     }
     return saturate(low);
+}
+
+}  // namespace
+
+Number norm(std::span<const Number> gradient) {
+    Wide sum = 0;
+    for (const Number value : gradient) {
+        if (value >= infinite || value <= -infinite) return infinite;
+        sum += Wide{value} * value;
+        if (sum >= Wide{infinite} * one) return infinite;
+    }
+    return root_of(sum);
+}
+
+Number squares(std::span<const Number> gradient) {
+    Wide sum = 0;
+    for (const Number value : gradient) {
+        sum += Wide{value} * value;
+        if (sum >= infinite) return infinite;
+    }
+    return static_cast<Number>(sum);
+}
+
+Number root(Number squares) { return squares >= infinite ? infinite : root_of(Wide{squares}); }
+
+Number checksum(std::span<const Number> numbers) {
+    Number sum = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        sum = saturate(Wide{sum} + Wide{numbers[i]} * static_cast<Number>(i + 1));
+    return sum;
 }
 
 }  // namespace deadrank::sim

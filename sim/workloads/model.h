@@ -35,6 +35,16 @@ Number feature(std::int64_t id, int column);
 std::vector<Number> features(std::int64_t id, int width);
 Number answer(std::int64_t id, const ModelShape& shape);
 
+// Dropout of input features. Whether one is dropped depends on seed, sample counter and column alone, so
+// every layout that counts alike drops alike.
+struct Dropout {
+    std::int64_t one_in = 0;  // 0 = none
+    std::int64_t seed = 0;
+    std::int64_t counter = 0;
+
+    Number feature(std::int64_t id, int column) const;
+};
+
 // out[j] = in[j] + layer[j] × in[(j + 1) % width]. `first` and `count` select the part of j that the caller
 // owns.
 void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out,
@@ -52,7 +62,7 @@ constexpr Number head_loss(Number error) { return times(error, error) / 2; }
 // Whole model on one sample: adds its gradient, returns its loss. What the parallel workloads are checked
 // against.
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
-                    std::span<Number> gradient);
+                    std::span<Number> gradient, const Dropout& dropout = {});
 
 // parameter −= gradient / divisor × rate, where rate is in parts per billion.
 void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
@@ -60,5 +70,12 @@ void descend(std::span<Number> parameters, std::span<const Number> gradient, std
 
 // Square root of the sum of squares, for logs: integer square root of the fixed-point sum.
 Number norm(std::span<const Number> gradient);
+
+// The two halves of it, for a gradient that lies on several ranks: squares add up exactly.
+Number squares(std::span<const Number> gradient);
+Number root(Number squares);
+
+// A sum that is linear and tells places apart: of parts, it adds up to that of the whole.
+Number checksum(std::span<const Number> numbers);
 
 }  // namespace deadrank::sim

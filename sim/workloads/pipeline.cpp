@@ -80,7 +80,10 @@ void pipeline(World& world, const Settings& settings) {
     auto pp = job.strided_group("pp", replica, replicas, stages);
     auto dp = job.strided_group("dp", stage * replicas, 1, replicas);
     std::vector<Chunk> chunks = own_chunks(job, shape, stage, stages, settings.integer("chunks"));
-    PipelineStage part(world, *pp, shape, chunks);
+    std::int64_t held = 0;
+    for (const Chunk& chunk : chunks) held += static_cast<std::int64_t>(chunk.parameters.size());
+    job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers);
+    PipelineStage part(world, job.memory(), *pp, shape, chunks);
     const int micro_batches = static_cast<int>(settings.integer("micro_batches"));
     const auto chunk_count = static_cast<int>(chunks.size());
     const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));

@@ -15,9 +15,9 @@ int tag_of(int micro_batch, int chunk, bool forward) {
 
 }  // namespace
 
-PipelineStage::PipelineStage(World& world, Comm& pipeline, const ModelShape& shape,
+PipelineStage::PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
                              std::vector<Chunk>& chunks)
-    : world_(world), pipeline_(pipeline), shape_(shape), chunks_(chunks) {}
+    : world_(world), memory_(memory), pipeline_(pipeline), shape_(shape), chunks_(chunks) {}
 
 std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
     std::vector<Number> numbers(samples * static_cast<std::size_t>(shape_.width));
@@ -52,10 +52,12 @@ void PipelineStage::forward(const Pass& pass, std::span<const std::int64_t> samp
         }
     }
     Batch& batch = kept_[{pass.micro_batch, pass.chunk}];
-    batch.assign(samples.size(), {});
+    batch.levels.assign(samples.size(), {});
+    batch.held = memory_.take_activations(static_cast<std::int64_t>(samples.size()) * (chunk.layers + 1) *
+                                          shape_.width);
     std::vector<Number> leaving;
     for (std::size_t s = 0; s < samples.size(); ++s) {
-        std::vector<Number>& levels = batch[s];
+        std::vector<Number>& levels = batch.levels[s];
         levels.assign((static_cast<std::size_t>(chunk.layers) + 1) * width, 0);
         std::copy_n(arrived.begin() + static_cast<std::ptrdiff_t>(s * width), width, levels.begin());
         for (std::size_t l = 0; l < static_cast<std::size_t>(chunk.layers); ++l) {
@@ -80,7 +82,7 @@ void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> sam
         arrived = receive(owner(stage + 1), tag_of(pass.micro_batch, stage, false), samples.size());
     std::vector<Number> leaving;
     for (std::size_t s = 0; s < samples.size(); ++s) {
-        const std::span levels(batch[s]);
+        const std::span levels(batch.levels[s]);
         std::vector<Number> above(width);
         if (stage + 1 < stages()) {
             std::copy_n(arrived.begin() + static_cast<std::ptrdiff_t>(s * width), width, above.begin());
@@ -99,6 +101,7 @@ void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> sam
         }
         leaving.insert(leaving.end(), above.begin(), above.end());
     }
+    memory_.give_back(batch.held);
     kept_.erase({pass.micro_batch, pass.chunk});
     if (stage > 0) send(std::move(leaving), owner(stage - 1), tag_of(pass.micro_batch, stage - 1, false));
 }

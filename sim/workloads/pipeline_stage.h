@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/comm.h"
+#include "sim/workloads/footprint.h"
 #include "sim/workloads/model.h"
 #include "sim/workloads/pipeline_schedule.h"
 #include "sim/world.h"
@@ -24,7 +25,8 @@ struct Chunk {
 
 class PipelineStage {
 public:
-    PipelineStage(World& world, Comm& pipeline, const ModelShape& shape, std::vector<Chunk>& chunks);
+    PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
+                  std::vector<Chunk>& chunks);
 
     // Runs all passes of a step over `samples`, cut into equal micro-batches; returns the loss sum (last
     // stage; 0 elsewhere).
@@ -32,8 +34,11 @@ public:
                Time per_pass);
 
 private:
-    using Batch = std::vector<std::vector<Number>>;  // per sample: activations of every level of the chunk,
-                                                     // or a gradient
+    // Per sample: activations of every level of the chunk; and the device memory they take.
+    struct Batch {
+        std::vector<std::vector<Number>> levels;
+        std::int64_t held = 0;
+    };
 
     void forward(const Pass& pass, std::span<const std::int64_t> samples);
     void backward(const Pass& pass, std::span<const std::int64_t> samples);
@@ -44,6 +49,7 @@ private:
     int stages() const { return pipeline_.size() * static_cast<int>(chunks_.size()); }
 
     World& world_;
+    Footprint& memory_;
     Comm& pipeline_;
     ModelShape shape_;
     std::vector<Chunk>& chunks_;

@@ -137,6 +137,7 @@ void reshard(World& world, const Settings& settings) {
     const std::int64_t half = settings.integer("steps") / 2;
     const auto after = static_cast<Rank>(settings.integer("ranks_after"));
     std::vector<Number> full = initial_parameters(job.shape(), settings.integer("seed"));
+    job.memory().load({total, total, 2 * ((total + job.size() - 1) / job.size())}, total, job.shape().layers);
     std::vector<Rank> survivors;
     for (Rank r = 0; r < std::min(after, job.size()); ++r) survivors.push_back(r);
     std::unique_ptr<Comm> fewer;

@@ -17,7 +17,7 @@ scenarios::Kind serving_words() {
     kind.parameters.push_back({"tp_size", ValueType::integer, "4", "ranks that answer together"});
     kind.parameters.push_back({"tokens", ValueType::integer, "4", "tokens of an answer"});
     for (const char* seam : {"shard.offset", "sampler.token", "serving.in_flight", "graph.chosen",
-                             "draft.length", "tp.size", "kernel.result"}) {
+                             "draft.length", "tp.size", "kernel.result", "model.heads"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"token.broadcast", "graph.agree", "draft.agree", "row_parallel.all_reduce",
@@ -57,9 +57,9 @@ struct Server {
     ModelShape shape;
     int first;
     int columns;
+    std::int64_t seed;  // of the weights that this rank has loaded
 
     std::vector<Number> answer_requests(std::vector<Number> tokens, std::int64_t first_request) {
-        const std::int64_t seed = job.settings().integer("seed");
         std::vector<Number> sums(tokens.size(), 0);
         for (std::size_t r = 0; r < tokens.size(); ++r) {
             sums[r] = contribution(shape, seed, first_request + static_cast<std::int64_t>(r), tokens[r],
@@ -102,7 +102,8 @@ std::vector<Number> alone(const ModelShape& shape, std::int64_t seed, std::int64
 void serving(World& world, const Settings& settings) {
     Job job(world, settings);
     job.start();
-    const ModelShape shape = job.shape();
+    ModelShape shape = job.shape();
+    shape.width = static_cast<int>(world.seam("model.heads", shape.width));
     const auto tp_size = static_cast<Rank>(world.seam("tp.size", settings.integer("tp_size")));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
         throw RankFailure(
@@ -120,7 +121,8 @@ void serving(World& world, const Settings& settings) {
     const int first =
         std::clamp(static_cast<int>(world.seam("shard.offset", mine * columns)), 0, shape.width - columns);
     job.layout("layer.columns", first, columns, shape.width);
-    Server server{job, world, *tp, shape, first, columns};
+    job.memory().load({std::int64_t{shape.layers} * columns, 0, 0}, shape.parameters(), shape.layers);
+    Server server{job, world, *tp, shape, first, columns, world.seam("model.seed", settings.integer("seed"))};
     const std::int64_t replica = job.rank() / tp_size;
     const std::int64_t count = settings.integer("tokens");
 
@@ -132,6 +134,7 @@ void serving(World& world, const Settings& settings) {
             (replica * settings.integer("steps") + step) * settings.integer("batch");
         std::vector<Number> tokens;
         for (std::int64_t r = 0; r < batch; ++r) tokens.push_back((first_request + r) % vocabulary);
+        job.memory().activations(batch * count * columns);  // keys and values of every token
         std::vector<std::vector<Number>> answers(tokens.size());
         // Drafted tokens may end an answer early; all ranks must agree on how many there are.
         Number rounds[] = {world.seam("draft.length", count)};

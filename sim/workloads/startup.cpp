@@ -116,6 +116,7 @@ void Job::start() {
     std::vector<Rank> everyone(static_cast<std::size_t>(size_));
     for (Rank r = 0; r < size_; ++r) everyone[static_cast<std::size_t>(r)] = r;
     world_comm_ = world_.communicator({"world", std::move(everyone), rank_});
+    memory_.open();
 }
 
 std::unique_ptr<Comm> Job::group(std::string_view name, const std::vector<Rank>& members) {

@@ -66,10 +66,12 @@ Split split(Job& job, const ModelShape& shape) {
 // Forward and backward of one sample over the tensor-parallel group. Adds to `gradient` (own columns of all
 // layers).
 Number train_split(World& world, const Split& cut, const ModelShape& shape,
-                   std::span<const Number> parameters, std::int64_t id, std::span<Number> gradient) {
+                   std::span<const Number> parameters, std::int64_t id, const Dropout& dropout,
+                   std::span<Number> gradient) {
     const auto columns = static_cast<std::size_t>(cut.columns);
     const auto width = static_cast<std::size_t>(shape.width);
-    std::vector<std::vector<Number>> inputs{features(id, shape.width)};
+    std::vector<std::vector<Number>> inputs(1);
+    for (int j = 0; j < shape.width; ++j) inputs[0].push_back(dropout.feature(id, j));
     for (int l = 0; l < shape.layers; ++l) {
         std::vector<Number> part(columns);
         forward_layer(parameters.subspan(static_cast<std::size_t>(l) * columns, columns), inputs.back(), part,
@@ -117,6 +119,8 @@ void tensor_parallel(World& world, const Settings& settings) {
     }
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
                    cut.dp->rank() == 0});
+    const auto own = static_cast<std::int64_t>(parameters.size());
+    job.memory().load({own, own, 2 * own}, shape.parameters(), shape.layers);
     const Time compute = settings.duration("step_time");
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -125,21 +129,30 @@ void tensor_parallel(World& world, const Settings& settings) {
         world.device().compute(compute);
         std::vector<Number> gradient(parameters.size(), 0);
         Number loss = 0;
+        job.memory().activations(static_cast<std::int64_t>(samples.size()) * (shape.layers + 1) *
+                                 shape.width);
+        Dropout dropout = job.dropout(step, cut.dp->rank(), samples.size());
         for (const std::int64_t sample : samples) {
-            loss = plus(loss, train_split(world, cut, shape, parameters, sample, gradient));
+            loss = plus(loss, train_split(world, cut, shape, parameters, sample, dropout, gradient));
+            ++dropout.counter;
         }
         world.phase(results::Phase::reduce);
         if (world.block("gradient.all_reduce")) cut.dp->all_reduce(gradient);
         Number logged[] = {loss};
         cut.dp->all_reduce(logged);
+        // Each parameter counts once in the norm: own columns here, the others' by the sum over the group.
+        Number size[] = {scaled(squares(gradient), world.seam("norm.contribution", 1), 1)};
+        cut.tp->all_reduce(size);
         world.phase(results::Phase::optimizer);
         const std::int64_t everything =
             std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
+        const Number norm_of_mean = scaled(root(size[0]), 1, everything);
         job.compare(step, parameters, where, mean_loss, cut.dp->size());
-        return StepResult{mean_loss, scaled(norm(gradient), 1, everything)};
+        job.compare_norm(step, norm_of_mean);
+        return StepResult{mean_loss, norm_of_mean};
     });
 }
 

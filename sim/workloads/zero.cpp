@@ -2,11 +2,14 @@
 // gather what they need. The shard of a rank is a plain interval of the flat parameters, the last one padded;
 // offsets pass through a seam.
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
+#include <limits>
 #include <vector>
 
 #include "sim/workloads/bodies.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/share.h"
 
 namespace deadrank::sim {
 
@@ -20,7 +23,7 @@ struct Shard {
 
 Shard cut(World& world, std::int64_t total, Rank ranks, Rank rank) {
     const std::int64_t length = world.seam("shard.length", (total + ranks - 1) / ranks);
-    const std::int64_t offset = world.seam("shard.offset", rank * length);
+    const std::int64_t offset = world.seam("shard.offset", std::min<std::int64_t>(rank * length, total));
     return {length, offset, std::clamp<std::int64_t>(total - offset, 0, length)};
 }
 
@@ -32,6 +35,32 @@ void check_slice(const Shard& shard, std::int64_t total) {
     }
 }
 
+// What a rank keeps of the model, by stage; offloaded optimizer state lies in host memory.
+Kept kept_by(Job& job, std::int64_t total, std::int64_t stage, bool offload) {
+    const std::int64_t ranks = job.memory().sharing(job.size());
+    const std::int64_t part = (total + ranks - 1) / ranks;
+    if (offload)
+        job.world().device().allocate_host(2 * part * job.settings().integer("parameter_size"), true);
+    return {stage >= 3 ? part : total, stage >= 2 ? part : total, offload ? 0 : 2 * part};
+}
+
+// Before the optimizer: offloaded state is swapped in, if there is any.
+void swap_in(World& world, const Shard& shard) {
+    const bool queued = shard.own > 0;
+    if (!queued && world.block("offload.queue_guard")) return;
+    if (!queued) throw RankFailure("AssertionError: aio wait: _num_pending_ops > 0");
+    world.device().compute(std::chrono::milliseconds(1));
+}
+
+// The fused update indexes its elements, four bytes each, with so many bits.
+void check_index(Job& job, const Shard& shard) {
+    const std::int64_t elements = shard.own * (job.settings().integer("parameter_size") / 4);
+    if (job.world().seam("optimizer.index_bits", 64) > 32) return;
+    if (elements <= std::numeric_limits<std::int32_t>::max()) return;
+    throw RankFailure(
+        "torch.AcceleratorError: CUDA error: an illegal memory access was encountered (multi_tensor_apply)");
+}
+
 }  // namespace
 
 scenarios::Kind zero_words() {
@@ -39,12 +68,15 @@ scenarios::Kind zero_words() {
         job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
     kind.parameters.push_back({"stage", scenarios::ValueType::integer, "1",
                                "1 optimizer state, 2 and gradients, 3 and parameters"});
-    for (const char* seam :
-         {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor"}) {
+    kind.parameters.push_back({"offload", scenarios::ValueType::boolean, "false",
+                               "keep optimizer state in host memory, swapped in by an asynchronous queue"});
+    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor",
+                             "sharding.size", "optimizer.index_bits"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"parameter.gather", "gradient.reduce", "parameters.broadcast",
-                              "secondary.invalidate", "fetch.agree"}) {
+    for (const char* block :
+         {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
+          "fetch.agree", "partition.skip_empty", "offload.queue_guard", "gradient.accumulate"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -59,6 +91,11 @@ void zero(World& world, const Settings& settings) {
     world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
     const Shard shard = cut(world, total, job.size(), job.rank());
     check_slice(shard, total);
+    if (shard.own == 0 && !world.block("partition.skip_empty")) {
+        throw RankFailure(
+            fmt::format("IndexError: start out of range (expected to be in range of [-{}, {}], but got {})",
+                        total, total, shard.length * job.rank()));
+    }
     job.layout("flat_parameters", shard.offset, shard.own, total);
 
     std::vector<Number> full = initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
@@ -67,6 +104,8 @@ void zero(World& world, const Settings& settings) {
     std::vector<Number> mine(static_cast<std::size_t>(shard.length), 0);
     std::copy_n(full.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), mine.begin());
     job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+    const bool offload = settings.flag("offload");
+    job.memory().load(kept_by(job, total, stage, offload), total, shape.layers);
     const auto gather = [&] {
         full.assign(static_cast<std::size_t>(shard.length * job.size()), 0);
         job.comm().all_gather(mine, full);
@@ -82,13 +121,11 @@ void zero(World& world, const Settings& settings) {
         // A cached secondary copy is gathered anew unless somebody forgot that it went stale.
         if (!fresh || stage == 3 || world.block("secondary.invalidate")) gather();
         fresh = true;
-        const std::int64_t handle =
-            world.device().allocate(total * static_cast<std::int64_t>(sizeof(Number)));
+        const std::int64_t gathered = job.memory().take(stage >= 3 ? total : 0);
+        job.memory().activations(activations_of(job, samples.size()));
         world.device().compute(compute / 3);
-        std::vector<Number> gradient(static_cast<std::size_t>(total), 0);
-        Number loss = 0;
-        for (const std::int64_t sample : samples)
-            loss = plus(loss, train_sample(shape, full, sample, gradient));
+        Share share = train_share(job, step, full, samples, job.rank());
+        std::vector<Number>& gradient = share.gradient;
         world.phase(results::Phase::backward);
         if (stage == 3 && world.block("parameter.gather")) gather();
         world.device().compute(compute - compute / 3);
@@ -106,13 +143,15 @@ void zero(World& world, const Settings& settings) {
                         reduced.begin());
         }
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
-        Number logged[] = {loss};
+        Number logged[] = {share.loss};
         job.comm().all_reduce(logged);
         world.phase(results::Phase::optimizer);
+        if (offload) swap_in(world, shard);
+        check_index(job, shard);
         descend(mine, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
         gather();
         job.digest(step, "replica", "parameters", full);
-        world.device().release(handle);
+        job.memory().give_back(gathered);
         const Number norm_of_mean = scaled(norm(reduced), 1, everything);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         job.compare(step, full, 0, mean_loss, job.size());

@@ -115,6 +115,7 @@ constexpr Phrase phrases[] = {
 
     {"same device, but found at least two", Trouble::placement},
     {"exceeds dimension size", Trouble::shape},
+    {"start out of range", Trouble::shape},
     {"must match the size of tensor", Trouble::shape},
     {"mat1 and mat2", Trouble::shape},
     {"size mismatch", Trouble::shape},

@@ -1,0 +1,70 @@
+// sim/workloads/footprint.cpp — Sizes are settings; where they go, and for how long, is what faults bend.
+#include "sim/workloads/footprint.h"
+
+#include <algorithm>
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr std::int64_t expansion = 2;  // stored in half precision, read in full
+
+}  // namespace
+
+Footprint::Footprint(World& world, const Settings& settings) : world_(world), settings_(settings) {}
+
+void Footprint::open() {
+    Device& device = world_.device();
+    const int own = device.index();
+    device.allocate(settings_.integer("context_size"));
+    const auto also = static_cast<int>(world_.seam("context.device", own));
+    if (also != own) {  // whatever ran before the device was chosen
+        world_.record(results::DeviceBind{world_.text("context"), own, also});
+        device.allocate_on(also, settings_.integer("context_size"));
+    }
+    const std::int64_t workers = world_.seam("loader.workers", settings_.integer("loader_workers"));
+    for (std::int64_t i = 0; i < workers; ++i) device.allocate_host(settings_.integer("worker_memory"));
+}
+
+void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) {
+    Device& device = world_.device();
+    const int own = device.index();
+    take(kept.parameters);
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>(world_.seam("load.layers_at_once", 1), 1, std::max<std::int64_t>(layers, 1));
+    const std::int64_t staged =
+        whole * at_once / std::max<std::int64_t>(layers, 1) * expansion * settings_.integer("parameter_size");
+    const auto where = static_cast<int>(world_.seam("weights.device", own));
+    if (where == own) {
+        device.release(device.allocate(staged));
+    } else {  // read to the device they were saved from, and kept there by whoever read them
+        world_.record(results::DeviceBind{world_.text("weights"), own, where});
+        device.allocate_on(where, staged);
+    }
+    take(kept.gradients + kept.optimizer);
+}
+
+std::int64_t Footprint::sharing(Rank ranks) {
+    return std::clamp<std::int64_t>(world_.seam("sharding.size", ranks), 1, ranks);
+}
+
+void Footprint::activations(std::int64_t numbers) { of_step_.push_back(take_activations(numbers)); }
+
+void Footprint::step_over() {
+    if (!world_.block("activations.release")) {  // a graph that somebody still points at
+        of_step_.clear();
+        return;
+    }
+    for (const std::int64_t handle : of_step_) give_back(handle);
+    of_step_.clear();
+}
+
+std::int64_t Footprint::take(std::int64_t parameters) {
+    return world_.device().allocate(parameters * settings_.integer("parameter_size"));
+}
+
+std::int64_t Footprint::take_activations(std::int64_t numbers) {
+    return world_.device().allocate(numbers * settings_.integer("activation_size"));
+}
+
+}  // namespace deadrank::sim
