@@ -10,6 +10,7 @@ install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION $
 install(DIRECTORY scenarios/catalog DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
         DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY runners/local/hook runners/local/subjects DESTINATION ${deadrank_data}/runners/local
         FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}

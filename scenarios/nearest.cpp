@@ -1,15 +1,17 @@
 // scenarios/nearest.cpp — Which known word was meant: edit distance, with neighbours exchanged counted as one
 // edit.
+#include "scenarios/nearest.h"
+
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "scenarios/vocabulary.h"
 
 namespace deadrank::scenarios {
 
-namespace {
-
 // Optimal string alignment (Damerau–Levenshtein without overlapping exchanges).
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
     for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
@@ -25,15 +27,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return cost[a.size()][b.size()];
 }
 
-}  // namespace
-
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
     constexpr std::size_t longest_word = 100;  // beyond it nobody mistyped a word
     if (word.size() > longest_word) return {};
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string& candidate : known) {
-        const std::size_t apart = distance(word, candidate);
+        const std::size_t apart = edit_distance(word, candidate);
         if (apart < best_distance && apart < std::max(word.size(), candidate.size())) {
             best = &candidate;
             best_distance = apart;

@@ -7,6 +7,7 @@
 #include "runners/commands/determinism.h"
 #include "runners/commands/diagnose.h"
 #include "runners/commands/emit.h"
+#include "runners/commands/doctor.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
@@ -39,6 +40,7 @@ const std::vector<Command>& all_commands() {
         {"score", add_score},
         {"emit", add_emit},
         {"conformance", add_conformance},
+        {"doctor", add_doctor},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},
         {"new", add_new},

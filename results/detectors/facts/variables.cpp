@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <vector>
+
+#include "scenarios/nearest.h"
 
 namespace deadrank::results::detectors {
 
@@ -68,21 +69,6 @@ constexpr Variable variables[] = {
     {"DS_ACCELERATOR"},
 };
 
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-            diagonal = above;
-        }
-    }
-    return row.back();
-}
-
 bool is_integer(std::string_view value, std::int64_t& number) {
     while (value.starts_with(' ')) value.remove_prefix(1);
     while (value.ends_with(' ')) value.remove_suffix(1);
@@ -103,7 +89,7 @@ std::string_view misspelled(std::string_view name) {
     std::string_view nearest;
     std::size_t least = 3;  // two letters may be wrong, no more
     for (const Variable& variable : variables) {
-        const std::size_t d = distance(name, variable.name);
+        const std::size_t d = scenarios::edit_distance(name, variable.name);
         if (d < least) nearest = variable.name;
         least = std::min(least, d);
     }

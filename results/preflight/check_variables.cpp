@@ -1,0 +1,166 @@
+// results/preflight/check_variables.cpp — NCCL takes garbage for 0 and ignores names it does not know; what
+// its readers would never say is said here.
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+#include "results/detectors/facts/variables.h"
+#include "results/preflight/checks.h"
+
+namespace deadrank::results::preflight {
+
+namespace {
+
+constexpr const char* nccl_source = "NCCL sources, misc/param.cc: strtoll, and errno is all that is checked";
+
+std::string lowered(std::string_view text) {
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return lower;
+}
+
+// strtoll with base 0: decimal, octal, or hexadecimal behind 0x, a sign before it.
+bool is_nccl_number(std::string_view text) {
+    const std::string copy(text);
+    char* end = nullptr;
+    std::strtoll(copy.c_str(), &end, 0);
+    return !copy.empty() && *end == '\0';
+}
+
+// The words of a list such as "^ring,tree" or "allreduce:tree;broadcast:ring".
+std::vector<std::string> words_in(std::string_view value) {
+    std::vector<std::string> words(1);
+    for (const char c : value) {
+        if (c == ',' || c == ';') {
+            words.emplace_back();
+        } else if (c == ':') {
+            words.back().clear();  // it was the name of an operation
+        } else if (c != '^') {
+            words.back() += c;
+        }
+    }
+    return words;
+}
+
+// What is wrong with this value; empty when nothing is.
+std::string objection_to(const Knowledge& knowledge, std::string_view name, std::string_view value) {
+    if (knowledge.integers.contains(name) && !is_nccl_number(value))
+        return fmt::format("{}='{}' is no number: it is read as {}", name, value,
+                           std::strtoll(std::string(value).c_str(), nullptr, 0));
+    if (const auto known = knowledge.words.find(name); known != knowledge.words.end()) {
+        for (const std::string& word : words_in(value)) {
+            const bool meant =
+                std::any_of(known->second.begin(), known->second.end(),
+                            [&](const auto& right) { return lowered(right) == lowered(word); });
+            if (!meant)
+                return fmt::format("{}='{}': '{}' is none of {}", name, value, word,
+                                   fmt::join(known->second, ", "));
+        }
+    }
+    if (name == "NCCL_COMM_ID" && value.find(':') == std::string_view::npos)
+        return fmt::format("NCCL_COMM_ID='{}' has no port, and NCCL does not say so", value);
+    if (name == "CUDA_VISIBLE_DEVICES") {
+        std::set<std::string> seen;
+        for (const std::string& device : words_in(value)) {
+            if (!seen.insert(device).second)
+                return fmt::format("{}='{}' names '{}' twice", name, value, device);
+        }
+    }
+    if (const auto* variable = detectors::known_variable(name);
+        variable && variable->holds == detectors::Holds::interface)
+        return detectors::objection(*variable, value);
+    return {};
+}
+
+// One remark a variable, whoever has it.
+template <class Object>
+void object_to_each(const Job& job, Remarks& remarks, Weight weight, const char* source,
+                    const Object& object) {
+    std::map<std::string, Remark> found;
+    for (std::size_t i = 0; i < job.size(); ++i) {
+        for (const auto& [name, value] : job[i].environment) {
+            const auto [says, remedy] = object(name, value);
+            if (says.empty()) continue;
+            Remark& remark = found[name];
+            remark = {weight, "", std::move(remark.processes), name, says, remedy, source};
+            remark.processes.push_back(i);
+        }
+    }
+    for (auto& [name, remark] : found) remarks.push_back(std::move(remark));
+}
+
+bool governs(std::string_view name) {
+    return name.starts_with("NCCL_") || name.starts_with("TORCH_NCCL_") || name.starts_with("GLOO_") ||
+           name == "MASTER_ADDR" || name == "MASTER_PORT" || name == "WORLD_SIZE" ||
+           name == "CUDA_DEVICE_MAX_CONNECTIONS" || name == "TORCH_DISTRIBUTED_DEBUG";
+}
+
+bool is_off(std::string_view value) { return value == "0" || value == "false" || value == "False"; }
+
+}  // namespace
+
+void check_values(const Job& job, const Knowledge& knowledge, Remarks& remarks) {
+    object_to_each(job, remarks, Weight::error, nccl_source,
+                   [&](std::string_view name, std::string_view value) {
+                       return std::pair(objection_to(knowledge, name, value),
+                                        std::string("write what was meant, or unset it"));
+                   });
+}
+
+void check_names(const Job& job, const Knowledge& knowledge, Remarks& remarks) {
+    object_to_each(
+        job, remarks, Weight::error, "names in NCCL's and PyTorch's sources; others are ignored silently",
+        [&](std::string_view name, std::string_view) {
+            const std::string meant = governs(name) || name.starts_with("NCC") ||
+                                              name.starts_with("MASTER") || name.starts_with("WORLD")
+                                          ? knowledge.meant_by(name)
+                                          : std::string();
+            if (meant.empty()) return std::pair(std::string(), std::string());
+            return std::pair(fmt::format("nobody reads {}", name), fmt::format("{} was meant", meant));
+        });
+}
+
+void check_drift(const Job& job, const Knowledge&, Remarks& remarks) {
+    if (job.size() < 2) return;
+    std::set<std::string> names;
+    for (const Snapshot& one : job) {
+        for (const auto& [name, value] : one.environment) {
+            const auto* known = detectors::known_variable(name);
+            if (governs(name) && !(known && known->differs_by_right)) names.insert(name);
+        }
+    }
+    for (const std::string& name : names) {
+        const auto split = split_of(job, name, &Snapshot::environment);
+        if (!split) continue;
+        remarks.push_back({.weight = Weight::error,
+                           .processes = split->odd,
+                           .subject = name,
+                           .says = fmt::format("{} is {} there and {} elsewhere", name, split->odd_value,
+                                               split->usual_value),
+                           .remedy = "set it alike on all ranks",
+                           .source = "ranks that choose apart wait for each other, without an error"});
+    }
+}
+
+// NCCL has no time-out of its own: the watchdog of the framework is all that ends a wait.
+void check_endless_waits(const Job& job, const Knowledge&, Remarks& remarks) {
+    const auto waits = processes_where(job, [](const Snapshot& one) {
+        const bool never_aborts = is_off(one.variable("TORCH_NCCL_ASYNC_ERROR_HANDLING"));
+        const auto blocking = one.variable("TORCH_NCCL_BLOCKING_WAIT");
+        return never_aborts && (blocking.empty() || is_off(blocking));
+    });
+    if (waits.empty()) return;
+    remarks.push_back(
+        {.weight = Weight::warning,
+         .processes = waits,
+         .subject = "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+         .says = "TORCH_NCCL_ASYNC_ERROR_HANDLING=0 without TORCH_NCCL_BLOCKING_WAIT=1: a collective "
+                 "that never ends is never ended",
+         .remedy = "leave it unset, or set TORCH_NCCL_BLOCKING_WAIT=1",
+         .source = "PyTorch, environment variables of ProcessGroupNCCL"});
+}
+
+}  // namespace deadrank::results::preflight

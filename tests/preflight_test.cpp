@@ -1,0 +1,84 @@
+// Goal: the doctor's rules are judged by the catalogue: silent on what every healthy run shows of its start,
+// and each scenario of environment and versions is caught at the right variable or package, on the right
+// ranks.
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "results/preflight/examine.h"
+#include "runners/line.h"
+#include "runners/sim/runner.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank::tests {
+namespace {
+
+using results::preflight::examine;
+using results::preflight::Job;
+using results::preflight::Knowledge;
+using results::preflight::Remark;
+
+const Knowledge& knowledge() {
+    static const Knowledge all =
+        results::preflight::load_knowledge(DEADRANK_SOURCE_DIRECTORY "/results/preflight").value();
+    return all;
+}
+
+// What a process's start shows of these; the other faults happen later, or on the machine.
+bool shows_at_start(const scenarios::FaultSpec& fault) {
+    static const std::set<std::string> kinds = {"set_env", "unset_env", "skew_version", "swap_ranks"};
+    return kinds.contains(fault.kind);
+}
+
+std::string subject_of(const scenarios::FaultSpec& fault) {
+    if (fault.kind == "swap_ranks") return "RANK";
+    return fault.text(fault.kind == "skew_version" ? "package" : "name");
+}
+
+Job start_of(const scenarios::Plan& plan, runners::SimRunner& sim) {
+    const auto played = runners::play_plan(plan, sim, {});
+    return played ? results::preflight::snapshots_of(played->record.evidence) : Job{};
+}
+
+std::string listed(const std::vector<Remark>& remarks) {
+    std::string text;
+    for (const Remark& remark : remarks) text += fmt::format("  {}: {}\n", remark.rule, remark.says);
+    return text;
+}
+
+TEST(Preflight, IsSilentOnTheStartOfEveryHealthyRun) {
+    const ShippedCatalog catalog;
+    runners::SimRunner sim;
+    for (const auto& scenario : catalog.scenarios) {
+        const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
+        ASSERT_TRUE(trial) << scenario.id;
+        const auto remarks = examine(start_of(trial->control, sim), knowledge());
+        EXPECT_TRUE(remarks.empty()) << scenario.id << "\n" << listed(remarks);
+    }
+}
+
+TEST(Preflight, CatchesEachEnvironmentAndVersionOfTheCatalogue) {
+    const ShippedCatalog catalog;
+    runners::SimRunner sim;
+    int caught = 0;
+    for (const auto& scenario : catalog.scenarios) {
+        const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
+        ASSERT_TRUE(trial) << scenario.id;
+        for (const scenarios::FaultSpec& fault : trial->fault.faults) {
+            if (!shows_at_start(fault)) continue;
+            const auto remarks = examine(start_of(trial->fault, sim), knowledge());
+            const bool named = std::any_of(remarks.begin(), remarks.end(), [&](const Remark& remark) {
+                return remark.subject == subject_of(fault);
+            });
+            EXPECT_TRUE(named) << scenario.id << ": " << fault.kind << " of " << subject_of(fault)
+                               << " was not seen; the doctor says\n"
+                               << listed(remarks);
+            caught += named;
+        }
+    }
+    EXPECT_GE(caught, 9);
+}
+
+}  // namespace
+}  // namespace deadrank::tests
