@@ -11,13 +11,13 @@ namespace deadrank::results::preflight {
 const std::vector<Rule>& rules() {
     // clang-format off
     static const std::vector<Rule> all = {
-        {"launch_variable", "what a launcher sets is there, readable, and fits together", check_launch_variables},
+        {"launch_variable", "what a launcher sets is there, readable, and fits", check_launch_variables},
         {"rank_order", "ranks follow the hosts in the order that the local ranks say", check_rank_order},
         {"variable_value", "a variable holds what its reader understands", check_values},
         {"variable_name", "no name is one or two letters away from a real one", check_names},
         {"variable_drift", "what all ranks must share is the same on all", check_drift},
         {"endless_wait", "somebody ends a collective that will never end", check_endless_waits},
-        {"interface", "the interface that is chosen exists, is up and leads to the other hosts", check_interfaces},
+        {"interface", "the interface chosen exists, is up, and leads to other hosts", check_interfaces},
         {"master", "MASTER_ADDR has an address that all hosts reach, and its port is free", check_master},
         {"device", "each local rank has a device of its own", check_devices},
         {"limit", "shared memory and open files suffice", check_limits},

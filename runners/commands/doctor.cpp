@@ -66,7 +66,10 @@ std::string who(const Job& job, const Remark& remark) {
         }
     }
     std::sort(ranks.begin(), ranks.end());
-    if (!ranks.empty()) others.insert(others.begin(), ranks.size() == 1 ? fmt::format("rank {}", ranks.front()) : "ranks " + results::ranges_text(ranks));
+    if (!ranks.empty()) {
+        const char* noun = ranks.size() == 1 ? "rank" : "ranks";
+        others.insert(others.begin(), fmt::format("{} {}", noun, results::ranges_text(ranks)));
+    }
     return fmt::format("{}", fmt::join(others, ", "));
 }
 
