@@ -53,6 +53,10 @@ public:
 
     std::span<const Number> get(std::size_t layer) {
         prefetch(layer);
+        if (!work_[layer]) {
+            throw RankFailure(
+                fmt::format("RuntimeError: layer {} was used, and another one had been gathered", layer));
+        }
         if (job_.world().block("gather.wait")) work_[layer]->wait();
         return std::span(whole_[layer]).first(static_cast<std::size_t>(job_.shape().layer_width()));
     }

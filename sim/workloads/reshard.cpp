@@ -135,11 +135,11 @@ void reshard(World& world, const Settings& settings) {
     job.start();
     const std::int64_t total = job.shape().parameters();
     const std::int64_t half = settings.integer("steps") / 2;
-    const auto after = static_cast<Rank>(settings.integer("ranks_after"));
+    const Rank after = std::min(static_cast<Rank>(settings.integer("ranks_after")), job.size());
     std::vector<Number> full = initial_parameters(job.shape(), settings.integer("seed"));
     job.memory().load({total, total, 2 * ((total + job.size() - 1) / job.size())}, total, job.shape().layers);
     std::vector<Rank> survivors;
-    for (Rank r = 0; r < std::min(after, job.size()); ++r) survivors.push_back(r);
+    for (Rank r = 0; r < after; ++r) survivors.push_back(r);
     std::unique_ptr<Comm> fewer;
     const bool goes_on = job.rank() < after;  // the others are given back to the scheduler
     const auto step_of_both = [&](std::int64_t step) {
