@@ -19,6 +19,8 @@
 #include "runners/commands/schema.h"
 #include "runners/commands/score.h"
 #include "runners/commands/serve.h"
+#include "runners/commands/shrink.h"
+#include "runners/commands/swarm.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/version.h"
 
@@ -35,6 +37,8 @@ const std::vector<Command>& all_commands() {
         {"determinism", add_determinism},
         {"judge", add_judge},
         {"diagnose", add_diagnose},
+        {"swarm", add_swarm},
+        {"shrink", add_shrink},
         {"alerts", add_alerts},
         {"serve", add_serve},
         {"score", add_score},

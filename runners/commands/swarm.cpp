@@ -1,0 +1,195 @@
+// runners/commands/swarm.cpp — Witnesses get the bug that was seen, so that they load, replay and shrink like
+// any other plan.
+#include "runners/commands/swarm.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <mutex>
+
+#include "results/reports/text_file.h"
+#include "runners/commands/backend.h"
+#include "runners/commands/interrupt.h"
+#include "runners/commands/library.h"
+#include "runners/commands/options.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/swarm_report.h"
+#include "runners/find/alike.h"
+#include "runners/find/base.h"
+#include "runners/find/shrink.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct Arguments {
+    std::string catalog, out;
+    SeedOptions seeds{.range = "1..500"};
+    std::vector<std::string> properties, workloads, kinds;
+    std::int64_t ranks = 16;
+    std::size_t faults = 4;
+    int jobs = 0;
+    bool shrink = false, json = false;
+};
+
+// The symptom that was seen, else the one that stands for the harm.
+std::string symptom_of(const find::Group& group) {
+    const std::size_t by = group.signature.how.find(" by ");
+    if (by != std::string::npos) return group.signature.how.substr(0, by);
+    if (group.signature.how == find::text_of(find::Harm::hung)) return "collective_deadlock_hang";
+    if (group.signature.how == find::text_of(find::Harm::slower)) return "straggler_step_time_skew";
+    if (group.signature.how == find::text_of(find::Harm::wrong_result)) return "replica_state_divergence";
+    return "framework_runtime_exception";
+}
+
+class SwarmCommand {
+public:
+    SwarmCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_, arguments_.catalog);
+        if (!session_.take(library)) return;
+        auto seeds = seeds_of(arguments_.seeds);
+        if (!session_.take(seeds)) return;
+        auto properties = find::properties_named(arguments_.properties);
+        if (!session_.take(properties)) return;
+        if (!words_exist(*library)) return;
+        play(*library, *seeds, *properties);
+    }
+
+private:
+    bool words_exist(const Library& library) {
+        const auto check = [&](const std::vector<std::string>& names, const auto& kinds, const char* what) {
+            std::vector<std::string> known;
+            for (const auto& kind : kinds) known.push_back(kind.name);
+            for (const std::string& name : names) {
+                if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+                const std::string near = scenarios::nearest(name, known);
+                session_.complain(
+                    {scenarios::ErrorCode::usage, fmt::format("there is no {} '{}'", what, name),
+                     near.empty() ? "deadrank explain lists them" : fmt::format("did you mean '{}'?", near)});
+                return false;
+            }
+            return true;
+        };
+        return check(arguments_.workloads, library.vocabulary.workloads, "workload") &&
+               check(arguments_.kinds, library.vocabulary.faults, "fault");
+    }
+
+    void play(const Library& library, const std::vector<scenarios::Seed>& seeds,
+              const std::vector<const find::Property*>& properties) {
+        std::atomic<bool>& stop = stop_on_interrupt();
+        const results::Detectors detectors = library.detectors();
+        Progress progress;
+        find::SwarmOptions options;
+        options.words = {&library.vocabulary, arguments_.workloads, arguments_.kinds, arguments_.ranks,
+                         arguments_.faults};
+        options.first_seed = seeds.front().number;
+        options.seeds = seeds.size();
+        options.properties = properties;
+        options.detectors = &detectors;
+        options.workers.make_runner = [&] { return std::move(*make_runner("sim", session_.extension)); };
+        options.workers.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs("sim");
+        options.workers.stop = &stop;
+        std::mutex screen;
+        options.workers.progress = [&](std::size_t done, std::size_t all) {
+            const std::lock_guard lock(screen);
+            progress.show(fmt::format("  {} of {}", done, all));
+        };
+        const auto begin = std::chrono::steady_clock::now();
+        find::Swarm found = find::swarm(options);
+        for (find::Group& group : found.groups) {
+            find::give_bug(group.witness, symptom_of(group), {}, library.taxonomy);
+            if (arguments_.shrink && !stop.load()) smaller(group, library, detectors, progress, stop);
+        }
+        progress.clear();
+        const double seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        session_.code = found.clean() ? (found.untold > 0 ? exit_unknown : exit_pass) : exit_fail;
+        const std::vector<std::string> files = write(found);
+        fmt::print("{}", arguments_.json ? swarm_json(found, files) + "\n"
+                                         : swarm_text(found, files, style_of(stdout), seconds));
+        if (stop.load()) session_.code = exit_interrupted;
+    }
+
+    void smaller(find::Group& group, const Library& library, const results::Detectors& detectors,
+                 Progress& progress, std::atomic<bool>& stop) {
+        progress.show("  shrinking " + group.name());
+        auto runner = make_runner("sim", session_.extension);
+        find::Bench bench(**runner, &detectors, &stop);
+        const find::Fails fails = find::fails_alike(bench, group.signature);
+        const auto shrunk =
+            find::shrink(group.witness, fails, library.vocabulary, {.tries_most = 1'000, .stop = &stop});
+        group.witness = shrunk.plan;
+        group.size = shrunk.after;
+    }
+
+    std::vector<std::string> write(const find::Swarm& found) {
+        std::vector<std::string> files;
+        if (arguments_.out.empty()) return files;
+        for (std::size_t i = 0; i < found.groups.size(); ++i) {
+            const std::filesystem::path file =
+                std::filesystem::path(arguments_.out) /
+                fmt::format("{:02}_{}.toml", i + 1, found.groups[i].signature.property);
+            const auto written =
+                results::reports::write_text(scenarios::to_toml(found.groups[i].witness), file);
+            if (!written) {
+                session_.complain(written.error());
+                return files;
+            }
+            files.push_back(file.string());
+        }
+        return files;
+    }
+
+    const Arguments& arguments_;
+    Session& session_;
+};
+
+}  // namespace
+
+void add_swarm(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand(
+        "swarm", "Draws plans by seed, asks every property of each, and groups what breaks");
+    std::string properties;
+    for (const find::Property& property : find::all_properties())
+        properties +=
+            fmt::format("  {:<24} {}: {}\n", property.name, find::name_of(property.mood), property.says);
+    command->footer(
+        "Each seed draws a training, a cluster, the kinds of fault there are today, how many, where and "
+        "when. "
+        "The same job without faults is played beside it. What breaks a property is reduced to the faults "
+        "that are needed, and grouped by property, way and kinds; each group keeps its smallest plan. Cells "
+        "of fault × phase × role that were seldom drawn are drawn next.\n\n"
+        "Properties:\n" +
+        properties +
+        "\nExit code: 0 nothing broke, 1 something did, 2 some plans could not be played, 64 the command "
+        "line is wrong, 130 stopped.\n\n"
+        "Examples:\n"
+        "  deadrank swarm --seeds 1..2000\n"
+        "  deadrank swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
+        "  deadrank swarm --shrink --out found");
+    auto arguments = std::make_shared<Arguments>();
+    command->add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
+        ->type_name("A..B");
+    const auto several = [&](const char* name, std::vector<std::string>& values, const char* what) {
+        command->add_option(name, values, what)->type_name("NAME")->allow_extra_args(false);
+    };
+    several("--property", arguments->properties, "Ask this one only; repeat for several");
+    several("--workload", arguments->workloads, "Draw this training only; repeat for several");
+    several("--fault", arguments->kinds, "Draw this kind of fault only; repeat for several");
+    command->add_option("--ranks", arguments->ranks, "Ranks of a job at most [16]")
+        ->type_name("N")
+        ->check(CLI::Range(2, 32).description(""));
+    command->add_option("--faults", arguments->faults, "Faults of a plan at most [4]")->type_name("N");
+    command->add_option("-j,--jobs", arguments->jobs, "Plans at once [the processors]")->type_name("N");
+    command->add_flag("--shrink", arguments->shrink, "Make each group's plan as small as it gets");
+    command->add_option("-o,--out", arguments->out, "Write each group's plan below DIR")->type_name("DIR");
+    add_catalog(*command, arguments->catalog);
+    add_json(*command, arguments->json, "A JSON object with findings, plans and coverage");
+    command->callback([arguments, &session] { SwarmCommand(*arguments, session)(); });
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,27 @@
+// runners/find/passes.h — The ways in which a plan becomes simpler, in the order in which they pay.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runners/find/reduction.h"
+
+namespace deadrank::runners::find {
+
+// Each takes what it can and says whether it took anything.
+bool fewer_faults(Reduction& reduction);
+bool fewer_targets(Reduction& reduction);    // ranks and nodes of one fault
+bool smaller_cluster(Reduction& reduction);  // keeps degrees of parallelism that divide
+bool fewer_steps(Reduction& reduction);
+bool simpler_moments(Reduction& reduction);  // parts of `when`
+bool usual_settings(Reduction& reduction);   // sizes and times of cluster, workload and faults
+bool simpler_kinds(Reduction& reduction);    // of faults and workload
+bool usual_seed(Reduction& reduction);
+
+struct Pass {
+    std::string name;
+    bool (*run)(Reduction&) = nullptr;
+};
+const std::vector<Pass>& all_passes();
+
+}  // namespace deadrank::runners::find

@@ -1,0 +1,199 @@
+// runners/find/properties.cpp — The table, and how each property is asked of one sight.
+#include "runners/find/properties.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <set>
+
+#include "results/judge.h"
+#include "runners/find/naming.h"
+
+namespace deadrank::runners::find {
+
+namespace {
+
+using Ways = std::vector<std::string>;
+using results::Finding;
+
+constexpr std::string_view crashed = "detector_crashed";
+
+std::string who_said(const Finding& finding) {
+    return fmt::format("{} by {}", finding.symptom, finding.detector);
+}
+
+Ways said(const std::vector<Finding>& findings, const auto& counts) {
+    std::set<std::string> ways;
+    for (const Finding& finding : findings) {
+        if (finding.symptom != crashed && counts(finding)) ways.insert(who_said(finding));
+    }
+    return {ways.begin(), ways.end()};
+}
+
+Ways no_detector_crashes(const Sight& sight) {
+    std::set<std::string> ways;
+    for (const Played* played : {&sight.fault, sight.control.get()}) {
+        for (const Finding& finding : played->findings) {
+            if (finding.symptom == crashed) ways.insert(finding.detector);
+        }
+    }
+    return {ways.begin(), ways.end()};
+}
+
+Ways healthy_is_quiet(const Sight& sight) {
+    if (!sight.is_job()) return {};
+    return said(sight.control->findings, [](const Finding&) { return true; });
+}
+
+// A fault that was refused, or found no moment, proves nothing about what follows.
+bool took_place(const Sight& sight) {
+    const auto& marks = sight.fault.record.truth.marks;
+    return sight.is_job() && sight.fault.record.truth.applied() &&
+           std::none_of(marks.begin(), marks.end(),
+                        [](const results::Mark& mark) { return mark.kind == "fault.refused"; });
+}
+
+Ways harm_is_noticed(const Sight& sight) {
+    if (!took_place(sight) || sight.harm == Harm::none || !sight.fault.findings.empty()) return {};
+    return {std::string(text_of(sight.harm))};
+}
+
+bool any_names_culprit(const Sight& sight, const std::vector<results::Blame>& culprits) {
+    return std::any_of(sight.fault.findings.begin(), sight.fault.findings.end(), [&](const Finding& finding) {
+        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::culprit;
+    });
+}
+
+Ways bystanders(const Sight& sight, bool alone) {
+    if (!took_place(sight)) return {};
+    const auto culprits = culprits_of(sight.fault.record.truth);
+    if (any_names_culprit(sight, culprits) == alone) return {};
+    return said(sight.fault.findings, [&](const Finding& finding) {
+        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::bystander;
+    });
+}
+
+Ways culprit_is_named(const Sight& sight) { return bystanders(sight, true); }
+Ways nobody_else_is_blamed(const Sight& sight) { return bystanders(sight, false); }
+
+Ways nothing_rings_too_early(const Sight& sight) {
+    if (!took_place(sight)) return {};
+    const results::Time begin = sight.fault.record.truth.first_fault();
+    return said(sight.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
+}
+
+Ways expectation_is_met(const Sight& sight) {
+    const auto& expect = sight.fault.plan.expect;
+    if (!took_place(sight) || expect.symptom.empty()) return {};
+    const auto judged = results::judge(expect, sight.fault.record.truth, sight.fault.record.evidence,
+                                       sight.fault.findings, &sight.control->record.evidence);
+    if (judged.verdict != results::Verdict::fail) return {};
+    return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom)};
+}
+
+bool all_taken_back(const Sight& sight) {
+    std::size_t applied = 0, reverted = 0;
+    for (const results::Mark& mark : sight.fault.record.truth.marks) {
+        applied += mark.kind == "fault.applied" ? 1 : 0;
+        reverted += mark.kind == "fault.reverted" ? 1 : 0;
+    }
+    return applied > 0 && reverted >= applied;
+}
+
+Ways guarded_job_ends(const Sight& sight) {
+    const scenarios::Plan& plan = sight.fault.plan;
+    const auto launcher = plan.cluster.find("launcher");
+    const bool guarded = plan.number(plan.cluster, "watchdog") != 0 && launcher != plan.cluster.end() &&
+                         launcher->second.text != "bare";
+    if (!took_place(sight) || !guarded || sight.harm != Harm::hung) return {};
+    return {"it hung with a watchdog and a launcher that watches"};
+}
+
+Ways job_outlives_its_faults(const Sight& sight) {
+    if (!took_place(sight) || !all_taken_back(sight) || sight.harm != Harm::hung) return {};
+    return {"it hung although every fault was taken back"};
+}
+
+Ways harms(const Sight& sight) { return {std::string(name_of(sight.harm))}; }
+
+Ways some_name_the_culprit(const Sight& sight) {
+    const auto culprits = culprits_of(sight.fault.record.truth);
+    return said(sight.fault.findings, [&](const Finding& finding) {
+        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::culprit;
+    });
+}
+
+Ways some_fault_is_absorbed(const Sight& sight) {
+    return took_place(sight) && sight.harm == Harm::none ? Ways{"absorbed"} : Ways{};
+}
+
+}  // namespace
+
+std::string_view name_of(Mood mood) {
+    static constexpr std::array<std::string_view, 3> names = {"always", "eventually", "sometimes"};
+    return names.at(static_cast<std::size_t>(mood));
+}
+
+const std::vector<Property>& all_properties() {
+    static const std::vector<Property> properties = {
+        {"expectation_is_met", Mood::always, "what the plan's [expect] asks for comes true",
+         expectation_is_met},
+        {"no_detector_crashes", Mood::always, "no detector fails on any evidence", no_detector_crashes},
+        {"healthy_is_quiet", Mood::always, "nothing rings in the same job without faults", healthy_is_quiet},
+        {"harm_is_noticed", Mood::always, "when a fault harms the job, something rings", harm_is_noticed},
+        {"culprit_is_named", Mood::always, "when somebody is blamed, a culprit is among them",
+         culprit_is_named},
+        {"nobody_else_is_blamed", Mood::always, "nobody is blamed beside the culprits",
+         nobody_else_is_blamed},
+        {"nothing_rings_too_early", Mood::always, "nothing rings before the first fault",
+         nothing_rings_too_early},
+        {"guarded_job_ends", Mood::eventually,
+         "a job with a watchdog and a launcher that watches comes to an end", guarded_job_ends},
+        {"job_outlives_its_faults", Mood::eventually,
+         "once every fault is taken back, the job comes to an end", job_outlives_its_faults},
+        {"harm", Mood::sometimes, "each kind of harm is done", harms},
+        {"some_fault_is_absorbed", Mood::sometimes, "a fault does no harm", some_fault_is_absorbed},
+        {"some_name_the_culprit", Mood::sometimes, "a detector names a culprit", some_name_the_culprit},
+    };
+    return properties;
+}
+
+const Property* find_property(std::string_view name) {
+    for (const Property& property : all_properties()) {
+        if (property.name == name) return &property;
+    }
+    return nullptr;
+}
+
+scenarios::Result<std::vector<const Property*>> properties_named(const std::vector<std::string>& names) {
+    std::vector<const Property*> chosen;
+    for (const std::string& name : names) {
+        const Property* property = find_property(name);
+        if (!property) {
+            std::vector<std::string> known;
+            for (const Property& one : all_properties()) known.push_back(one.name);
+            const std::string near = scenarios::nearest(name, known);
+            return scenarios::refuse(scenarios::ErrorCode::usage,
+                                     fmt::format("there is no property '{}'", name),
+                                     near.empty() ? fmt::format("the first is {}", known.front())
+                                                  : fmt::format("did you mean '{}'?", near));
+        }
+        chosen.push_back(property);
+    }
+    if (!chosen.empty()) return chosen;
+    for (const Property& property : all_properties()) {
+        if (property.mood != Mood::sometimes) chosen.push_back(&property);
+    }
+    return chosen;
+}
+
+Signatures broken(const Sight& sight, const std::vector<const Property*>& properties) {
+    Signatures signatures;
+    for (const Property* property : properties) {
+        if (property->mood == Mood::sometimes) continue;
+        for (std::string& how : property->look(sight)) signatures.push_back({property->name, std::move(how)});
+    }
+    return signatures;
+}
+
+}  // namespace deadrank::runners::find

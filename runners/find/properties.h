@@ -1,0 +1,35 @@
+// runners/find/properties.h — What must hold of every run whatever was done to it, what must come true in the
+// end, and what must happen now and then if a search is worth anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runners/find/bench.h"
+#include "runners/find/signature.h"
+
+namespace deadrank::runners::find {
+
+enum class Mood { always, eventually, sometimes };
+std::string_view name_of(Mood);
+
+struct Property {
+    std::string name;
+    Mood mood = Mood::always;
+    std::string says;  // one sentence
+    // always, eventually: how it is broken, once for each way; sometimes: one entry for each way it holds.
+    std::vector<std::string> (*look)(const Sight& sight) = nullptr;
+};
+
+// An explicit table.
+const std::vector<Property>& all_properties();
+const Property* find_property(std::string_view name);
+
+// By name; all that are not `sometimes` when there are none. Errors: usage, with the nearest name.
+scenarios::Result<std::vector<const Property*>> properties_named(const std::vector<std::string>& names);
+
+// In order of the table; `sometimes` is never broken by one run.
+Signatures broken(const Sight& sight, const std::vector<const Property*>& properties);
+
+}  // namespace deadrank::runners::find

@@ -1,0 +1,129 @@
+// runners/find/stock.cpp — A table of values for parameters that have no default, chosen so that the fault is
+// not lost in the job's own noise.
+#include "runners/find/stock.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "runners/find/defaults.h"
+
+namespace deadrank::runners::find {
+
+namespace {
+
+using scenarios::FaultSpec;
+using scenarios::Kind;
+using scenarios::Parameter;
+using scenarios::Value;
+using scenarios::ValueType;
+
+struct Felt {
+    std::string_view kind, parameter, value;
+};
+
+// Required ones, and optional ones or defaults without which nothing would happen.
+constexpr Felt felt[] = {
+    {"break_package", "package", "nccl"},
+    {"leak_memory", "bytes", "8GiB"},
+    {"limit_host", "shared_memory", "1MiB"},
+    {"limit_memory", "bytes", "1MiB"},
+    {"reroot_collective", "to", "1"},
+    {"set_env", "name", "NCCL_SOCKET_IFNAME"},
+    {"set_env", "value", "ib9"},
+    {"skew_version", "package", "nccl"},
+    {"skew_version", "version", "2.19.3"},
+    {"swap_operation", "to", "all_gather"},
+    {"unset_env", "name", "RANK"},
+    {"shift_clock", "by", "30s"},
+    {"bend_value", "add", "1"},
+    {"delay_collective", "by", "2s"},
+    {"slow_rank", "factor", "4x"},
+    {"throttle_device", "factor", "4x"},
+    {"slow_link", "factor", "1000x"},
+    {"lose_packets", "share", "20%"},
+};
+
+std::optional<Value> felt_value(const std::string& kind, const Parameter& parameter) {
+    for (const Felt& one : felt) {
+        if (one.kind != kind || one.parameter != parameter.name) continue;
+        if (parameter.type == ValueType::text || parameter.type == ValueType::choice)
+            return Value{.type = parameter.type, .text = std::string(one.value)};
+        const auto value = scenarios::parse_value(parameter.type, one.value);
+        if (value) return *value;
+    }
+    return default_of(parameter);
+}
+
+Aim aim_of(const Kind& kind) {
+    if (kind.name == "swap_ranks") return Aim::two_ranks;
+    for (const Parameter& parameter : kind.parameters) {
+        if (parameter.type == ValueType::ranks) return Aim::rank;
+        if (parameter.type == ValueType::nodes) return Aim::node;
+    }
+    return Aim::job;
+}
+
+// The parameter that stands for a word of the workload: its seams or its blocks.
+const std::vector<std::string>* words_for(const Parameter& parameter, const Kind& workload) {
+    if (parameter.name == "seam") return &workload.seams;
+    if (parameter.name == "block") return &workload.blocks;
+    return nullptr;
+}
+
+void add_kind(Stock& stock, const Kind& kind, const Kind& workload) {
+    Stocked stocked{.label = kind.name, .fault = {.kind = kind.name}, .aim = aim_of(kind)};
+    stocked.at_start = kind.at_start;
+    const Parameter* open = nullptr;
+    for (const Parameter& parameter : kind.parameters) {
+        if (parameter.type == ValueType::ranks || parameter.type == ValueType::nodes) continue;
+        if (words_for(parameter, workload)) {
+            open = &parameter;
+            continue;
+        }
+        auto value = felt_value(kind.name, parameter);
+        if (value) {
+            stocked.fault.parameters.emplace(parameter.name, std::move(*value));
+        } else if (!parameter.optional) {
+            stock.left_out.push_back(
+                fmt::format("{}: no usual value is known for '{}'", kind.name, parameter.name));
+            return;
+        }
+    }
+    if (!open) return stock.faults.push_back(std::move(stocked));
+    for (const std::string& word : *words_for(*open, workload)) {
+        Stocked one = stocked;
+        one.label = fmt::format("{} {}", kind.name, word);
+        one.fault.parameters[open->name] = {.type = ValueType::text, .text = word};
+        stock.faults.push_back(std::move(one));
+    }
+}
+
+}  // namespace
+
+Stock stock_of(const scenarios::Vocabulary& words, const Kind& workload) {
+    Stock stock;
+    for (const Kind& kind : words.faults) add_kind(stock, kind, workload);
+    return stock;
+}
+
+FaultSpec aimed(const Stocked& stocked, std::int64_t rank, const scenarios::Trigger& when,
+                const scenarios::Plan& plan) {
+    FaultSpec fault = stocked.fault;
+    const auto place = [&](const char* name, ValueType type, std::vector<std::int64_t> list) {
+        std::sort(list.begin(), list.end());
+        fault.parameters[name] = {.type = type, .list = std::move(list)};
+    };
+    const std::int64_t ranks = plan.world_size();
+    if (stocked.aim == Aim::rank) place("rank", ValueType::ranks, {rank});
+    if (stocked.aim == Aim::two_ranks) place("rank", ValueType::ranks, {rank, (rank + 1) % ranks});
+    if (stocked.aim == Aim::node)
+        place("node", ValueType::nodes, {rank / plan.number(plan.cluster, "gpus_per_node")});
+    fault.when = when;
+    if (!stocked.at_start) return fault;
+    fault.when = {};
+    fault.when.at_start = true;
+    return fault;
+}
+
+}  // namespace deadrank::runners::find

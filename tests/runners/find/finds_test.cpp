@@ -1,0 +1,46 @@
+// tests/runners/find/finds_test.cpp — Goal: what the swarm once found in our own simulator stays mended.
+#include <gtest/gtest.h>
+
+#include "runners/find/base.h"
+#include "runners/find/bench.h"
+#include "runners/find/stock.h"
+#include "tests/runners/find/planted.h"
+
+namespace deadrank::runners::find {
+namespace {
+
+scenarios::Plan plan_of(const std::string& workload, std::int64_t nodes, std::int64_t gpus) {
+    scenarios::Plan plan = *usual_plan(workload, testing::words());
+    plan.cluster["nodes"].number = nodes;
+    plan.cluster["gpus_per_node"].number = gpus;
+    return plan;
+}
+
+// More ranks were to go on than there are: the data position counted ranks that nobody had, and samples came
+// twice.
+TEST(Finds, AJobThatIsToGoOnWithMoreRanksThanThereAreReadsNoSampleTwice) {
+    SimRunner runner;
+    Bench bench(runner, nullptr, nullptr);
+    const auto played = bench.again(plan_of("reshard", 1, 2));
+    ASSERT_TRUE(played.has_value()) << played.error().text();
+    EXPECT_TRUE(played->record.truth.completed());
+    EXPECT_TRUE(played->findings.empty()) << played->findings.front().says;
+}
+
+// The layer that is used was not the one that was gathered: this ended the simulator itself.
+TEST(Finds, ALayerThatWasNeverGatheredIsTheRanksOwnError) {
+    scenarios::Plan plan = plan_of("fsdp", 1, 2);
+    for (const Stocked& one : stock_of(testing::words(), *testing::words().workload("fsdp")).faults) {
+        if (one.label == "bend_value prefetch.layer") plan.faults = {aimed(one, 1, {}, plan)};
+    }
+    ASSERT_EQ(plan.faults.size(), 1u);
+    SimRunner runner;
+    Bench bench(runner, nullptr, nullptr);
+    const auto sight = bench.look(plan);
+    ASSERT_TRUE(sight.has_value()) << sight.error().text();
+    EXPECT_EQ(sight->harm, Harm::failed);
+    EXPECT_FALSE(sight->fault.findings.empty());
+}
+
+}  // namespace
+}  // namespace deadrank::runners::find
