@@ -40,3 +40,15 @@ function(deadrank_build_id)
   target_include_directories(deadrank_build_id INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
   add_dependencies(deadrank_build_id deadrank_build_id_header)
 endfunction()
+
+# deadrank_assets(target directory files…): text files into the target, behind <directory>/assets.h.
+function(deadrank_assets target room)
+  set(out ${CMAKE_BINARY_DIR}/generated/${room}/assets.cpp)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${room}/ OUTPUT_VARIABLE paths)
+  list(JOIN ARGN "," names)
+  add_custom_command(OUTPUT ${out} DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMES=${names} -DROOM=${room} -DFROM=${CMAKE_SOURCE_DIR}/${room}
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "" VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -59,7 +59,9 @@ std::size_t play_all(const std::vector<Job>& jobs,
         const auto stopped = [&] { return options.line.stop && options.line.stop->load(); };
         for (std::size_t index = next++; index < jobs.size() && !stopped(); index = next++) {
             const Job& job = jobs[index];
-            in_order.bring(index, play(*job.scenario, job.seed, *runner, vocabulary, options.line).outcome);
+            Trialled trial = play(*job.scenario, job.seed, *runner, vocabulary, options.line);
+            if (options.seen) options.seen(index, trial);
+            in_order.bring(index, std::move(trial.outcome));
         }
     };
     const auto wanted = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(options.threads, 1)), 1,

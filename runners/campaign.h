@@ -20,6 +20,9 @@ struct CampaignOptions {
     int threads = 1;
     // Called on any thread as soon as a trial is done, in no order: for a progress bar.
     std::function<void(std::size_t done, std::size_t all)> progress = {};
+    // Called on any thread with all of a trial, before its evidence is let go. `index` is its place in
+    // `jobs`.
+    std::function<void(std::size_t index, const Trialled& trial)> seen = {};
 };
 
 // `make_runner` is called once on each thread. `take` gets the outcomes one at a time, in the order of

@@ -47,8 +47,8 @@ private:
 
 }  // namespace
 
-std::string event_text(const Evidence& evidence, const Event& event) {
-    const std::string fields = std::visit(
+std::string fields_text(const Evidence& evidence, const Event& event) {
+    return std::visit(
         [&](const auto& payload) {
             using Payload = std::remove_cvref_t<decltype(payload)>;
             Words words(evidence);
@@ -56,10 +56,14 @@ std::string event_text(const Evidence& evidence, const Event& event) {
             return words.take();
         },
         event.what);
+}
+
+std::string event_text(const Evidence& evidence, const Event& event) {
     const std::string who = event.rank == no_rank ? "job" : fmt::format("rank {}", event.rank);
     const auto micros = event.at.count() / 1'000;
     const std::string when = fmt::format("{}.{:06} s", micros / 1'000'000, micros % 1'000'000);
-    return fmt::format("{:>14}  {:<8}  {:<16}  {}", when, who, kind_name(event), fields);
+    return fmt::format("{:>14}  {:<8}  {:<16}  {}", when, who, kind_name(event),
+                       fields_text(evidence, event));
 }
 
 }  // namespace deadrank::results::reports

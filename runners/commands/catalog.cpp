@@ -22,6 +22,7 @@
 #include "runners/commands/shrink.h"
 #include "runners/commands/swarm.h"
 #include "runners/commands/taxonomy.h"
+#include "runners/commands/trace.h"
 #include "runners/commands/version.h"
 
 namespace deadrank::runners::commands {
@@ -39,6 +40,7 @@ const std::vector<Command>& all_commands() {
         {"diagnose", add_diagnose},
         {"swarm", add_swarm},
         {"shrink", add_shrink},
+        {"trace", add_trace},
         {"alerts", add_alerts},
         {"serve", add_serve},
         {"score", add_score},

@@ -7,8 +7,10 @@
 
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
+#include "results/words.h"
 #include "runners/commands/judging.h"
 #include "runners/commands/options.h"
+#include "runners/commands/paging.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
@@ -17,7 +19,7 @@ namespace {
 
 struct Arguments {
     std::vector<std::string> places;
-    std::string catalog;
+    std::string catalog, html;
     bool json = false;
 };
 
@@ -30,14 +32,23 @@ void judge(const Arguments& arguments, Session& session) {
     auto library = open_library(session, arguments.catalog);
     if (!session.take(library)) return;
     results::Verdict worst = results::Verdict::pass;
+    results::reports::Page page;
+    std::vector<results::Case> cases;
     for (const std::string& place : arguments.places) {
-        auto one = judge_directory(*library, place);
-        if (!session.take(one)) return;
-        if (arguments.json) fmt::print("{}\n", results::reports::json_line(*one));
-        if (!arguments.json) fmt::print("{}", results::reports::failure_block(*one, style_of(stdout)));
-        worst = results::worse(worst, one->verdict);
+        auto judged = judge_directory(*library, place);
+        if (!session.take(judged)) return;
+        const results::Case& one = judged->outcome;
+        if (arguments.json) fmt::print("{}\n", results::reports::json_line(one));
+        if (!arguments.json) fmt::print("{}", results::reports::failure_block(one, style_of(stdout)));
+        worst = results::worse(worst, one.verdict);
+        if (!arguments.html.empty()) add_to_page(page, cases.size(), *judged);
+        cases.push_back(one);
     }
     session.code = code_of(worst);
+    if (arguments.html.empty()) return;
+    const auto written = page.write(arguments.html, results::score_by_class(cases, library->taxonomy),
+                                    "class", results::counted(cases.size(), "run") + " judged from files");
+    if (!written) session.complain(written.error());
 }
 
 }  // namespace
@@ -55,6 +66,8 @@ void add_judge(CLI::App& app, Session& session) {
         ->type_name("PLACE");
     add_catalog(*command, arguments->catalog);
     add_json(*command, arguments->json, "One JSON object a line, as run --json");
+    command->add_option("--html", arguments->html, "Write a page that shows these runs, as run --html")
+        ->type_name("FILE");
     command->callback([arguments, &session] { judge(*arguments, session); });
 }
 

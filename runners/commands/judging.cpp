@@ -85,14 +85,15 @@ results::Judgement judge_variant(const scenarios::Plan& plan, const results::Tru
     }
 }
 
-Result<results::Case> judge_directory(const Library& library, const fs::path& place) {
+Result<JudgedRun> judge_directory(const Library& library, const fs::path& place) {
     auto heard = read_run(library, place);
     if (!heard) return tl::unexpected(heard.error());
     auto control = read_variant(library, place, Variant::control);
     if (!control) return tl::unexpected(control.error());
     auto healed = read_variant(library, place, Variant::healed);
     if (!healed) return tl::unexpected(healed.error());
-    results::Case one;
+    JudgedRun judged;
+    results::Case& one = judged.outcome;
     one.scenario = place.string();
     one.runner = results::reports::from_files;
     if (heard->plan) {
@@ -106,7 +107,10 @@ Result<results::Case> judge_directory(const Library& library, const fs::path& pl
     if (*healed) one.healed = judge_heard(**healed, nullptr);
     one.directory = place;
     one.conclude();
-    return one;
+    judged.fault = std::move(*heard);
+    judged.control = std::move(*control);
+    judged.healed = std::move(*healed);
+    return judged;
 }
 
 }  // namespace deadrank::runners::commands

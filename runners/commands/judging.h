@@ -30,6 +30,10 @@ results::Judgement judge_variant(const scenarios::Plan& plan, const results::Tru
                                  const results::Evidence* control);
 
 // The case that a run's directory holds, with its control and healed runs where they lie beside it.
-scenarios::Result<results::Case> judge_directory(const Library& library, const std::filesystem::path& place);
+struct JudgedRun {
+    results::Case outcome;
+    std::optional<Heard> fault, control, healed;
+};
+scenarios::Result<JudgedRun> judge_directory(const Library& library, const std::filesystem::path& place);
 
 }  // namespace deadrank::runners::commands

@@ -13,6 +13,7 @@
 #include "runners/campaign.h"
 #include "runners/commands/backend.h"
 #include "runners/commands/interrupt.h"
+#include "runners/commands/paging.h"
 #include "runners/commands/run_report.h"
 #include "runners/commands/selection.h"
 
@@ -25,7 +26,7 @@ struct Arguments {
     SeedOptions seeds;
     std::string runner = "sim";
     int jobs = 0;
-    std::string out, junit, by = "class";
+    std::string out, junit, html, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
 };
 
@@ -42,7 +43,8 @@ constexpr const char* footer =
     "  deadrank run                                             the whole catalog in the simulator\n"
     "  deadrank run communication --seeds 1..20 --jobs 2        one stage, twenty draws of each scenario\n"
     "  deadrank run my_bug.toml --runner local --out out        a file of yours on real processes\n"
-    "  deadrank run '*/checkpoint_*' --json                     one JSON object a line";
+    "  deadrank run '*/checkpoint_*' --json                     one JSON object a line\n"
+    "  deadrank run communication --html report.html            and a page to look at what happened";
 
 std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios,
                          const std::vector<scenarios::Seed>& seeds) {
@@ -117,8 +119,14 @@ private:
                         .detectors = &detectors};
         options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
         options.progress = [&](std::size_t done, std::size_t all) { report.progress(done, all); };
+        results::reports::Page page;
         const auto begin = std::chrono::steady_clock::now();
         const std::vector<Job> jobs = jobs_of(selection.scenarios, seeds);
+        if (!arguments_.html.empty()) {
+            options.seen = [&](std::size_t index, const Trialled& trial) {
+                add_to_page(page, index, *jobs[index].scenario, trial);
+            };
+        }
         const std::size_t played = play_all(
             jobs, [&] { return std::move(*make_runner(arguments_.runner, session_.extension)); },
             library.vocabulary, options, [&](results::Case&& one) { report.take(std::move(one)); });
@@ -129,6 +137,14 @@ private:
                        results::counted(jobs.size(), "trial"));
         }
         write_files(report, library.taxonomy, detectors);
+        if (!arguments_.html.empty()) write_page(page, report);
+    }
+
+    void write_page(const results::reports::Page& page, const RunReport& report) {
+        const auto written = page.write(
+            arguments_.html, report.scorecard(), arguments_.by,
+            fmt::format("{} on {}", results::counted(report.cases().size(), "trial"), arguments_.runner));
+        if (!written) session_.complain(written.error());
     }
 
     void write_files(const RunReport& report, const scenarios::Taxonomy& taxonomy,
@@ -174,6 +190,10 @@ void add_run(CLI::App& app, Session& session) {
         ->type_name("WHAT")
         ->check(CLI::IsMember({"class", "symptom", "stage", "detector"}).description(""));
     command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    command
+        ->add_option("--html", arguments->html,
+                     "Write a page with scorecard, timelines, waits and logs: one file, no network needed")
+        ->type_name("FILE");
     add_json(*command, arguments->json,
              "One JSON object a line and trial, and nothing else, on standard output");
     command->add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");

@@ -86,11 +86,15 @@ void RunReport::finish(double seconds) {
     if (options_.json) return;
     print_scenario();
     print_failures();
-    const results::Scorecard card = scorecard_by(options_.by, cases_, taxonomy_, detectors_);
+    const results::Scorecard card = scorecard();
     if (!options_.quiet && cases_.size() > 1) {
         fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
     fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+}
+
+results::Scorecard RunReport::scorecard() const {
+    return scorecard_by(options_.by, cases_, taxonomy_, detectors_);
 }
 
 Verdict RunReport::worst() const {

@@ -40,6 +40,7 @@ public:
 
     const std::vector<results::Case>& cases() const { return cases_; }
     results::Verdict worst() const;
+    results::Scorecard scorecard() const;  // with the rows that were asked for
 
 private:
     void print_scenario();

@@ -1,0 +1,18 @@
+# cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a;b -DFROM=directory -DFUNCTION=asset.
+# Run by the build whenever one of the files changed.
+set(text "// Written by cmake/embed.cmake from the files of ${ROOM}.\n#include \"${ROOM}/assets.h\"\n\n"
+         "namespace deadrank::results::reports {\n\n"
+         "std::string_view asset(std::string_view name) {\n")
+string(REPLACE "," ";" names "${NAMES}")
+file(WRITE ${OUT}.part "")
+foreach(piece IN LISTS text)
+  file(APPEND ${OUT}.part "${piece}")
+endforeach()
+foreach(name IN LISTS names)
+  file(READ ${FROM}/${name} content)
+  file(APPEND ${OUT}.part "    if (name == \"${name}\") return R\"==asset==(")
+  file(APPEND ${OUT}.part "${content}")
+  file(APPEND ${OUT}.part ")==asset==\";\n")
+endforeach()
+file(APPEND ${OUT}.part "    return {};\n}\n\n}  // namespace deadrank::results::reports\n")
+file(RENAME ${OUT}.part ${OUT})

@@ -1,0 +1,130 @@
+// main.js — Reads the data, follows the address (#3.fault is the fourth trial's faulty run), and puts the
+// parts together.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const main = document.getElementById("run");
+let redraw = () => {};
+
+function facts(one, run) {
+  const due = {
+    fault: one.due,
+    control: "silence: nothing was done to it",
+    healed: "silence, or a clean end: the fix is on",
+  };
+  const known = run.variant === "fault" && run.culprit && run.culprit !== "nobody";
+  const bug = `${one.bug[1]} · cause: ${one.bug[2]} · fix: ${one.bug[3]}`;
+  const rows = [
+    ["was due", due[run.variant]],
+    ["was said", run.alarms.length === 0 ? "nothing" : ""],
+    ["the job", run.job],
+    ["really at fault", known ? run.culprit : ""],
+    ["the bug", one.bug[1] ? bug.replaceAll("_", " ") : ""],
+    ["the fix", run.variant === "healed" ? one.fix : ""],
+    ["reported as", one.reports.join(", ")],
+    ["noted", one.notes.join("; ")],
+  ];
+  const list = element("dl", { class: "facts" });
+  for (const [name, text] of rows) {
+    if (name === "was said") {
+      run.alarms.forEach((alarm, i) => list.append(element("dt", {}, i ? "" : name),
+        element("dd", {}, element("b", {}, alarm.symptom.replaceAll("_", " ")),
+          ` about ${alarm.about} · ${alarm.detector.replaceAll("_", " ")}: ${alarm.says}`)));
+    }
+    if (text) list.append(element("dt", {}, name), element("dd", {}, text));
+  }
+  list.append(element("dt", {}, "see it again"), element("dd", {}, one.commands.map((command) =>
+    element("div", { class: "command" }, element("code", {}, command), copyButton(command)))));
+  return list;
+}
+
+function heading(one, place, run) {
+  const judged = run ?? one;
+  const tab = (other) =>
+    element("a", { href: addressOf(place, other.variant), "aria-current": other === run && "true" },
+      `${mark[other.verdict ?? "unknown"]} ${variants[other.variant]}`);
+  return element("section", { class: "panel" },
+    element("h1", {}, one.title || one.scenario),
+    element("div", { class: "dim" }, `${one.scenario} · seed ${one.seed} · ${one.runner}`),
+    one.story ? element("p", { class: "story" }, one.story) : "",
+    element("div", { class: "tabs", role: "group", "aria-label": "Runs of this trial" }, one.runs.map(tab)),
+    element("p", { style: "margin:12px 0 0" }, badge(judged.verdict ?? "unknown"), judged.reason ?? ""),
+    run ? facts(one, run) : "");
+}
+
+function showRun(place, variant) {
+  const one = data.cases[place];
+  const run = one.runs.find((other) => other.variant === variant) ?? one.runs[0];
+  markHere(place, run?.variant);
+  document.title = `deadrank · ${one.scenario}`;
+  if (!run) {
+    redraw = () => {};
+    return main.replaceChildren(heading(one, place, null));
+  }
+  const decoded = (run.decoded ??= rowsOf(run.rows));
+  const logs = new LogList(run, (time) => timeline.setCursor(time));
+  const map = new ClusterMap(run, decoded);
+  const timeline = new TimelineView(run, decoded, (time) => {
+    logs.near(time);
+    map.draw(time);
+  });
+  main.replaceChildren(heading(one, place, run),
+    element("section", { class: "panel timeline" }, timeline.node),
+    element("div", { class: "pair" },
+      element("div", {},
+        element("section", { class: "panel" }, waitGraph(run.waits)),
+        element("section", { class: "panel" }, map.node)),
+      element("section", { class: "panel" }, logs.node)),
+    rankTable(run, decoded));
+  redraw = () => {
+    timeline.draw();
+    map.draw(timeline.cursor ?? run.until);
+  };
+  redraw();
+  scrollTo(0, 0);
+}
+
+function showHome() {
+  markHere(-1);
+  redraw = () => {};
+  const missed = data.cases.map((one, place) => [one, place]).filter(([one]) => one.verdict !== "pass");
+  main.replaceChildren(scorecard(data), element("section", { class: "panel" },
+    element("h2", {}, missed.length ? `${missed.length} did not pass` : "All passed"),
+    missed.length ? element("ul", {}, missed.slice(0, 200).map(([one, place]) => element("li", {},
+      badge(one.verdict),
+      element("a", { href: addressOf(place, "fault") }, `${one.scenario} · seed ${one.seed}`),
+      ` ${one.reason}`)))
+      : element("p", { class: "dim" }, "Choose a trial at the left to see what happened in it.")));
+}
+
+function follow() {
+  tip.hide();
+  const [place, variant] = location.hash.slice(1).split(".");
+  if (place !== "" && data.cases[Number(place)]) showRun(Number(place), variant ?? "fault");
+  else if (data.cases.length === 1 && place === "") showRun(0, "fault");
+  else showHome();
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  redraw();
+}
+
+function start() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  setTheme(dark.matches ? "dark" : "light");
+  dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+  document.getElementById("theme").addEventListener("click", () =>
+    setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  document.getElementById("headline").textContent = data.headline;
+  const count = (verdict) => data.cases.filter((one) => one.verdict === verdict).length;
+  const tally = ["pass", "fail", "unknown"].filter(count).map((verdict) =>
+    element("span", { class: `badge ${verdict}` }, `${mark[verdict]} ${count(verdict)} ${verdict}`));
+  document.getElementById("tally").replaceChildren(...tally);
+  buildMatrix(data.cases);
+  addEventListener("hashchange", follow);
+  addEventListener("resize", () => redraw());
+  follow();
+}
+
+start();

@@ -1,0 +1,15 @@
+// runners/commands/paging.h — From what was played, or read back from files, to the page that shows it.
+#pragma once
+
+#include "results/reports/html/page.h"
+#include "runners/commands/judging.h"
+#include "runners/line.h"
+
+namespace deadrank::runners::commands {
+
+void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
+                 const Trialled& trial);
+
+void add_to_page(results::reports::Page& page, std::size_t place, const JudgedRun& judged);
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,148 @@
+# tests/browser/browser.py — A headless Chromium, spoken to over two pipes in its own protocol; standard library only.
+# No port is opened, so that tests may run side by side.
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+def program():
+    """Where a Chromium is, or None."""
+    return next((path for path in map(shutil.which, PROGRAMS) if path), None)
+
+
+class Browser:
+    """One tab. Errors that the page prints or throws are kept in `errors`."""
+
+    def __init__(self, width=1440, height=1000, dark=False):
+        self.home = tempfile.mkdtemp(prefix="deadrank-browser-")
+        to_read, self.to = os.pipe()
+        self.back, back_write = os.pipe()
+        self.errors = []
+        self.number = 0
+        self.waiting = b""
+
+        def at_3_and_4():
+            os.dup2(to_read, 200)
+            os.dup2(back_write, 201)
+            os.dup2(200, 3)
+            os.dup2(201, 4)
+
+        self.process = subprocess.Popen(
+            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+             "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={self.home}", "about:blank"],
+            preexec_fn=at_3_and_4, close_fds=False, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_read)
+        os.close(back_write)
+        self.session = None
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(one for one in targets if one["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.to)
+        os.close(self.back)
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.next_message()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+
+    def next_message(self, seconds=120):
+        end = time.monotonic() + seconds
+        while b"\0" not in self.waiting:
+            ready, _, _ = select.select([self.back], [], [], max(0, end - time.monotonic()))
+            block = os.read(self.back, 1 << 20) if ready else b""
+            if not block:
+                raise RuntimeError("the browser ended" if ready else f"the browser said nothing for {seconds} s")
+            self.waiting += block
+        line, self.waiting = self.waiting.split(b"\0", 1)
+        message = json.loads(line)
+        self.note(message)
+        return message
+
+    def note(self, message):
+        method, parameters = message.get("method"), message.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            details = parameters["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details["text"]))
+        if method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+            self.errors.append(" ".join(str(one.get("value", one.get("description"))) for one in parameters["args"]))
+        if method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+            self.errors.append(parameters["entry"]["text"])
+        if method == "Network.requestWillBeSent":
+            url = parameters["request"]["url"]
+            if not url.startswith(("file:", "data:", "about:")):
+                self.errors.append(f"the page asked the network for {url}")
+
+    def open(self, path, place=""):
+        self.call("Page.navigate", url="file://" + os.path.abspath(path) + place)
+        while self.next_message().get("method") != "Page.loadEventFired":
+            pass
+
+    def evaluate(self, expression):
+        """The value of a JavaScript expression; promises are waited for."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
+        return answer["result"].get("value")
+
+    def settle(self):
+        """Until the page has drawn what it was asked to."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+    def point(self, x, y, click=False):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        for kind in ("mousePressed", "mouseReleased") if click else ():
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def click(self, selector):
+        """Where a reader would click: the middle of the element, after it was brought into sight."""
+        x, y = self.evaluate(
+            "(() => { const one = document.querySelector(%s); one.scrollIntoView({block: 'center'});"
+            "const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] })()"
+            % json.dumps(selector))
+        self.point(x, y, click=True)
+        self.settle()
+
+    def key(self, key):
+        text = key if len(key) == 1 else ""
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def shot(self, path, whole=False):
+        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        with open(path, "wb") as out:
+            out.write(base64.b64decode(picture["data"]))

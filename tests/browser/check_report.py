@@ -1,0 +1,121 @@
+# tests/browser/check_report.py — Opens a report as a reader would: it must draw, stay free of errors and of requests,
+# and lead where it says. Exit code 0: all is well, 1: the complaints are printed, 77: there is no Chromium here.
+import json
+import sys
+
+import browser
+
+COLORS = """(() => {
+  const canvas = document.querySelector('%s');
+  const paper = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  paper.drawImage(canvas, 0, 0);
+  const pixels = paper.getImageData(0, 0, canvas.width, canvas.height).data;
+  const seen = new Map();
+  for (let i = 0; i < pixels.length; i += 16) {
+    if (pixels[i + 3] < 200) continue;
+    const color = [pixels[i], pixels[i + 1], pixels[i + 2]].map((c) => c >> 3).join();
+    seen.set(color, (seen.get(color) ?? 0) + 1);
+  }
+  return [...seen.values()].filter((count) => count > 20).length })()"""
+
+RUNS = """data.cases.map((one) => one.runs.map((run) => {
+  const { rows, kinds } = rowsOf(run.rows);
+  return { variant: run.variant, world: run.world, rows: rows.length, shown: rows.reduce((n, row) => n + row.count, 0),
+    left: countOf(rangesOf(run.rows.left_out)), slices: rows.reduce((n, row) => n + row.kind.length, 0),
+    late: rows.some((row) => row.begin.some((t, i) => t > run.until || (row.end[i] >= 0 && row.end[i] < t))),
+    unknown: rows.some((row) => row.kind.some((kind) => kinds[kind] === undefined)) } }))"""
+
+
+class Check:
+    def __init__(self, page):
+        self.page = page
+        self.complaints = []
+
+    def that(self, holds, words):
+        if not holds:
+            self.complaints.append(words)
+
+    def value(self, expression):
+        return self.page.evaluate(expression)
+
+    def text(self, selector):
+        return self.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+    def data_reads_back(self):
+        cases = self.value(RUNS)
+        self.that(cases, "there is no case in it")
+        for runs in cases:
+            for run in runs:
+                whole = run["shown"] + run["left"] == run["world"]
+                self.that(whole, f"rows stand for {run['shown']} of {run['world']} ranks")
+                self.that(run["slices"] > run["rows"], f"rows are empty: {run}")
+                self.that(not run["late"] and not run["unknown"], f"slices do not read back: {run}")
+        return cases
+
+    def run_is_shown(self, place, variant, title):
+        here = self.value("location.hash")
+        self.that(here == f"#{place}.{variant}", f"a click on the cell of {place}.{variant} led to {here}")
+        self.that(self.text("h1") == title, f"it shows '{self.text('h1')}', not '{title}'")
+        marked = self.value("document.querySelector('#matrix [aria-current=true]')?.dataset.run")
+        self.that(marked == f"{place}.{variant}", f"the matrix marks {marked}")
+        self.that(self.value(COLORS % "canvas.map") >= 1, f"the map of {place}.{variant} is blank")
+        self.that(self.value(COLORS % ".timeline canvas") >= 6, f"the timeline of {place}.{variant} is all but empty")
+
+    def cells_lead_to_their_runs(self, cases):
+        titles = self.value("data.cases.map((one) => one.title || one.scenario)")
+        for place, runs in enumerate(cases[:6]):
+            for run in runs:
+                self.page.click(f'[data-run="{place}.{run["variant"]}"]')
+                self.run_is_shown(place, run["variant"], titles[place])
+                rows = self.value("document.querySelectorAll('details table tbody tr').length")
+                self.that(rows == min(run["rows"], 2000), f"the table has {rows} lines for {run['rows']} rows")
+
+    def answers_to_hand(self):
+        """The first trial's faulty run: keys, mouse, theme, copying."""
+        self.page.click('[data-run="0.fault"]')
+        self.value("document.querySelector('.timeline canvas').focus()")
+        says = self.value("data.cases[0].runs[0].marks[0]?.says ?? ''")
+        self.page.key("f")
+        self.that(says and says in self.text(".timeline .status"), f"F does not go to the fault: "
+                  f"'{self.text('.timeline .status')}' lacks '{says}'")
+        before = self.value("document.querySelector('.timeline canvas').toDataURL()")
+        self.page.key("+")
+        self.page.settle()
+        self.that(before != self.value("document.querySelector('.timeline canvas').toDataURL()"), "+ does not zoom")
+        self.page.key("0")
+        x, y = self.value("(() => { const box = document.querySelector('.timeline canvas').getBoundingClientRect();"
+                          "return [box.x + box.width / 2, box.y + 60] })()")
+        self.page.point(x, y)
+        self.that("rank" in self.text("#tip") and not self.value("document.getElementById('tip').hidden"),
+                  f"hovering says '{self.text('#tip')}'")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        light = self.value(ground)
+        self.page.click("#theme")
+        self.that(self.value(ground) != light, "the button does not change the theme")
+        self.that(self.value(COLORS % ".timeline canvas") >= 6, "the timeline is blank in the other theme")
+        self.value("navigator.clipboard ? (navigator.clipboard.writeText = async (text) => { window.copied = text })"
+                   " : (document.execCommand = () => (window.copied = document.querySelector('textarea').value))")
+        self.page.click(".command button")
+        command = self.text(".command code")
+        copied = self.value("window.copied")
+        self.that(copied == command and command.startswith("deadrank "), f"'{copied}' was copied, not '{command}'")
+
+
+def main(path):
+    if not browser.program():
+        print("no Chromium is installed (Debian: chromium-headless-shell)")
+        return 77
+    with browser.Browser() as page:
+        page.open(path)
+        page.settle()
+        check = Check(page)
+        cases = check.data_reads_back()
+        check.cells_lead_to_their_runs(cases)
+        check.answers_to_hand()
+        check.complaints += [f"the page complained: {error}" for error in page.errors]
+    print("\n".join(check.complaints) or f"{len(cases)} trials, and all is well")
+    return 1 if check.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,120 @@
+// Goal: the page is one file whose data reads back, whatever a log line holds, and which stays small.
+#include "results/reports/html/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "results/reports/html/assets.h"
+#include "tests/results/evidence_builder.h"
+#include "tests/results/hand_made.h"
+
+namespace deadrank::tests {
+namespace {
+
+using namespace results::reports;
+using testing::HasSubstr;
+using testing::Not;
+
+nlohmann::json data_of(const std::string& html) {
+    const std::string open = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t begin = html.find(open) + open.size();
+    return nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+}
+
+std::string page_of(const Evidence& evidence, const Truth& truth, const std::vector<Finding>& findings) {
+    Case one;
+    one.scenario = "communication/rank_leaves_all_reduce";
+    one.fault = judge(expect_hang_of_a_rank(), truth, evidence, findings);
+    one.conclude();
+    Page page;
+    page.add(0, one, {.title = "The one who never came", .story = "", .fix = ""},
+             {{"fault", &evidence, &truth, &findings, &*one.fault}});
+    return page.html({}, "class", "1 trial");
+}
+
+TEST(ReportPage, HoldsEverythingAndAsksTheNetworkForNothing) {
+    const std::string html = page_of(started(8), truth_of_rank_3(), {hang_of({3}, 70s)});
+    EXPECT_THAT(html, Not(HasSubstr("{{")));
+    EXPECT_THAT(html, HasSubstr("class TimelineView"));
+    EXPECT_THAT(html, Not(HasSubstr("src=\"http")));
+    EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+    const auto data = data_of(html);
+    EXPECT_EQ(data["cases"][0]["title"], "The one who never came");
+    const auto& run = data["cases"][0]["runs"][0];
+    EXPECT_EQ(run["suspects"], nlohmann::json({3}));
+    EXPECT_EQ(run["marks"][0]["kind"], "fault.applied");
+    EXPECT_EQ(run["alarms"][0]["answers"], true);
+    EXPECT_EQ(run["world"], 8);
+}
+
+TEST(ReportPage, IsNotBrokenByWhatALogLineHolds) {
+    Evidence evidence = started(8);
+    const std::string evil = "</script><script>alert(1)</script> {{style}} <!-- \xff\xfe \\ \"";
+    log_line(evidence, 11s, 2, 2, evil);
+    evidence.finish(20s);
+    const std::string html = page_of(evidence, truth_of_rank_3(), {});
+    EXPECT_THAT(html, Not(HasSubstr("alert(1)</script>")));
+    const auto lines = data_of(html)["cases"][0]["runs"][0]["logs"]["lines"];
+    const std::string line = lines.back()[4];
+    EXPECT_THAT(line, HasSubstr("</script><script>alert(1)</script> {{style}}"));
+}
+
+TEST(ReportPage, TellsWhoWaitsForWhom) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0);
+    job.exits(3, -9, 9);
+    for (const Rank rank : job.everybody_but(3)) job.enters(rank, 1, 2);
+    const Evidence evidence = job.watched(100s);
+    const auto waits = waits_view(evidence, nullptr);
+    ASSERT_EQ(waits["groups"].size(), 2u);
+    EXPECT_EQ(waits["groups"][0]["ranks"], "3");
+    EXPECT_EQ(waits["groups"][0]["says"], "exited (signal 9)");
+    EXPECT_EQ(waits["groups"][1]["ranks"], "0-2,4-7");
+    EXPECT_EQ(waits["groups"][1]["says"], "all_reduce 2 of world");
+    EXPECT_EQ(waits["arrows"], nlohmann::json({{1, 0}}));
+}
+
+TEST(ReportPage, SeesNoWaitsInAHealthyJob) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0).step(1).all_exit();
+    const Evidence evidence = job.watched();
+    EXPECT_TRUE(waits_view(evidence, nullptr)["groups"].empty());
+}
+
+TEST(ReportPage, FoldsWhatAllRanksLogAndKeepsErrorsOfVeryMany) {
+    EvidenceBuilder job(8);
+    job.start();
+    for (const Rank rank : job.everybody()) job.log(rank, "NCCL WARN the same of all", 1);
+    for (int i = 0; i < 2'000; ++i) job.after(2s).log(i % 8, fmt::format("line {}", i), i == 1'000 ? 2 : 0);
+    const Evidence evidence = job.watched();
+    const auto logs = logs_view(evidence);
+    EXPECT_EQ(logs["lines"][1][1], "0-7");
+    EXPECT_LT(logs["lines"].size(), 300u);
+    EXPECT_EQ(logs["lines"].size() + logs["left_out"].get<std::size_t>(), 2'002u);
+    EXPECT_THAT(logs.dump(), HasSubstr("line 1000\""));
+}
+
+// 512 ranks of which no two do anything at the same time: the worst case for folding.
+TEST(ReportPage, StaysUnderTwoMegabytesForFiveHundredRanks) {
+    EvidenceBuilder job(512, 8);
+    job.start().world();
+    for (std::int64_t step = 0; step < 40; ++step) {
+        for (const Rank rank : job.everybody()) job.add(rank, StepBegin{step}).after(37us);
+        for (const Rank rank : job.everybody()) job.add(rank, PhaseBegin{step, Phase::forward}).after(41us);
+        for (const Rank rank : job.everybody()) job.add(rank, PhaseEnd{step, Phase::forward}).after(43us);
+        job.collective(1, step * 2 + 1, job.everybody());
+        job.collective(1, step * 2 + 2, job.everybody());
+        for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, 1.0, 1.0}).after(47us);
+    }
+    const Evidence evidence = job.watched(60s);
+    Truth truth;
+    const std::string html = page_of(evidence, truth, {});
+    EXPECT_LT(html.size(), 2'000'000u);
+    const auto run = data_of(html)["cases"][0]["runs"][0];
+    EXPECT_GT(run["rows"]["ranks"].size(), 1u);
+    EXPECT_EQ(run["rows"]["left_out"], "");
+}
+
+}  // namespace
+}  // namespace deadrank::tests
