@@ -1,4 +1,4 @@
-# cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a;b -DFROM=directory -DFUNCTION=asset.
+# cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a,b -DROOM=… -DFROM=directory.
 # Run by the build whenever one of the files changed.
 set(text "// Written by cmake/embed.cmake from the files of ${ROOM}.\n#include \"${ROOM}/assets.h\"\n\n"
          "namespace deadrank::results::reports {\n\n"

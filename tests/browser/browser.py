@@ -1,4 +1,4 @@
-# tests/browser/browser.py — A headless Chromium, spoken to over two pipes in its own protocol; standard library only.
+# tests/browser/browser.py — A headless Chromium, spoken to over two pipes; standard library only.
 # No port is opened, so that tests may run side by side.
 import base64
 import json
@@ -44,7 +44,8 @@ class Browser:
         self.session = None
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(one for one in targets if one["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
@@ -85,7 +86,8 @@ class Browser:
             ready, _, _ = select.select([self.back], [], [], max(0, end - time.monotonic()))
             block = os.read(self.back, 1 << 20) if ready else b""
             if not block:
-                raise RuntimeError("the browser ended" if ready else f"the browser said nothing for {seconds} s")
+                silent = f"the browser said nothing for {seconds} s"
+                raise RuntimeError("the browser ended" if ready else silent)
             self.waiting += block
         line, self.waiting = self.waiting.split(b"\0", 1)
         message = json.loads(line)
@@ -98,7 +100,8 @@ class Browser:
             details = parameters["exceptionDetails"]
             self.errors.append(details.get("exception", {}).get("description", details["text"]))
         if method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
-            self.errors.append(" ".join(str(one.get("value", one.get("description"))) for one in parameters["args"]))
+            words = (str(one.get("value", one.get("description"))) for one in parameters["args"])
+            self.errors.append(" ".join(words))
         if method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             self.errors.append(parameters["entry"]["text"])
         if method == "Network.requestWillBeSent":
@@ -121,7 +124,8 @@ class Browser:
 
     def settle(self):
         """Until the page has drawn what it was asked to."""
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        self.evaluate("new Promise(done => requestAnimationFrame(() =>"
+                      " requestAnimationFrame(() => done(1))))")
 
     def point(self, x, y, click=False):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
@@ -132,7 +136,8 @@ class Browser:
         """Where a reader would click: the middle of the element, after it was brought into sight."""
         x, y = self.evaluate(
             "(() => { const one = document.querySelector(%s); one.scrollIntoView({block: 'center'});"
-            "const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] })()"
+            "const box = one.getBoundingClientRect();"
+            "return [box.x + box.width / 2, box.y + box.height / 2] })()"
             % json.dumps(selector))
         self.point(x, y, click=True)
         self.settle()

@@ -1,5 +1,5 @@
-# tests/browser/check_report.py — Opens a report as a reader would: it must draw, stay free of errors and of requests,
-# and lead where it says. Exit code 0: all is well, 1: the complaints are printed, 77: there is no Chromium here.
+# tests/browser/check_report.py — Opens a report as a reader would: it must draw, stay free of errors and
+# requests, and lead where it says. Exit code 0: all is well, 1: complaints, 77: there is no Chromium here.
 import json
 import sys
 
@@ -7,7 +7,8 @@ import browser
 
 COLORS = """(() => {
   const canvas = document.querySelector('%s');
-  const paper = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const paper = copy.getContext('2d', { willReadFrequently: true });
   paper.drawImage(canvas, 0, 0);
   const pixels = paper.getImageData(0, 0, canvas.width, canvas.height).data;
   const seen = new Map();
@@ -20,8 +21,9 @@ COLORS = """(() => {
 
 RUNS = """data.cases.map((one) => one.runs.map((run) => {
   const { rows, kinds } = rowsOf(run.rows);
-  return { variant: run.variant, world: run.world, rows: rows.length, shown: rows.reduce((n, row) => n + row.count, 0),
-    left: countOf(rangesOf(run.rows.left_out)), slices: rows.reduce((n, row) => n + row.kind.length, 0),
+  return { variant: run.variant, world: run.world, rows: rows.length,
+    shown: rows.reduce((n, row) => n + row.count, 0), left: countOf(rangesOf(run.rows.left_out)),
+    slices: rows.reduce((n, row) => n + row.kind.length, 0),
     late: rows.some((row) => row.begin.some((t, i) => t > run.until || (row.end[i] >= 0 && row.end[i] < t))),
     unknown: rows.some((row) => row.kind.some((kind) => kinds[kind] === undefined)) } }))"""
 
@@ -59,7 +61,7 @@ class Check:
         marked = self.value("document.querySelector('#matrix [aria-current=true]')?.dataset.run")
         self.that(marked == f"{place}.{variant}", f"the matrix marks {marked}")
         self.that(self.value(COLORS % "canvas.map") >= 1, f"the map of {place}.{variant} is blank")
-        self.that(self.value(COLORS % ".timeline canvas") >= 6, f"the timeline of {place}.{variant} is all but empty")
+        self.that(self.value(COLORS % ".timeline canvas") >= 6, f"the timeline of {place}.{variant} is empty")
 
     def cells_lead_to_their_runs(self, cases):
         titles = self.value("data.cases.map((one) => one.title || one.scenario)")
@@ -68,7 +70,8 @@ class Check:
                 self.page.click(f'[data-run="{place}.{run["variant"]}"]')
                 self.run_is_shown(place, run["variant"], titles[place])
                 rows = self.value("document.querySelectorAll('details table tbody tr').length")
-                self.that(rows == min(run["rows"], 2000), f"the table has {rows} lines for {run['rows']} rows")
+                whole = rows == min(run["rows"], 2000)
+                self.that(whole, f"the table has {rows} lines for {run['rows']} rows")
 
     def answers_to_hand(self):
         """The first trial's faulty run: keys, mouse, theme, copying."""
@@ -81,9 +84,11 @@ class Check:
         before = self.value("document.querySelector('.timeline canvas').toDataURL()")
         self.page.key("+")
         self.page.settle()
-        self.that(before != self.value("document.querySelector('.timeline canvas').toDataURL()"), "+ does not zoom")
+        after = self.value("document.querySelector('.timeline canvas').toDataURL()")
+        self.that(before != after, "+ does not zoom")
         self.page.key("0")
-        x, y = self.value("(() => { const box = document.querySelector('.timeline canvas').getBoundingClientRect();"
+        x, y = self.value("(() => { const canvas = document.querySelector('.timeline canvas');"
+                          "const box = canvas.getBoundingClientRect();"
                           "return [box.x + box.width / 2, box.y + 60] })()")
         self.page.point(x, y)
         self.that("rank" in self.text("#tip") and not self.value("document.getElementById('tip').hidden"),
@@ -93,12 +98,14 @@ class Check:
         self.page.click("#theme")
         self.that(self.value(ground) != light, "the button does not change the theme")
         self.that(self.value(COLORS % ".timeline canvas") >= 6, "the timeline is blank in the other theme")
-        self.value("navigator.clipboard ? (navigator.clipboard.writeText = async (text) => { window.copied = text })"
-                   " : (document.execCommand = () => (window.copied = document.querySelector('textarea').value))")
+        self.value("navigator.clipboard ? (navigator.clipboard.writeText = async (text) =>"
+                   "{ window.copied = text }) : (document.execCommand = () =>"
+                   "(window.copied = document.querySelector('textarea').value))")
         self.page.click(".command button")
         command = self.text(".command code")
         copied = self.value("window.copied")
-        self.that(copied == command and command.startswith("deadrank "), f"'{copied}' was copied, not '{command}'")
+        same = copied == command and command.startswith("deadrank ")
+        self.that(same, f"'{copied}' was copied, not '{command}'")
 
 
 def main(path):

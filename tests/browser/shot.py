@@ -1,4 +1,5 @@
-# tests/browser/shot.py — A picture of a report: shot.py REPORT.html OUT.png [#0.fault] [WIDTHxHEIGHT] [dark] [JS].
+# tests/browser/shot.py — A picture of a report:
+# shot.py REPORT.html OUT.png [#0.fault] [WIDTHxHEIGHT] [dark] [JS]
 import sys
 
 from browser import Browser
