@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "results/time.h"
 #include "scenarios/error.h"
 
 namespace deadrank::results::emitters {
@@ -14,8 +15,9 @@ struct EmittedFile {
     std::string bytes;
 };
 
-// In the order given, which decides in which order some file systems list them. Errors: io.
+// In the order given, which decides in which order some file systems list them. `taken`: the moment of the
+// run that they are dated with, as files of a real machine would be; `never` leaves the clock's. Errors: io.
 scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
-                                    const std::filesystem::path& directory);
+                                    const std::filesystem::path& directory, Time taken = never);
 
 }  // namespace deadrank::results::emitters

@@ -9,6 +9,7 @@
 #include "runners/commands/emit.h"
 #include "runners/commands/doctor.h"
 #include "runners/commands/explain.h"
+#include "runners/commands/import.h"
 #include "runners/commands/judge.h"
 #include "runners/commands/list.h"
 #include "runners/commands/manual.h"
@@ -45,6 +46,7 @@ const std::vector<Command>& all_commands() {
         {"serve", add_serve},
         {"score", add_score},
         {"emit", add_emit},
+        {"import", add_import},
         {"conformance", add_conformance},
         {"doctor", add_doctor},
         {"coverage", add_coverage},

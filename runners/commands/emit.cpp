@@ -92,7 +92,7 @@ void emit(const Arguments& arguments, Session& session) {
     fmt::print("taken at {}, {}\n", results::duration_text(snapshot.at), occasion_text(snapshot.occasion));
     for (const auto* form : forms) {
         const auto files = form->emit(*evidence, snapshot);
-        auto written = emitters::write_files(files, arguments.out);
+        auto written = emitters::write_files(files, arguments.out, snapshot.at);
         if (!written) return session.complain(written.error());
         fmt::print("  {:22}{}\n", form->name, results::counted(files.size(), "file"));
     }

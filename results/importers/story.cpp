@@ -1,0 +1,232 @@
+// results/importers/story.cpp — Events without a time of their own come last, before the exits: a traceback
+// is printed before its process ends.
+#include "results/importers/story.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/words.h"
+
+namespace deadrank::results::importers {
+
+namespace {
+
+std::string lines_of(const std::map<std::string, std::string>& pairs) {
+    std::string text;
+    for (const auto& [name, value] : pairs)
+        text += fmt::format("{}{}={}", text.empty() ? "" : "\n", name, value);
+    return text;
+}
+
+std::string members_text(const std::vector<Rank>& ranks) {
+    std::string text;
+    for (const Rank rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ",", rank);
+    return text;
+}
+
+}  // namespace
+
+void Story::tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
+    if (at != no_time) seen_until(at);
+    told_.push_back({at, rank, std::move(what)});
+}
+
+// The same words of the same rank twice are one event, told by two files: the one with a time is believed.
+void Story::log(std::int64_t at, Rank rank, int level, std::string line) {
+    const auto [known, fresh] = logged_.try_emplace({rank, line}, told_.size());
+    std::int64_t& before = fresh ? at : told_[known->second].at;
+    if (!fresh && (before == no_time || at == no_time || at == before)) {
+        if (before == no_time && at != no_time) before = at, seen_until(at);
+        return;
+    }
+    tell(at, rank, [level, line = std::move(line)](Evidence& evidence) -> Payload {
+        return RankLog{level, evidence.text(line)};
+    });
+}
+
+Rank Story::rank_of(const std::string& host, std::int32_t pid) const {
+    for (const auto& [place, rank] : ranks_) {
+        if (place.second == pid && (host.empty() || place.first.empty() || place.first == host)) return rank;
+    }
+    return no_rank;
+}
+
+void Story::names(const std::string& host, std::int32_t pid, Rank rank) {
+    ranks_[{host, pid}] = rank;
+    KnownProcess& known = process(rank);
+    if (!host.empty()) known.host = host;
+    known.pid = pid;
+}
+
+KnownGroup& Story::group(const std::string& name, const std::string& description,
+                         const std::vector<Rank>& ranks) {
+    KnownGroup& group = groups_[{name, ranks}];
+    group.name = name, group.ranks = ranks;
+    if (!description.empty()) group.description = description;
+    if (description == "default_pg") world_size(static_cast<std::int32_t>(ranks.size()));
+    return group;
+}
+
+KnownGroup* Story::group_named(const std::string& name, Rank member) {
+    for (auto& [key, group] : groups_) {
+        if (key.first == name && std::count(group.ranks.begin(), group.ranks.end(), member) > 0)
+            return &group;
+    }
+    return nullptr;
+}
+
+void Story::world_size(std::int32_t size) { world_ = std::max(world_, size); }
+void Story::seen_until(std::int64_t at) { until_ = std::max(until_, at); }
+
+void Story::exits(std::int64_t at, Rank rank, int code, int signal) {
+    if (at != no_time) seen_until(at);
+    exits_.try_emplace(rank, at, std::pair{code, signal});
+}
+
+Rank Story::count() const {
+    Rank count = world_;
+    for (const auto& [rank, process] : processes_) count = std::max(count, rank + 1);
+    for (const auto& [key, group] : groups_) {
+        for (const Rank rank : group.ranks) count = std::max(count, rank + 1);
+    }
+    return count;
+}
+
+// The default group first; others in order of name and members.
+void Story::number_groups() {
+    CommId next = 1;
+    for (const bool world : {true, false}) {
+        for (auto& [key, group] : groups_) {
+            if ((group.description == "default_pg") == world) group.id = next++;
+        }
+    }
+}
+
+std::vector<std::string> Story::lacks() const {
+    std::vector<std::string> lacks;
+    std::vector<std::int32_t> absent;
+    for (Rank rank = 0; !dumped_.empty() && rank < count(); ++rank) {
+        if (dumped_.count(rank) == 0) absent.push_back(rank);
+    }
+    if (!absent.empty()) {
+        lacks.push_back(
+            fmt::format("no Flight Recorder dump of rank {}: it died, or its dump was lost; it will look as "
+                        "if it had never come",
+                        ranges_text(absent)));
+    }
+    if (dumped_.empty()) lacks.push_back("no Flight Recorder dump: who was in which collective is not known");
+    lacks.push_back("training steps, losses, samples and memory: none of these files has them");
+    return lacks;
+}
+
+void Story::nccl_begins(const std::string& comm, Rank process, Rank place, std::int32_t size,
+                        std::int64_t at) {
+    seen_until(at);
+    auto found =
+        std::find_if(comms_.begin(), comms_.end(), [&](const auto& one) { return one.first == comm; });
+    if (found == comms_.end()) found = comms_.insert(found, {comm, {size}});
+    found->second.members.push_back({process, place, at, no_time});
+}
+
+void Story::nccl_joined(const std::string& comm, Rank process, std::int64_t at) {
+    seen_until(at);
+    for (auto& [name, one] : comms_) {
+        for (NcclMember& member : one.members) {
+            if (name == comm && member.process == process) member.joined = at;
+        }
+    }
+}
+
+// Hosts are nodes in order of name.
+void Story::record_start(Evidence& evidence) const {
+    std::map<std::string, std::int32_t> nodes, per_node;
+    for (const auto& [rank, process] : processes_) ++per_node[process.host];
+    std::int32_t most = 1;
+    for (const auto& [host, ranks] : per_node) {
+        nodes.emplace(host, static_cast<std::int32_t>(nodes.size()));
+        most = std::max(most, ranks);
+    }
+    const auto all = std::max<std::int32_t>(static_cast<std::int32_t>(nodes.size()), 1);
+    evidence.record({Time{0}, no_rank, JobStart{count(), all, most, evidence.text("imported")}});
+    for (Rank rank = 0; rank < count(); ++rank) {
+        const auto found = processes_.find(rank);
+        const KnownProcess known = found == processes_.end() ? KnownProcess{} : found->second;
+        evidence.record(
+            {Time{0}, rank,
+             RankStart{known.pid, found == processes_.end() ? 0 : nodes.at(known.host), known.gpu,
+                       evidence.text(known.host), evidence.text(lines_of(known.versions)), TextId::none}});
+        // NCCL prints those of its own variables that are set, which is no whole environment: what is not
+        // among them may well have been set.
+        for (const auto& [name, value] : known.environment)
+            evidence.record({Time{0}, rank, RankConfig{evidence.text(name), evidence.text(value)}});
+    }
+}
+
+void Story::record_groups(Evidence& evidence, std::int64_t zero) const {
+    for (const auto& [key, group] : groups_) {
+        const bool world = group.description == "default_pg";
+        for (std::size_t place = 0; place < group.ranks.size(); ++place) {
+            const Rank rank = group.ranks[place];
+            const auto joined = group.joined.find(rank);
+            if (joined == group.joined.end()) continue;
+            const Time at{std::max<std::int64_t>(joined->second - zero, 0)};
+            evidence.record({at, rank,
+                             CommInitEnter{group.id, static_cast<std::int32_t>(group.ranks.size()),
+                                           static_cast<std::int32_t>(place),
+                                           evidence.text(world ? "world" : group.description),
+                                           evidence.text(members_text(group.ranks))}});
+            evidence.record({at, rank, CommInitLeave{group.id, Code::ok, TextId::none}});
+        }
+    }
+}
+
+void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero) const {
+    CommId id = 0;
+    for (const auto& [name, comm] : comms_) {
+        ++id;
+        std::vector<Rank> ranks(static_cast<std::size_t>(std::max(comm.size, 0)), no_rank);
+        for (const NcclMember& member : comm.members) {
+            const auto place = static_cast<std::size_t>(member.place);
+            if (place < ranks.size()) ranks[place] = member.process;
+        }
+        std::erase(ranks, no_rank);
+        const bool world = comm.size == count();
+        for (const NcclMember& member : comm.members) {
+            evidence.record({Time{member.begun - zero}, member.process,
+                             CommInitEnter{id, comm.size, member.place, evidence.text(world ? "world" : ""),
+                                           evidence.text(world ? fmt::format("0-{}", comm.size - 1)
+                                                               : members_text(ranks))}});
+            if (member.joined == no_time) continue;
+            evidence.record(
+                {Time{member.joined - zero}, member.process, CommInitLeave{id, Code::ok, TextId::none}});
+        }
+    }
+}
+
+Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
+    number_groups();
+    Ending ending;
+    ending.zero = until_ == no_time ? 0 : until_;
+    const auto earlier = [&](std::int64_t at) {
+        if (at != no_time) ending.zero = std::min(ending.zero, at);
+    };
+    for (const Told& one : told_) earlier(one.at);
+    for (const auto& [name, comm] : comms_) {
+        for (const NcclMember& member : comm.members) earlier(member.begun);
+    }
+    const auto when = [&](std::int64_t at) {
+        return Time{std::max<std::int64_t>((at == no_time ? until_ : at) - ending.zero, 0)};
+    };
+    Evidence& evidence = ending.evidence;
+    record_start(evidence);
+    record_groups(evidence, ending.zero);
+    if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
+    for (const Told& one : told_) evidence.record({when(one.at), one.rank, one.what(evidence)});
+    for (const auto& [rank, exit] : exits_)
+        evidence.record({when(exit.first), rank, RankExit{exit.second.first, exit.second.second}});
+    evidence.finish(when(std::max(observed_until.value_or(until_), until_)));
+    ending.lacks = lacks();
+    return ending;
+}
+
+}  // namespace deadrank::results::importers

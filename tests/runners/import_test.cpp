@@ -1,0 +1,207 @@
+// Goal: what the emitters write, the importer reads back to the same findings, as far as the formats can
+// carry them; a real dump of torch is read; a pickle never executes, and no damage does harm.
+#include "results/importers/import.h"
+
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "results/detect.h"
+#include "results/emitters/catalog.h"
+#include "results/emitters/pickle.h"
+#include "results/external/bounded.h"
+#include "results/external/installed.h"
+#include "results/external/scratch.h"
+#include "results/importers/unpickle.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using results::importers::from_pickle;
+using results::importers::import_directory;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+const ShippedCatalog& catalog() {
+    static const ShippedCatalog shipped;
+    return shipped;
+}
+
+// Symptom and ranks; steps are in none of these formats.
+using Said = std::vector<std::pair<std::string, std::vector<results::Rank>>>;
+Said said(const std::vector<results::Finding>& findings) {
+    Said all;
+    for (const auto& one : findings) all.emplace_back(one.symptom, one.blame.ranks);
+    return all;
+}
+
+class RoundTrip : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(RoundTrip, GivesTheSameFindings) {
+    runners::SimRunner runner;
+    const auto trial = scenarios::resolve(catalog().named(std::string(GetParam())), scenarios::Seed{1},
+                                          runner.capabilities(), catalog().vocabulary);
+    ASSERT_TRUE(trial) << trial.error().text();
+    for (const scenarios::Plan* plan : {&trial->fault, &trial->control}) {
+        const auto played = runners::play_plan(*plan, runner, {});
+        ASSERT_TRUE(played);
+        const results::Evidence& evidence = played->record.evidence;
+        const auto scratch = results::external::Scratch::make();
+        ASSERT_TRUE(scratch);
+        const auto snapshot = results::emitters::snapshot_of(evidence);
+        for (const auto& emitter : results::emitters::all_emitters()) {
+            ASSERT_TRUE(results::emitters::write_files(emitter.emit(evidence, snapshot), scratch->path(),
+                                                       snapshot.at));
+        }
+        const auto imported = import_directory(scratch->path());
+        ASSERT_TRUE(imported) << imported.error().text();
+        for (const auto& file : imported->files) EXPECT_EQ(file.trouble, "") << file.file;
+        EXPECT_EQ(said(results::detect(imported->evidence, results::all_detectors())),
+                  said(played->findings));
+        EXPECT_EQ(imported->evidence.world_size(), evidence.world_size());
+        EXPECT_EQ(plan == &trial->fault, !played->findings.empty());
+    }
+}
+
+// Hangs, time-outs, errors with a text, XIDs, versions. What the formats cannot carry (losses, digests,
+// samples, memory, link counters, roots, the environment) is no round trip; README.md of results/importers
+// lists it.
+INSTANTIATE_TEST_SUITE_P(
+    Catalog, RoundTrip,
+    testing::Values("communication/dead_process_seen_as_timeout",
+                    "communication/one_rank_never_leaves_backward",
+                    "communication/pipeline_blocking_sends_face_each_other",
+                    "communication/rank_leaves_all_reduce", "communication/stopped_rank_times_out_its_peers",
+                    "communication/switch_or_cable_dead", "computation/rank_raises_an_attribute_error",
+                    "fault_tolerance/gpu_falls_off_the_bus", "fault_tolerance/software_bug_crashes_one_rank",
+                    "initialization/nccl_version_skew_between_nodes", "memory/batch_too_large_for_device",
+                    "memory/gpu_memory_double_bit_error", "memory/oom_on_one_rank_seen_as_timeout"),
+    [](const auto& one) { return std::string(one.param.substr(one.param.find('/') + 1)); });
+
+std::string bytes_of(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+TEST(Unpickle, ReadsWhatWeWrite) {
+    const Json tree =
+        Json::parse(R"({"a":[1,-1,255,65535,2147483648,-9223372036854775808,1.5,null,true,false],
+                                      "ü":{"":[],"x":{}},"process_group":["0","default_pg"]})");
+    const auto back = from_pickle(results::emitters::to_pickle(tree));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(*back, tree);
+}
+
+TEST(Unpickle, ReadsADumpThatTorchWrote) {
+    const auto dump =
+        from_pickle(bytes_of(DEADRANK_SOURCE_DIRECTORY "/tests/data/torch/comm_lib_trace_rank_0"));
+    ASSERT_TRUE(dump) << dump.error().text();
+    EXPECT_EQ(dump->at("version"), "2.10");
+    EXPECT_EQ(dump->at("entries").at(1).at("profiling_name"), "gloo:broadcast");
+    EXPECT_EQ(dump->at("entries").at(0).at("process_group"), Json::parse(R"(["0","default_pg"])"));
+}
+
+TEST(Unpickle, NeverExecutes) {
+    const std::string evils[] = {std::string("\x80\x02") + "cos\nsystem\n)R.",
+                                 std::string("\x80\x04\x8c\x02os\x8c\x06system\x93)R."),
+                                 std::string("\x80\x02(ios\nsystem\n."), std::string("\x80\x02}}b.")};
+    for (const std::string& evil : evils) {
+        const auto read = from_pickle(evil);
+        ASSERT_FALSE(read);
+        EXPECT_THAT(read.error().what, HasSubstr("is no data"));
+    }
+}
+
+TEST(Unpickle, BoundsWhatASmallFileCanMean) {
+    std::string laughs("\x80\x02]q", 4);
+    laughs += std::string("\0", 1);
+    for (int level = 1; level < 60; ++level) {
+        laughs += std::string("]q") + static_cast<char>(level) + "(";
+        for (int i = 0; i < 10; ++i) laughs += std::string("h") + static_cast<char>(level - 1);
+        laughs += "e";
+    }
+    const auto read = from_pickle(laughs + ".");
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().what, HasSubstr("more values"));
+    const std::string itself("\x80\x02]q\0(h\0e.", 10);
+    EXPECT_FALSE(from_pickle(itself));
+    EXPECT_FALSE(from_pickle("\x80\x02" + std::string(100'000, ']') + std::string(99'999, 'a') + "."));
+}
+
+TEST(Unpickle, RefusesEveryTornDump) {
+    const std::string whole = bytes_of(DEADRANK_SOURCE_DIRECTORY "/tests/data/torch/comm_lib_trace_rank_0");
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        EXPECT_FALSE(from_pickle(std::string_view(whole).substr(0, length))) << length;
+    std::string damaged = whole;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        damaged[at] = static_cast<char>(damaged[at] ^ 0x15);
+        (void)from_pickle(damaged);  // any answer, no crash
+        damaged[at] = whole[at];
+    }
+}
+
+TEST(Import, SaysWhatItCannotRead) {
+    const auto scratch = results::external::Scratch::make();
+    ASSERT_TRUE(scratch);
+    const auto put = [&](const std::string& name, const std::string& bytes) {
+        fs::create_directories((scratch->path() / name).parent_path());
+        std::ofstream(scratch->path() / name, std::ios::binary) << bytes;
+    };
+    EXPECT_FALSE(import_directory(scratch->path() / "nowhere"));
+    put("notes.txt", "hello\n");
+    const auto nothing = import_directory(scratch->path());
+    ASSERT_FALSE(nothing);
+    EXPECT_THAT(nothing.error().what, HasSubstr("none of its 1 files"));
+    put("trace_rank_0", bytes_of(DEADRANK_SOURCE_DIRECTORY "/tests/data/torch/comm_lib_trace_rank_0"));
+    put("trace_rank_1",
+        "\x80\x02"
+        "cos\nsystem\n.");
+    put("ras.json", R"({"nccl_version":"2.30.7","communicators":[{"size":"eight"}]})");
+    const auto some = import_directory(scratch->path());
+    ASSERT_TRUE(some) << some.error().text();
+    std::map<std::string, std::pair<std::string, std::string>> by_name;
+    for (const auto& one : some->files) by_name[one.file.filename()] = {one.as, one.trouble};
+    EXPECT_EQ(by_name["trace_rank_0"].first, "Flight Recorder dump of rank 0");
+    EXPECT_THAT(by_name["trace_rank_1"].second, HasSubstr("is no data"));
+    EXPECT_THAT(by_name["ras.json"].second, HasSubstr("not the shape"));
+    EXPECT_EQ(some->evidence.each<results::CollectiveEnter>().size(), 2u);
+    EXPECT_EQ(some->evidence.each<results::CollectiveLeave>().size(), 2u) << "retired is over";
+}
+
+TEST(DeviceImport, ReadsALiveTorch) {
+    const std::string python = results::external::torch_python();
+    if (results::external::package_version(python, "torch").empty())
+        GTEST_SKIP() << "no Python here has torch; `./dev tools` installs one";
+    const auto scratch = results::external::Scratch::make();
+    ASSERT_TRUE(scratch);
+    const std::string script =
+        "import sys, torch, torch.distributed as d\n"
+        "dump = getattr(torch._C._distributed_c10d, '_dump_fr_trace', None)\n"
+        "if dump is None: sys.exit(77)\n"
+        "d.init_process_group('gloo', rank=0, world_size=1, store=d.HashStore())\n"
+        "t = torch.ones(4, 4)\n"
+        "d.all_reduce(t); d.broadcast(t, 0); d.all_reduce(t)\n"
+        "open(sys.argv[1], 'wb').write(dump())\n";
+    const auto ran =
+        results::external::run_bounded({python, "-c", script, (scratch->path() / "rank_0").string()}, {});
+    ASSERT_TRUE(ran);
+    if (ran->code == 77) GTEST_SKIP() << "this torch keeps no flight record of gloo";
+    ASSERT_TRUE(ran->well()) << ran->err;
+    const auto imported = import_directory(scratch->path());
+    ASSERT_TRUE(imported) << imported.error().text();
+    const auto calls = imported->evidence.each<results::CollectiveEnter>();
+    ASSERT_EQ(calls.size(), 3u);
+    EXPECT_EQ(calls[1]->as<results::CollectiveEnter>()->op, results::Op::broadcast);
+    EXPECT_EQ(calls[2]->as<results::CollectiveEnter>()->seq, 3);
+    EXPECT_EQ(calls[0]->as<results::CollectiveEnter>()->count, 16);
+    EXPECT_TRUE(results::detect(imported->evidence, results::all_detectors()).empty());
+}
+
+}  // namespace
+}  // namespace deadrank::tests
