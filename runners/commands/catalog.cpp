@@ -6,8 +6,8 @@
 #include "runners/commands/coverage.h"
 #include "runners/commands/determinism.h"
 #include "runners/commands/diagnose.h"
-#include "runners/commands/emit.h"
 #include "runners/commands/doctor.h"
+#include "runners/commands/emit.h"
 #include "runners/commands/explain.h"
 #include "runners/commands/import.h"
 #include "runners/commands/judge.h"
@@ -15,6 +15,7 @@
 #include "runners/commands/manual.h"
 #include "runners/commands/new_scenario.h"
 #include "runners/commands/plan.h"
+#include "runners/commands/probe.h"
 #include "runners/commands/replay.h"
 #include "runners/commands/run.h"
 #include "runners/commands/schema.h"
@@ -22,6 +23,7 @@
 #include "runners/commands/serve.h"
 #include "runners/commands/shrink.h"
 #include "runners/commands/swarm.h"
+#include "runners/commands/sweep.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/trace.h"
 #include "runners/commands/version.h"
@@ -39,9 +41,11 @@ const std::vector<Command>& all_commands() {
         {"determinism", add_determinism},
         {"judge", add_judge},
         {"diagnose", add_diagnose},
+        {"sweep", add_sweep},
         {"swarm", add_swarm},
         {"shrink", add_shrink},
         {"trace", add_trace},
+        {"probe", add_probe},
         {"alerts", add_alerts},
         {"serve", add_serve},
         {"score", add_score},

@@ -1,0 +1,176 @@
+// runners/commands/probe_report.cpp — Shares stand with their Wilson intervals: twenty seeds are not many.
+#include "runners/commands/probe_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "results/words.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using find::Curve;
+using find::CurvePoint;
+using results::reports::Ink;
+using results::reports::pad_left;
+using results::reports::pad_right;
+using results::reports::Style;
+
+constexpr std::size_t columns = 30;  // of the chart
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+// ─ the interval, ● the share.
+std::string bar(const CurvePoint& point, const Style& style) {
+    const auto column = [](double share) {
+        return static_cast<std::size_t>(std::lround(share * static_cast<double>(columns)));
+    };
+    const auto interval = point.interval();
+    const std::size_t low = column(interval.low), high = column(interval.high), here = column(point.share());
+    std::string text;
+    for (std::size_t at = 0; at <= columns; ++at) {
+        if (at == here) {
+            text += style.paint(point.share() >= 0.5 ? Ink::green : Ink::red, "●");
+        } else if (at >= low && at <= high) {
+            text += style.paint(Ink::dim, "─");
+        } else {
+            text += at == 0 || at == columns / 2 || at == columns ? style.paint(Ink::dim, "┊") : " ";
+        }
+    }
+    return text;
+}
+
+std::string delay_text(const CurvePoint& point) {
+    return point.delays.empty() ? "—" : results::duration_text(point.median_delay());
+}
+
+std::string of_all(std::uint64_t some, std::uint64_t all) { return fmt::format("{}/{}", some, all); }
+
+std::string point_line(const CurvePoint& point, const ProbeSubject& subject, std::size_t width,
+                       const Style& style) {
+    std::string line =
+        fmt::format("  {}  {}  {}  {}", pad_left(subject.unit(point.magnitude), width), bar(point, style),
+                    pad_left(of_all(point.seen, point.shots), 7), pad_left(delay_text(point), 12));
+    if (subject.harm)
+        line += fmt::format("  {}  {}", pad_left(of_all(point.harmed, point.shots), 7),
+                            pad_left(std::to_string(point.wrong), 5));
+    return line + "\n";
+}
+
+std::string head_line(const ProbeSubject& subject, std::size_t width, const Style& style) {
+    std::string line = fmt::format("  {}  0 %         50 %         100 %  {}  {}", pad_left("", width),
+                                   pad_left("seen", 8), pad_left("median after", 12));
+    if (subject.harm) line += fmt::format("  {}  {}", pad_left("harm", 7), "wrong");
+    return style.paint(Ink::dim, line) + "\n";
+}
+
+std::string crossing_text(const find::Crossing& crossing, const ProbeSubject& subject) {
+    return fmt::format("seen in {} of the runs {} {}, not {} {}", percent(crossing.share),
+                       crossing.seen > crossing.unseen ? "from" : "up to", subject.unit(crossing.seen),
+                       crossing.seen > crossing.unseen ? "at" : "at", subject.unit(crossing.unseen));
+}
+
+std::string false_alarms_text(const Curve& curve) {
+    const auto& healthy = curve.healthy;
+    if (healthy.shots == 0) return "no healthy run was played";
+    return fmt::format("{} in {} (at most {} of such runs, 95 %)",
+                       results::counted(healthy.seen, "false alarm"),
+                       results::counted(healthy.shots, "healthy run"),
+                       percent(find::clopper_pearson(healthy.seen, healthy.shots).high));
+}
+
+// Harm that happens below what is seen.
+std::string blind_spot_text(const Curve& curve, const ProbeSubject& subject) {
+    const CurvePoint* worst = nullptr;
+    for (const CurvePoint& point : curve.points) {
+        if (point.harmed * 2 >= point.shots && point.seen * 2 < point.harmed && point.shots > 0)
+            worst = &point;
+    }
+    if (!worst) return "";
+    return fmt::format("at {} the job takes harm in {} runs of {} and it is seen in {}",
+                       subject.unit(worst->magnitude), worst->harmed, worst->shots, worst->seen);
+}
+
+}  // namespace
+
+std::string probe_text(const Curve& curve, const ProbeSubject& subject, const Style& style) {
+    std::size_t width = 6;
+    for (const CurvePoint& point : curve.points)
+        width = std::max(width, results::reports::columns_of(subject.unit(point.magnitude)));
+    std::string text = fmt::format("{} · {}\n\n", style.paint(Ink::bold, subject.who), subject.what) +
+                       head_line(subject, width, style);
+    for (const CurvePoint& point : curve.points) text += point_line(point, subject, width, style);
+    text += "\n";
+    const auto row = [&](std::string_view label, const std::string& words) {
+        if (!words.empty())
+            text += fmt::format("  {} {}\n", style.paint(Ink::dim, pad_right(label, 12)), words);
+    };
+    if (curve.crossings.empty() && !curve.points.empty()) {
+        const bool all = curve.points.front().share() >= 0.5;
+        row("threshold", all ? "none in this range: it is seen everywhere in at least half of the runs"
+                             : "none in this range: it is nowhere seen in half of the runs");
+    }
+    for (const auto& crossing : curve.crossings) row("threshold", crossing_text(crossing, subject));
+    row("healthy", false_alarms_text(curve));
+    if (subject.harm) row("blind spot", blind_spot_text(curve, subject));
+    if (!curve.monotone) row("order", "more is not always seen better: see the chart");
+    if (curve.unknown > 0)
+        row("unknown", fmt::format("{}: {}", results::counted(curve.unknown, "run"), curve.trouble));
+    return text;
+}
+
+std::string probe_json(const Curve& curve, const ProbeSubject& subject) {
+    const auto json_of = [&](const CurvePoint& point) {
+        const auto interval = point.interval();
+        nlohmann::ordered_json json = {
+            {"magnitude", point.magnitude}, {"text", subject.unit(point.magnitude)},
+            {"runs", point.shots},          {"seen", point.seen},
+            {"share", point.share()},       {"low", interval.low},
+            {"high", interval.high},        {"harmed", point.harmed},
+            {"wrong", point.wrong}};
+        if (!point.delays.empty()) {
+            json["median_delay_ns"] = point.median_delay().count();
+            json["longest_delay_ns"] = point.longest_delay().count();
+        }
+        return json;
+    };
+    nlohmann::ordered_json points = nlohmann::ordered_json::array(), crossings = points;
+    for (const CurvePoint& point : curve.points) points.push_back(json_of(point));
+    for (const auto& crossing : curve.crossings)
+        crossings.push_back(
+            {{"share", crossing.share}, {"unseen", crossing.unseen}, {"seen", crossing.seen}});
+    const auto alarms = find::clopper_pearson(curve.healthy.seen, curve.healthy.shots);
+    const nlohmann::ordered_json json = {{"who", subject.who},
+                                         {"what", subject.what},
+                                         {"points", points},
+                                         {"thresholds", crossings},
+                                         {"healthy",
+                                          {{"runs", curve.healthy.shots},
+                                           {"false_alarms", curve.healthy.seen},
+                                           {"low", alarms.low},
+                                           {"high", alarms.high}}},
+                                         {"monotone", curve.monotone},
+                                         {"unknown", curve.unknown},
+                                         {"trouble", curve.trouble}};
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string probe_csv(const Curve& curve, const ProbeSubject& subject) {
+    std::string text = "magnitude,text,runs,seen,share,low,high,median_delay_s,harmed,wrong\n";
+    for (const CurvePoint& point : curve.points) {
+        const auto interval = point.interval();
+        const std::string delay =
+            point.delays.empty()
+                ? ""
+                : fmt::format("{:.3f}", std::chrono::duration<double>(point.median_delay()).count());
+        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{:.4f},{},{},{}\n", point.magnitude,
+                            subject.unit(point.magnitude), point.shots, point.seen, point.share(),
+                            interval.low, interval.high, delay, point.harmed, point.wrong);
+    }
+    return text;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,147 @@
+// runners/find/curve.cpp — The topmost crossing counts: above it everything on the grid is noticed at least
+// as often as asked.
+#include "runners/find/curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/check.h"
+
+namespace deadrank::runners::find {
+
+namespace {
+
+bool by_factor(std::int64_t low, std::int64_t high) { return high / 8 >= std::max<std::int64_t>(low, 1); }
+
+std::int64_t between(std::int64_t low, std::int64_t high, double part) {
+    if (!by_factor(low, high))
+        return low + static_cast<std::int64_t>(std::llround(static_cast<double>(high - low) * part));
+    const double from =
+        static_cast<double>(std::max<std::int64_t>(low, std::max<std::int64_t>(high / 1024, 1)));
+    return static_cast<std::int64_t>(std::llround(from * std::pow(static_cast<double>(high) / from, part)));
+}
+
+std::int64_t rounded(std::int64_t magnitude, std::int64_t finest) {
+    return finest <= 1 ? magnitude : (magnitude + finest / 2) / finest * finest;
+}
+
+void add(CurvePoint& point, const Shot& shot) {
+    ++point.shots;
+    if (shot.seen) ++point.seen;
+    if (shot.wrong) ++point.wrong;
+    if (shot.harmed) ++point.harmed;
+    if (shot.seen && shot.after != results::never) point.delays.push_back(shot.after);
+}
+
+class Measuring {
+public:
+    Measuring(const CurveOptions& options, const Volley& volley) : options_(options), volley_(volley) {}
+
+    Curve run(const std::vector<Shot>& healthy) {
+        for (const Shot& shot : healthy) take(curve_.healthy, shot);
+        for (const std::int64_t magnitude : grid(options_.low, options_.high, options_.points)) {
+            const bool end = magnitude == options_.low || magnitude == options_.high;
+            (void)ask(end ? magnitude : rounded(magnitude, options_.finest));
+        }
+        for (const double share : options_.shares) cross(share);
+        judge_order();
+        return std::move(curve_);
+    }
+
+private:
+    bool stopped() const { return options_.stopped && options_.stopped(); }
+
+    void take(CurvePoint& point, const Shot& shot) {
+        if (shot.known) return add(point, shot);
+        ++curve_.unknown;
+        if (curve_.trouble.empty()) curve_.trouble = shot.trouble;
+    }
+
+    // Null after a stop.
+    const CurvePoint* ask(std::int64_t magnitude) {
+        if (const CurvePoint* known = curve_.at(magnitude)) return known;
+        if (stopped()) return nullptr;
+        if (options_.progress) options_.progress(magnitude);
+        CurvePoint point{.magnitude = magnitude};
+        for (const Shot& shot : volley_(magnitude, options_.seeds)) take(point, shot);
+        if (stopped()) return nullptr;  // half a volley is no point
+        std::sort(point.delays.begin(), point.delays.end());
+        const auto place =
+            std::lower_bound(curve_.points.begin(), curve_.points.end(), magnitude,
+                             [](const CurvePoint& one, std::int64_t m) { return one.magnitude < m; });
+        return &*curve_.points.insert(place, std::move(point));
+    }
+
+    void cross(double share) {
+        std::optional<Crossing> found;
+        for (std::size_t i = 0; i + 1 < curve_.points.size(); ++i) {
+            const CurvePoint &a = curve_.points[i], &b = curve_.points[i + 1];
+            if ((a.share() >= share) == (b.share() >= share)) continue;
+            found = a.share() < share ? Crossing{share, a.magnitude, b.magnitude}
+                                      : Crossing{share, b.magnitude, a.magnitude};
+        }
+        if (!found) return;
+        while (apart(*found)) {
+            const auto [low, high] = std::minmax(found->unseen, found->seen);
+            const std::int64_t middle = rounded(between(low, high, 0.5), options_.finest);
+            if (middle <= low || middle >= high) break;
+            const CurvePoint* point = ask(middle);
+            if (!point) break;
+            (point->share() >= share ? found->seen : found->unseen) = middle;
+        }
+        curve_.crossings.push_back(*found);
+    }
+
+    bool apart(const Crossing& crossing) const {
+        const std::int64_t gap = std::llabs(crossing.seen - crossing.unseen);
+        return gap > std::max(options_.finest, std::max(crossing.seen, crossing.unseen) / 16);
+    }
+
+    void judge_order() {
+        const auto& points = curve_.points;
+        if (points.size() < 2) return;
+        const bool rises = points.front().share() <= points.back().share();
+        for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+            const Interval a = points[i].interval(), b = points[i + 1].interval();
+            if (rises ? b.high < a.low : a.high < b.low) curve_.monotone = false;
+        }
+    }
+
+    const CurveOptions& options_;
+    const Volley& volley_;
+    Curve curve_;
+};
+
+}  // namespace
+
+results::Time CurvePoint::median_delay() const {
+    return delays.empty() ? results::never : delays[(delays.size() - 1) / 2];
+}
+
+results::Time CurvePoint::longest_delay() const { return delays.empty() ? results::never : delays.back(); }
+
+const CurvePoint* Curve::at(std::int64_t magnitude) const {
+    for (const CurvePoint& point : points) {
+        if (point.magnitude == magnitude) return &point;
+    }
+    return nullptr;
+}
+
+std::vector<std::int64_t> grid(std::int64_t low, std::int64_t high, std::size_t points) {
+    CHECK(points >= 2 && low < high);
+    std::vector<std::int64_t> magnitudes = {low};
+    for (std::size_t i = 1; i + 1 < points; ++i) {
+        const std::int64_t next =
+            between(low, high, static_cast<double>(i) / static_cast<double>(points - 1));
+        if (next > magnitudes.back() && next < high) magnitudes.push_back(next);
+    }
+    magnitudes.push_back(high);
+    return magnitudes;
+}
+
+Curve measure(const CurveOptions& options, const Volley& volley, const std::vector<Shot>& healthy) {
+    CHECK(!options.seeds.empty());
+    return Measuring(options, volley).run(healthy);
+}
+
+}  // namespace deadrank::runners::find
