@@ -26,6 +26,7 @@
 #include "runners/commands/sweep.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/trace.h"
+#include "runners/commands/undo.h"
 #include "runners/commands/version.h"
 
 namespace deadrank::runners::commands {
@@ -53,6 +54,7 @@ const std::vector<Command>& all_commands() {
         {"import", add_import},
         {"conformance", add_conformance},
         {"doctor", add_doctor},
+        {"undo", add_undo},
         {"coverage", add_coverage},
         {"taxonomy", add_taxonomy},
         {"new", add_new},

@@ -18,6 +18,7 @@
 
 #include "runners/local/follow.h"
 #include "runners/local/processes.h"
+#include "runners/undo/journal.h"
 
 namespace deadrank::runners {
 
@@ -34,6 +35,10 @@ public:
     explicit Launch(const LaunchSpec& spec) : spec_(spec), timer_(context_) {}
 
     scenarios::Result<Launched> run() {
+        auto journal = Journal::open();
+        if (!journal) return tl::unexpected(journal.error());
+        auto entry = journal->note({Deed::Undo::end_marked, mark()});
+        if (!entry) return tl::unexpected(entry.error());
         done_.started = last_sign_ = now();
         for (const ChildSpec& child : spec_.children) {
             auto started = start(child.command, child.environment);

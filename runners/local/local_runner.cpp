@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 #include "runners/local/arming.h"
@@ -15,6 +16,7 @@
 #include "runners/local/launch.h"
 #include "runners/local/python.h"
 #include "runners/local/taken_port.h"
+#include "runners/undo/journal.h"
 
 namespace deadrank::runners {
 
@@ -44,6 +46,7 @@ public:
         fs::remove_all(path_, ignored);
         for (const char* part : {"evidence", "truth", "logs", "checkpoints"})
             fs::create_directories(path_ / part, failed_);
+        std::ofstream(path_ / ".deadrank") << "made by a run of deadrank; `deadrank undo` may remove it\n";
     }
     ~Scratch() {
         std::error_code ignored;
@@ -118,6 +121,14 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
     const Scratch scratch(options.directory);
+    auto journal = Journal::open();
+    if (!journal) return tl::unexpected(journal.error());
+    std::optional<Journal::Entry> litter;
+    if (options.directory.empty()) {
+        auto noted = journal->note({Deed::Undo::remove_directory, scratch.path().string()});
+        if (!noted) return tl::unexpected(noted.error());
+        litter.emplace(std::move(*noted));
+    }
     if (scratch.failed()) {
         return refuse(
             ErrorCode::io,
