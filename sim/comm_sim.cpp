@@ -41,7 +41,9 @@ SimComm::SimComm(Machine& machine, Process& process, Communicator* comm, Rank in
                  std::string name)
     : machine_(machine), process_(process), comm_(comm), index_(index), id_(id), name_(std::move(name)) {}
 
-SimComm::~SimComm() = default;
+SimComm::~SimComm() {
+    if (comm_) comm_->member(index_).closed = true;
+}
 
 Rank SimComm::size() const { return comm_ ? comm_->size() : 0; }
 const std::vector<Rank>& SimComm::members() const { return comm_ ? comm_->ranks() : nobody_at_all; }
@@ -169,7 +171,7 @@ void SimComm::run(Offer offer) {
         Communicator& comm;
         std::int64_t seq;
         Rank index;
-        ~Withdrawal() { comm.withdraw(index, seq); }
+        ~Withdrawal() { comm.withdraw(index, seq, true); }
     } withdrawal{*comm_, seq, index_};
     if (comm_->detail()) check_fingerprint(seq);
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = comm_, .number = seq},

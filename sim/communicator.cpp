@@ -56,11 +56,12 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
 
 // A kernel goes on when its caller does not wait for it. What it was to send is copied as long as it was not
 // read yet; what it receives reaches nobody.
-void Communicator::withdraw(Rank index, std::int64_t seq) {
+void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
     Meeting* open = meeting(seq);
     if (!open) return;
     Offer& offer = open->offers[static_cast<std::size_t>(index)];
     if (open->state == Meeting::State::gathering && !offer.gone && offer.in) {
+        if (!data_is_there) offer.in_size = 0;
         offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
     }
     offer.out = nullptr;

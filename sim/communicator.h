@@ -25,6 +25,7 @@ struct Member {
     bool error_shown = false;
     bool aborted = false;
     bool gone = false;
+    bool closed = false;  // its process let go of the communicator
     Algorithm algorithm = Algorithm::automatic;
     std::string error_text = {};
 };
@@ -46,7 +47,9 @@ public:
 
     // Collectives. enter() numbers the call; it is over when completed(), or never.
     std::int64_t enter(Rank index, const Offer& offer);
-    void withdraw(Rank index, std::int64_t seq);  // its caller waits no more: the call goes on without it
+    // Its caller waits no more: the call goes on without it, with its data as it is now, or with zeros where
+    // the data may be gone already.
+    void withdraw(Rank index, std::int64_t seq, bool data_is_there);
     bool completed(std::int64_t seq) const { return seq <= completed_; }
     bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
     Meeting* meeting(std::int64_t seq);  // nullptr once it is over

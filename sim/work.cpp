@@ -2,12 +2,22 @@
 #include "sim/work.h"
 
 #include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 
 #include "sim/machine.h"
 #include "sim/nccl_texts.h"
 
 namespace deadrank::sim {
+
+namespace {
+
+// Where a script unwinds, or its communicator goes with calls in it, buffers may have gone before the Work.
+bool buffers_are_there(const Communicator& comm, Rank index) {
+    return std::uncaught_exceptions() == 0 && !comm.member(index).closed;
+}
+
+}  // namespace
 
 void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index) {
     if (comm.member(index).aborted) {
@@ -20,7 +30,7 @@ void check_usable(Machine& machine, Process& process, Communicator& comm, Rank i
 }
 
 SimWork::~SimWork() {
-    if (bound() && !done_) comm_.withdraw(index_, seq_);
+    if (bound() && !done_) comm_.withdraw(index_, seq_, buffers_are_there(comm_, index_));
 }
 
 void SimWork::completed() {
@@ -54,7 +64,8 @@ void SimWork::wait() {
 SimP2pWork::~SimP2pWork() {
     if (!posted_ || call_->done) return;
     const bool dying = !process_.alive || process_.pending_signal != 0;
-    dying ? comm_.p2p().withdraw(*call_) : comm_.p2p().adopt(std::move(call_));
+    const bool goes_on = !dying && buffers_are_there(comm_, call_->caller());
+    goes_on ? comm_.p2p().adopt(std::move(call_)) : comm_.p2p().withdraw(*call_);
 }
 
 void SimP2pWork::post() {
