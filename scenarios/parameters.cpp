@@ -66,6 +66,11 @@ const std::vector<Parameter>& cluster_parameters() {
         choice("debug", "off", {"off", "detail"}, "TORCH_DISTRIBUTED_DEBUG"),
         {"clock_offset", Type::duration, "0s", "each node's clock is off by at most that, either way"},
         {"clock_drift", Type::ratio, "0%", "each node's clock runs too fast or too slow by at most that"},
+        optional("individuals", Type::integer,
+                 "ranks played one by one, beside those that a fault aims at; the others, all alike, are "
+                 "played as one crowd (data_parallel only)",
+                 1),
+        optional("apart", Type::ranks, "ranks that a crowd leaves out; those that a fault aims at are added"),
         bounded("time_limit", Type::duration, "24h", 1, "virtual time at which a run is cut off"),
         bounded("observe", Type::duration, "2m", 0, "how long somebody keeps looking after the last event"),
     };

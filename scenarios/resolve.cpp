@@ -156,6 +156,31 @@ Result<Plan> heal(Plan plan, const Closing& closing, const Scenario& scenario) {
 
 }  // namespace
 
+namespace {
+
+// Whoever a fault aims at is not like the others: not in the crowd of this run, nor in that of the control.
+void keep_apart(Plan& plan) {
+    if (plan.cluster.count("individuals") == 0) return;
+    Value& apart = plan.cluster["apart"];
+    apart.type = ValueType::ranks;
+    const std::int64_t per_node = plan.number(plan.cluster, "gpus_per_node");
+    for (const FaultSpec& fault : plan.faults) {
+        const std::vector<std::int64_t> ranks = fault.ranks();
+        apart.list.insert(apart.list.end(), ranks.begin(), ranks.end());
+        const auto nodes = fault.parameters.find("node");
+        if (nodes == fault.parameters.end()) continue;
+        for (const std::int64_t node : nodes->second.list) {
+            for (std::int64_t local = 0; local < per_node; ++local)
+                apart.list.push_back(node * per_node + local);
+        }
+    }
+    std::sort(apart.list.begin(), apart.list.end());
+    apart.list.erase(std::unique(apart.list.begin(), apart.list.end()), apart.list.end());
+    if (apart.list.empty()) plan.cluster.erase("apart");
+}
+
+}  // namespace
+
 Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
                       const Vocabulary& vocabulary) {
     Closing closing(scenario.id, seed);
@@ -163,6 +188,7 @@ Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& c
     if (!plan) return tl::unexpected(plan.error());
     if (auto able = check_able(scenario, *plan, capabilities, vocabulary); !able)
         return tl::unexpected(able.error());
+    keep_apart(*plan);
     auto healed = heal(*plan, closing, scenario);
     if (!healed) return tl::unexpected(healed.error());
     Plan control = *plan;

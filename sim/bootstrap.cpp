@@ -8,7 +8,6 @@
 #include "sim/gathering.h"
 #include "sim/machine.h"
 #include "sim/nccl_texts.h"
-#include "sim/rank_list.h"
 
 namespace deadrank::sim {
 
@@ -27,7 +26,7 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
     // The n-th of that name, as this member counts: whoever left one out meets the others' earlier one.
     const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
     const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
-    const Rank lead = request.members.empty() ? 0 : request.members.front();
+    const Rank lead = request.members.empty() ? 0 : request.members[0];
     for (const auto& known : open_) {
         if (known->nth == nth && known->lead == lead && known->name == request.name) return *known;
     }
@@ -47,15 +46,13 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     machine_.gate.pass(process, call);
     if (call.skip) return std::make_unique<SimComm>(machine_, process, nullptr, 0, 0, request.name);
 
-    const auto found = std::find(request.members.begin(), request.members.end(), request.rank);
-    const auto place =
-        found == request.members.end() ? Rank{-1} : static_cast<Rank>(found - request.members.begin());
+    const Rank place = request.members.place_of(request.rank);
     Gathering& met = gathering(process, request);
     const auto size = static_cast<std::size_t>(std::max<std::int64_t>(0, call.count));
     Recorder& recorder = machine_.recorder;
     recorder.record(process.id, results::CommInitEnter{met.id, static_cast<std::int32_t>(size), place,
                                                        recorder.text(request.name),
-                                                       recorder.text(rank_list(request.members))});
+                                                       recorder.text(request.members.text())});
     if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
     machine_.devices.bind(process);
     machine_.devices.check(process);
@@ -92,7 +89,7 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
                 "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
                 place, timeout.count() / 1'000'000));
     }
-    if (met.ranks.empty()) met.ranks = request.members;
+    if (met.ranks.empty()) met.ranks = request.members.list();
     check_in(process, met, place, size);
     using State = Gathering::State;
     machine_.wait(process, note, [&] { return met.state == State::ready || met.state == State::failed; });
@@ -203,6 +200,7 @@ std::vector<Rank> Bootstrap::missing(const Process& process) const {
             continue;
         for (std::size_t place = 0; place < met->ranks.size(); ++place) {
             const bool came = place < met->processes.size() && met->processes[place] != results::no_rank;
+            if (!came && machine_.processes.in_crowd(met->ranks[place])) continue;
             if (!came && (met->lead_came || place == 0)) absent.push_back(met->ranks[place]);
         }
     }

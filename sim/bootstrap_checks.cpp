@@ -58,7 +58,7 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
         return;
     }
     seat = process.id;
-    if (++met.came < static_cast<Rank>(size)) return;
+    if ((met.came += process.weight) < static_cast<Rank>(size)) return;
     met.state = Gathering::State::deciding;
     const Time cost = handshake + per_member * static_cast<std::int64_t>(size);
     std::shared_ptr<Gathering> kept;
@@ -68,7 +68,9 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
     machine_.engine.call_after(cost, {nobody, met.id, "comm_init"}, [this, kept] {
         if (kept->state != Gathering::State::deciding) return;
         decide(*kept);
-        for (const Rank member : kept->processes) machine_.engine.wake(static_cast<ActorId>(member));
+        for (const Rank member : kept->processes) {
+            if (member != results::no_rank) machine_.engine.wake(static_cast<ActorId>(member));
+        }
     });
 }
 
@@ -79,6 +81,7 @@ bool Bootstrap::decide_by_version(Gathering& met) {
     };
     const int root = version_of(0);
     for (Rank place = 1; place < met.came; ++place) {
+        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;  // in the crowd
         const int version = version_of(place);
         const int expected = root_message_bytes(root), sent = root_message_bytes(version);
         if (sent != expected) {
@@ -111,6 +114,7 @@ void Bootstrap::decide(Gathering& met) {
     std::vector<NcclSettings> settings;
     std::vector<const Process*> members;
     for (const Rank member : met.processes) {
+        if (member == results::no_rank) continue;
         members.push_back(&machine_.processes[member]);
         settings.push_back(settings_of(member));
     }
@@ -165,6 +169,7 @@ void Bootstrap::succeed(Gathering& met) {
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
     bool all_detail = true, some_detail = false, spans_nodes = false;
     for (Rank place = 0; place < met.came; ++place) {
+        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;
         const Process& process = machine_.processes[met.processes[static_cast<std::size_t>(place)]];
         met.comm->member(place).algorithm = settings_of(process.id).algorithm;
         const bool detail = wants_detail(process);

@@ -12,7 +12,9 @@ namespace {
 
 EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptions& options) {
     EngineOptions made;
-    made.actors = static_cast<std::size_t>(settings.process_count()) + 1;
+    const auto everybody = static_cast<std::size_t>(settings.process_count());
+    const auto apart = static_cast<std::size_t>(settings.individuals) + settings.apart.size() + 1;
+    made.actors = (settings.individuals > 0 ? std::min(everybody, apart) : everybody) + 1;
     made.explore_order = options.explore_order;
     made.watch = options.watch;
     return made;
@@ -59,7 +61,8 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
     const bool waiting = outcome.ending != Ending::completed && outcome.ending != Ending::stopped;
     result.end = outcome.ending == Ending::time_limit ? outcome.now : machine.recorder.last();
     result.observed_until = result.end + (waiting ? machine.settings.observe : Time{0});
-    for (const Process& process : machine.processes.all()) {
+    for (Rank id = 0; id < machine.processes.count(); ++id) {
+        const Process& process = machine.processes[id];
         ProcessEnd end = process.end;
         if (process.alive && process.stopped) {
             end = ProcessEnd::stopped;
@@ -83,7 +86,9 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
 }
 
 void Cluster::intercept(Interceptor* interceptor) { machine_->gate.intercept(interceptor); }
-void Cluster::arm(Rank process, bool on) { machine_->processes[process].armed = on; }
+void Cluster::arm(Rank process, bool on) {
+    if (!in_crowd(process)) machine_->processes[process].armed = on;
+}
 
 void Cluster::at(Time when, std::function<void()> what) {
     const Time soonest = std::max(when, machine_->engine.now());
@@ -93,15 +98,16 @@ void Cluster::at(Time when, std::function<void()> what) {
 Time Cluster::now() const { return machine_->engine.now(); }
 const ClusterSettings& Cluster::settings() const { return machine_->settings; }
 Rank Cluster::processes() const { return machine_->processes.count(); }
-int Cluster::node_of(Rank process) const { return machine_->processes[process].node; }
+int Cluster::node_of(Rank process) const { return process / machine_->settings.gpus_per_node; }
 std::int64_t Cluster::step_of(Rank process) const { return machine_->processes[process].step; }
+bool Cluster::in_crowd(Rank process) const { return machine_->processes.in_crowd(process); }
 bool Cluster::alive(Rank process) const { return machine_->processes[process].alive; }
 
 std::vector<Rank> Cluster::processes_of(int node) const {
     std::vector<Rank> there;
-    for (const Process& process : machine_->processes.all()) {
-        if (process.node == node) there.push_back(process.id);
-    }
+    const Rank per_node = machine_->settings.gpus_per_node;
+    for (Rank id = node * per_node; id < std::min((node + 1) * per_node, processes()); ++id)
+        there.push_back(id);
     return there;
 }
 

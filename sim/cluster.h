@@ -76,6 +76,7 @@ public:
     Rank processes() const;
     int node_of(Rank process) const;
     std::vector<Rank> processes_of(int node) const;
+    bool in_crowd(Rank process) const;  // one of many that are played as one: nothing can be done to it
     std::int64_t step_of(Rank process) const;  // training step under way; -1 before the first
     bool alive(Rank process) const;            // its process exists (it may be stopped)
 

@@ -54,6 +54,11 @@ struct ClusterSettings {
     Time time_limit{86'400'000'000'000};
     Time observe{120'000'000'000};  // how long an observer keeps looking at ranks that are stuck
 
+    // Ranks that are played one by one, spread over the job, beside those that are `apart`. All others are a
+    // crowd: they do the same at the same times, and one fiber plays for them. 0 = no crowd.
+    Rank individuals = 0;
+    std::vector<Rank> apart = {};
+
     std::string job = "train.py";  // what the launcher says it runs
 
     Rank process_count() const { return ranks > 0 ? ranks : static_cast<Rank>(nodes * gpus_per_node); }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "scenarios/check.h"
 #include "sim/comm_held.h"
 #include "sim/machine.h"
 #include "sim/nccl_texts.h"
@@ -143,6 +144,7 @@ void SimComm::refuse(Code code, std::string_view last_error) {
 
 std::int64_t SimComm::issue(const Offer& offer) {
     const bool rooted = offer.op == Op::broadcast || offer.op == Op::reduce;
+    CHECK(!comm_->has_crowd() || rooted || offer.op == Op::all_reduce || offer.op == Op::barrier);
     if (rooted && (offer.root < 0 || offer.root >= size())) {
         refuse(Code::invalid_argument, fmt::format("{} : invalid root {} (root should be in the 0..{} range)",
                                                    nccl_function(offer.op), offer.root, size()));

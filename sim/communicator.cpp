@@ -15,13 +15,16 @@ namespace deadrank::sim {
 
 Communicator::Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                            std::vector<Rank> processes)
-    : machine_(machine),
-      id_(id),
-      name_(std::move(name)),
-      ranks_(std::move(ranks)),
-      members_(processes.size()),
-      p2p_(machine, *this) {
-    for (std::size_t i = 0; i < processes.size(); ++i) members_[i].process = processes[i];
+    : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), p2p_(machine, *this) {
+    for (Rank place = 0; place < size(); ++place) {
+        const Rank process = processes[static_cast<std::size_t>(place)];
+        if (process == results::no_rank) continue;
+        Member& member = members_.emplace_back();
+        member.process = process;
+        member.place = place;
+        member.weight = machine_.processes[process].weight;
+        if (member.weight > 1) crowd_ = members_.size() - 1;
+    }
     ring_.size = size();
     for (Rank i = 0; i < size() && size() > 1; ++i) {
         const Hop hop = machine_.topology.hop(place_of(i), place_of((i + 1) % size()));
@@ -30,7 +33,21 @@ Communicator::Communicator(Machine& machine, results::CommId id, std::string nam
     }
 }
 
+std::size_t Communicator::slot_of(Rank place) const {
+    if (!has_crowd()) return static_cast<std::size_t>(place);
+    const auto found = std::lower_bound(members_.begin(), members_.end(), place,
+                                        [](const Member& member, Rank at) { return member.place < at; });
+    return found != members_.end() && found->place == place
+               ? static_cast<std::size_t>(found - members_.begin())
+               : crowd_;
+}
+
 Place Communicator::place_of(Rank index) const {
+    if (has_crowd()) {  // whose places are the launcher's
+        const int per_node = machine_.settings.gpus_per_node;
+        const Rank process = ranks_[static_cast<std::size_t>(index)];
+        return {process / per_node, process % per_node};
+    }
     const Process& process = machine_.processes[member(index).process];
     return {process.node, process.local};
 }
@@ -44,12 +61,14 @@ Hop Communicator::hop_between(Rank from, Rank to) const {
 std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     Member& caller = member(index);
     Meeting& meeting = open(++caller.called);
-    Offer& mine = meeting.offers[static_cast<std::size_t>(index)];
+    Offer& mine = this->offer(meeting, index);
     mine = offer;
+    mine.place = index;
+    mine.weight = caller.weight;
     mine.arrived = true;
     mine.entered = machine_.engine.now();
     meeting.spoiled |= mine.stuck;
-    if (++meeting.arrived == size()) try_start();
+    if ((meeting.arrived += mine.weight) == size()) try_start();
     machine_.watchdog.entered(machine_.processes[caller.process]);
     return caller.called;
 }
@@ -59,7 +78,7 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
 void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
     Meeting* open = meeting(seq);
     if (!open) return;
-    Offer& offer = open->offers[static_cast<std::size_t>(index)];
+    Offer& offer = this->offer(*open, index);
     if (open->state == Meeting::State::gathering && !offer.gone && offer.in) {
         if (!data_is_there) offer.in_size = 0;
         offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
@@ -90,9 +109,12 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->state = Meeting::State::gathering;
         fresh->movement = {};
         fresh->kept.clear();
+        fresh->members = size();
         fresh->offers.assign(members_.size(), Offer{});
-        for (Rank i = 0; i < size(); ++i) {
-            if (member(i).gone) fresh->offers[static_cast<std::size_t>(i)].gone = fresh->spoiled = true;
+        for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+            fresh->offers[slot].place = members_[slot].place;
+            fresh->offers[slot].weight = members_[slot].weight;
+            if (members_[slot].gone) fresh->offers[slot].gone = fresh->spoiled = true;
         }
         open_.push_back(std::move(fresh));
     }
@@ -183,11 +205,11 @@ void Communicator::finish(std::int64_t seq) {
     open_.erase(open_.begin());
     completed_ = seq;
     count_traffic(*over);
-    for (Rank i = 0; i < size(); ++i) {
-        const Offer& offer = over->offers[static_cast<std::size_t>(i)];
-        deliver(*over, i);
+    for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+        const Offer& offer = over->offers[slot];
+        deliver(*over, offer);
         if (offer.work) offer.work->completed();
-        if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(member(i).process));
+        if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
     }
     if (spare_.size() < 4) spare_.push_back(std::move(over));
     try_start();
@@ -205,7 +227,7 @@ void Communicator::count_traffic(const Meeting& meeting) {
 
 const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
     for (const auto& meeting : open_) {
-        const Offer& offer = meeting->offers[static_cast<std::size_t>(index)];
+        const Offer& offer = meeting->offers[slot_of(index)];
         if (!offer.arrived || offer.gone) continue;
         seq = meeting->seq;
         return &offer;
@@ -217,7 +239,7 @@ void Communicator::member_gone(Rank index) {
     Member& left = member(index);
     if (std::exchange(left.gone, true)) return;
     for (const auto& meeting : open_) {
-        Offer& offer = meeting->offers[static_cast<std::size_t>(index)];
+        Offer& offer = this->offer(*meeting, index);
         offer.gone = meeting->spoiled = true;
         offer.out = nullptr;
         offer.work = nullptr;
@@ -278,7 +300,7 @@ void Communicator::links_changed(const LinkChange* reset) {
 }
 
 void Communicator::wake_all() {
-    for (Rank i = 0; i < size(); ++i) machine_.engine.wake(static_cast<ActorId>(member(i).process));
+    for (const Member& member : members_) machine_.engine.wake(static_cast<ActorId>(member.process));
 }
 
 }  // namespace deadrank::sim

@@ -19,6 +19,8 @@ struct Machine;
 
 struct Member {
     Rank process = 0;
+    Rank place = 0;
+    Rank weight = 1;          // a crowd is one member that stands for many places
     std::int64_t called = 0;  // sequence number of its last collective
     std::int64_t p2p_called = 0;
     Code async_error = Code::ok;
@@ -38,9 +40,11 @@ public:
     results::CommId id() const { return id_; }
     const std::string& name() const { return name_; }
     const std::vector<Rank>& ranks() const { return ranks_; }
-    Rank size() const { return static_cast<Rank>(members_.size()); }
-    Member& member(Rank index) { return members_[static_cast<std::size_t>(index)]; }
-    const Member& member(Rank index) const { return members_[static_cast<std::size_t>(index)]; }
+    Rank size() const { return static_cast<Rank>(ranks_.size()); }
+    Member& member(Rank place) { return members_[slot_of(place)]; }
+    const Member& member(Rank place) const { return members_[slot_of(place)]; }
+    bool has_crowd() const { return members_.size() < ranks_.size(); }
+    Offer& offer(Meeting& meeting, Rank place) const { return meeting.offers[slot_of(place)]; }
     bool detail() const { return detail_; }
     void set_detail(bool on) { detail_ = on; }
     std::int64_t network_permille = 1000;  // what the chosen transport makes of the network's bandwidth
@@ -79,6 +83,7 @@ private:
     void break_after_retries(std::int64_t seq);
     RingCost ring_now(Rank* broken) const;
     Place place_of(Rank index) const;
+    std::size_t slot_of(Rank place) const;
     void count_traffic(const Meeting& meeting);
     void wake_all();
 
@@ -87,10 +92,11 @@ private:
     bool detail_ = false;
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
-    std::vector<Rank> ranks_;  // as RANK names them
-    std::vector<Member> members_;
-    RingCost ring_;               // while nothing disturbs the links
-    std::vector<int> nodes_out_;  // where the ring leaves a node, and for which one: pairs
+    std::vector<Rank> ranks_;      // as RANK names them
+    std::vector<Member> members_;  // by place; those in the crowd have one
+    std::size_t crowd_ = 0;        // which of them that is
+    RingCost ring_;                // while nothing disturbs the links
+    std::vector<int> nodes_out_;   // where the ring leaves a node, and for which one: pairs
     std::int64_t completed_ = 0;
     std::int64_t bytes_moved_ = 0;
     std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1

@@ -6,6 +6,7 @@
 
 #include "sim/launcher_texts.h"
 #include "sim/machine.h"
+#include "sim/rank_list.h"
 
 namespace deadrank::sim {
 
@@ -42,6 +43,7 @@ void Launcher::body() {
     const ClusterSettings& settings = machine_.settings;
     recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes,
                                                         settings.gpus_per_node, recorder.text(settings.job)});
+    show_sample();
     for (;;) {
         start_processes();
         const bool tells = settings.launcher != LauncherKind::bare;
@@ -57,9 +59,19 @@ void Launcher::body() {
     }
 }
 
+// Of a crowd one rank is seen: whoever reads the evidence must know whom not to miss.
+void Launcher::show_sample() {
+    if (!machine_.processes.has_crowd()) return;
+    std::vector<Rank> seen;
+    for (const Process& process : machine_.processes.all()) seen.push_back(process.id);
+    Recorder& recorder = machine_.recorder;
+    recorder.record(results::no_rank,
+                    results::RankConfig{recorder.text("observed_ranks"), recorder.text(rank_list(seen))});
+}
+
 void Launcher::start_processes() {
     first_failure_ = results::no_rank;
-    running_ = machine_.processes.count();
+    running_ = static_cast<Rank>(machine_.processes.all().size());
     for (Process& process : machine_.processes.all()) machine_.processes.start(process);
 }
 

@@ -21,6 +21,7 @@ public:
 
 private:
     void body();
+    void show_sample();
     void start_processes();
     bool end_attempt();  // false: the job is over
     void end_others();

@@ -151,14 +151,14 @@ bool differ_in_fingerprint(const Meeting& meeting) {
 }
 
 std::string fingerprint_mismatch(const Meeting& meeting, Rank mine) {
-    const Offer& own = meeting.offers[static_cast<std::size_t>(mine)];
+    const Offer& own = offer_at(meeting, mine);
     Rank peer = mine == 0 ? 1 : 0;
-    for (Rank i = 0; i < static_cast<Rank>(meeting.offers.size()); ++i) {
-        if (!differ(meeting.offers[static_cast<std::size_t>(i)], own)) continue;
-        peer = i;
+    for (const Offer& offer : meeting.offers) {
+        if (!differ(offer, own)) continue;
+        peer = offer.place;
         break;
     }
-    const Offer& other = meeting.offers[static_cast<std::size_t>(peer)];
+    const Offer& other = offer_at(meeting, peer);
     std::string aspects;
     if (own.op != other.op)
         aspects += fmt::format("\t  Op type: {}vs {}", op_type(own.op), op_type(other.op));
@@ -185,9 +185,9 @@ std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time ti
             mine);
     }
     std::string missing;
-    for (std::size_t i = 0; i < meeting.offers.size(); ++i) {
-        if (meeting.offers[i].arrived) continue;
-        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", i);
+    for (const Offer& offer : meeting.offers) {
+        if (offer.arrived) continue;
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", offer.place);
     }
     return fmt::format("RuntimeError: [Rank 0]: Ranks {} failed to pass monitoredBarrier in {} ms", missing,
                        milliseconds);

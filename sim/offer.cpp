@@ -44,6 +44,15 @@ Number element(const Offer& offer, std::int64_t at) {
     return value;
 }
 
+// What so many members bring together who bring the same.
+Number repeated(Number value, Rank weight, ReduceOp reduce) {
+    if (weight == 1 || reduce == ReduceOp::max || reduce == ReduceOp::min) return value;
+    if (reduce != ReduceOp::prod) return multiply(value, weight);
+    Number power = 1;
+    for (Rank i = 0; i < weight && power != 0; ++i) power = multiply(power, value);
+    return power;
+}
+
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
 
 // A call may speak of far more elements than there are; nobody could see the rest.
@@ -66,29 +75,30 @@ void reduce_alike(Meeting& meeting, std::int64_t size) {
     for (const Offer& offer : meeting.offers) {
         const bool plain = offer.flip_bit < 0 && offer.in_size >= size;
         for (std::int64_t at = 0; at < size; ++at) {
-            const Number value = plain ? offer.in[at] : element(offer, at);
+            const Number value = repeated(plain ? offer.in[at] : element(offer, at), offer.weight, reduce);
             Number& sum = meeting.result[static_cast<std::size_t>(at)];
             sum = first ? value : combine(sum, value, reduce);
         }
         first = false;
     }
     if (reduce != ReduceOp::avg) return;
-    for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.offers.size());
+    for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.members);
 }
 
 // Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to
 // it.
 void reduce_by_owners(Meeting& meeting, std::int64_t size) {
-    const auto members = static_cast<std::int64_t>(meeting.offers.size());
+    const std::int64_t members = meeting.members;
     for (std::int64_t at = 0; at < size; ++at) {
-        const Offer& owner = meeting.offers[static_cast<std::size_t>(at * members / size)];
+        const Offer& owner = offer_at(meeting, at * members / size);
         Number sum = 0;
         bool first = true;
         for (const Offer& offer : meeting.offers) {
             const Number value = offer.dtype == owner.dtype
                                      ? element(offer, at)
                                      : decode(encode(element(offer, at), offer.dtype), owner.dtype);
-            sum = first ? value : combine(sum, value, owner.reduce);
+            const Number brought = repeated(value, offer.weight, owner.reduce);
+            sum = first ? brought : combine(sum, brought, owner.reduce);
             first = false;
         }
         meeting.result[static_cast<std::size_t>(at)] = owner.reduce == ReduceOp::avg ? sum / members : sum;
@@ -131,7 +141,7 @@ Time Movement::advance(Time now, Time new_whole) {
 
 void compute(Meeting& meeting) {
     const Offer& first = meeting.offers.front();
-    const auto members = static_cast<Rank>(meeting.offers.size());
+    const Rank members = meeting.members;
     meeting.part = visible_part(meeting);
     if (reduces(first.op)) {
         const std::int64_t size = first.op == Op::reduce_scatter ? meeting.part * members : meeting.part;
@@ -144,7 +154,7 @@ void compute(Meeting& meeting) {
         for (std::int64_t at = 0; at < count; ++at) meeting.result.push_back(element(offer, at));
     };
     if (first.op == Op::broadcast) {
-        take(meeting.offers[static_cast<std::size_t>(first.root)], meeting.part);
+        take(offer_at(meeting, first.root), meeting.part);
     } else if (first.op == Op::all_gather) {
         for (const Offer& offer : meeting.offers) take(offer, meeting.part);
     } else if (first.op == Op::all_to_all) {
@@ -152,11 +162,22 @@ void compute(Meeting& meeting) {
     }
 }
 
-void deliver(const Meeting& meeting, Rank index) {
-    const Offer& mine = meeting.offers[static_cast<std::size_t>(index)];
+const Offer& offer_at(const Meeting& meeting, std::int64_t place) {
+    const std::vector<Offer>& offers = meeting.offers;
+    if (offers.size() == static_cast<std::size_t>(meeting.members))
+        return offers[static_cast<std::size_t>(place)];
+    const auto crowd = std::max_element(offers.begin(), offers.end(),
+                                        [](const Offer& a, const Offer& b) { return a.weight < b.weight; });
+    const auto found =
+        std::find_if(offers.begin(), offers.end(), [&](const Offer& offer) { return offer.place == place; });
+    return found == offers.end() ? *crowd : *found;
+}
+
+void deliver(const Meeting& meeting, const Offer& mine) {
+    const Rank index = mine.place;
     if (!mine.out || mine.op == Op::barrier) return;
     if (mine.op == Op::reduce && mine.root != index) return;
-    const auto members = static_cast<std::int64_t>(meeting.offers.size());
+    const std::int64_t members = meeting.members;
     const std::int64_t part = meeting.part;
     const auto size = static_cast<std::int64_t>(meeting.result.size());
     // Counts may differ where types do; what is not there reads as 0.
@@ -164,7 +185,7 @@ void deliver(const Meeting& meeting, Rank index) {
         return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0;
     };
     const auto dtype = [&](std::int64_t member) {
-        return meeting.offers[static_cast<std::size_t>(std::min(member, members - 1))].dtype;
+        return offer_at(meeting, std::min(member, members - 1)).dtype;
     };
     switch (mine.op) {
         case Op::all_reduce:

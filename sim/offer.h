@@ -20,6 +20,8 @@ struct Offer {
     std::int64_t flip_bit = -1;
     Time entered{0};
     SimWork* work = nullptr;  // of an asynchronous call
+    Rank place = 0;           // in the communicator
+    Rank weight = 1;          // so many members bring the same
     std::int32_t root = -1;
     results::Op op = results::Op::none;
     results::Dtype dtype = results::Dtype::none;
@@ -57,15 +59,16 @@ struct Meeting {
     bool spoiled = false;  // somebody is stuck or gone
     State state = State::gathering;
     Movement movement;
-    std::vector<Offer> offers;   // by place in the communicator
+    Rank members = 0;
+    std::vector<Offer> offers;   // by place in the communicator; a crowd has one
     std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
     std::vector<Number> result;  // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
 };
 
-// The numbers that come of it, by the members' own types and operations. Member i takes its part with
-// deliver().
+// The numbers that come of it, by the members' own types and operations. Each takes its part with deliver().
 void compute(Meeting& meeting);
-void deliver(const Meeting& meeting, Rank index);
+const Offer& offer_at(const Meeting& meeting, std::int64_t place);
+void deliver(const Meeting& meeting, const Offer& mine);
 
 }  // namespace deadrank::sim

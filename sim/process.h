@@ -49,6 +49,7 @@ struct Process {
     int local = 0;    // place on its node, and the device that is meant for it
     int device = -1;  // the one it bound; -1 before it did
     int pid = 0;
+    Rank weight = 1;  // how many ranks it stands for: more than one is the crowd
 
     bool armed = false;
     bool alive = false;    // its process exists

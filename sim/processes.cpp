@@ -2,6 +2,7 @@
 // more.
 #include "sim/processes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/machine.h"
@@ -15,17 +16,57 @@ namespace {
 constexpr int sigkill = 9, sigcont = 18, sigstop = 19;
 constexpr int first_pid = 1000;
 
+// Ascending; empty: everybody is played.
+std::vector<Rank> played_apart(const ClusterSettings& settings) {
+    const Rank count = settings.process_count();
+    if (settings.individuals <= 0) return {};
+    std::vector<Rank> apart;
+    for (const Rank rank : settings.apart) {
+        if (rank >= 0 && rank < count) apart.push_back(rank);
+    }
+    const Rank wanted = std::min(settings.individuals, count);
+    for (Rank i = 0; i < wanted; ++i) apart.push_back(static_cast<Rank>(std::int64_t{i} * count / wanted));
+    std::sort(apart.begin(), apart.end());
+    apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
+    // A crowd of one is no crowd.
+    return static_cast<Rank>(apart.size()) + 1 < count ? apart : std::vector<Rank>();
+}
+
+Rank first_not_in(const std::vector<Rank>& ascending, Rank count) {
+    Rank free = 0;
+    for (const Rank rank : ascending) free += rank == free ? 1 : 0;
+    return std::min(free, count - 1);
+}
+
+std::vector<Rank> with(std::vector<Rank> ascending, Rank rank) {
+    ascending.insert(std::lower_bound(ascending.begin(), ascending.end(), rank), rank);
+    return ascending;
+}
+
 }  // namespace
 
-Processes::Processes(Machine& machine)
-    : machine_(machine), all_(static_cast<std::size_t>(machine.settings.process_count())) {
-    for (Rank id = 0; id < count(); ++id) {
-        Process& process = all_[static_cast<std::size_t>(id)];
+Processes::Processes(Machine& machine) : machine_(machine), count_(machine.settings.process_count()) {
+    const std::vector<Rank> apart = played_apart(machine.settings);
+    const Rank crowd = first_not_in(apart, count_);
+    for (const Rank id : apart.empty() ? Members::range(0, count_).list() : with(apart, crowd)) {
+        Process& process = all_.emplace_back();
         process.id = process.given_rank = id;
+        if (!apart.empty() && id == crowd) {
+            process.weight = count_ - static_cast<Rank>(apart.size());
+            crowd_ = all_.size() - 1;
+        }
         process.node = id / machine.settings.gpus_per_node;
         process.local = id % machine.settings.gpus_per_node;
         process.pid = first_pid + id;
     }
+}
+
+std::size_t Processes::place_of(Rank id) const {
+    if (!has_crowd()) return static_cast<std::size_t>(id);
+    const auto found =
+        std::lower_bound(all_.begin(), all_.end(), id,
+                         [](const Process& process, Rank wanted) { return process.id < wanted; });
+    return found != all_.end() && found->id == id ? static_cast<std::size_t>(found - all_.begin()) : crowd_;
 }
 
 void Processes::start(Process& process) {

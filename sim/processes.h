@@ -16,10 +16,13 @@ class Processes {
 public:
     explicit Processes(Machine& machine);
 
-    Process& operator[](Rank id) { return all_[static_cast<std::size_t>(id)]; }
-    const Process& operator[](Rank id) const { return all_[static_cast<std::size_t>(id)]; }
-    Rank count() const { return static_cast<Rank>(all_.size()); }
-    std::vector<Process>& all() { return all_; }
+    // Of a rank in the crowd: the process that plays for it.
+    Process& operator[](Rank id) { return all_[place_of(id)]; }
+    const Process& operator[](Rank id) const { return all_[place_of(id)]; }
+    Rank count() const { return count_; }
+    bool has_crowd() const { return static_cast<std::size_t>(count_) > all_.size(); }
+    bool in_crowd(Rank id) const { return has_crowd() && (*this)[id].weight > 1; }
+    std::vector<Process>& all() { return all_; }  // those that are played, by id
     const std::vector<Process>& all() const { return all_; }
 
     void start(Process& process);
@@ -38,13 +41,16 @@ public:
     }
 
 private:
+    std::size_t place_of(Rank id) const;
     void run(Process& process);
     void take_pending(Process& process);
     void fail(Process& process, const RankFailure& failure);
     void end(Process& process, ProcessEnd how, int code, int signal);
 
     Machine& machine_;
+    Rank count_ = 0;
     std::vector<Process> all_;
+    std::size_t crowd_ = 0;  // the place of who plays for the crowd
 };
 
 }  // namespace deadrank::sim

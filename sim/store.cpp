@@ -60,7 +60,7 @@ public:
         std::string& value = server_->values[std::string(key)];
         std::int64_t sum = 0;
         std::from_chars(value.data(), value.data() + value.size(), sum);
-        value = std::to_string(sum += amount);
+        value = std::to_string(sum += amount * process_.weight);
         server_->wake(machine_.engine, key);
         return sum;
     }

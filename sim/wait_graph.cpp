@@ -48,26 +48,26 @@ std::string collective_words(const Machine& machine, const Process& process, con
     for (const auto& [known, index] : process.comms) {
         if (known == &comm) mine = index;
     }
-    const Offer& offer = own->offers[static_cast<std::size_t>(mine)];
+    const Offer& offer = offer_at(*own, mine);
     const std::string where =
         fmt::format("waits in {} #{} of {}", results::name_of(offer.op), seq, comm.name());
     // Calls end in order: what holds up an earlier one holds up this one.
     const Meeting& front = *comm.meeting(comm.last_completed() + 1);
     std::vector<Rank> missing, spoilers;
-    for (Rank i = 0; i < comm.size(); ++i) {
-        const Offer& other = front.offers[static_cast<std::size_t>(i)];
-        if (!other.arrived) missing.push_back(comm.member(i).process);
-        if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(comm.member(i).process);
+    for (const Offer& other : front.offers) {
+        const Rank process = comm.member(other.place).process;
+        if (!other.arrived) missing.push_back(process);
+        if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(process);
     }
     if (!missing.empty()) return fmt::format("{} for {}", where, listed(machine, missing));
     if (!spoilers.empty())
         return fmt::format("{} for {}, whose kernel never ended", where, listed(machine, spoilers));
-    for (Rank i = 0; i < comm.size(); ++i) {
-        const Offer& other = front.offers[static_cast<std::size_t>(i)];
+    for (const Offer& other : front.offers) {
         const Offer& first = front.offers.front();
         if (fits(other, first)) continue;
         return fmt::format("{}: rank {} called {}, rank {} called {}", where, comm.member(0).process,
-                           op_text(first, front.seq), comm.member(i).process, op_text(other, front.seq));
+                           op_text(first, front.seq), comm.member(other.place).process,
+                           op_text(other, front.seq));
     }
     return fmt::format("{}: its connections are broken", where);
 }

@@ -50,8 +50,7 @@ bool SimWork::ready() {
 
 void SimWork::wait() {
     if (!bound()) return;
-    if (Meeting* meeting = comm_.meeting(seq_))
-        meeting->offers[static_cast<std::size_t>(index_)].waiting = true;
+    if (Meeting* meeting = comm_.meeting(seq_)) comm_.offer(*meeting, index_).waiting = true;
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
                   [&] { return done_ || comm_.failed() || comm_.member(index_).aborted; });
     if (done_) return show();

@@ -14,6 +14,7 @@
 #include "results/event.h"
 #include "sim/comm.h"
 #include "sim/failure.h"
+#include "sim/members.h"
 
 namespace deadrank::sim {
 
@@ -75,9 +76,9 @@ public:
 };
 
 struct CommRequest {
-    std::string name;           // world, dp, tp, pp, ep, …: the same on all members
-    std::vector<Rank> members;  // ranks as RANK names them, in the communicator's order
-    Rank rank = 0;              // the caller's place among them, as it believes: two may claim one place
+    std::string name;  // world, dp, tp, pp, ep, …: the same on all members
+    Members members;   // ranks as RANK names them, in the communicator's order
+    Rank rank = 0;     // the caller's place among them, as it believes: two may claim one place
 };
 
 class World {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+#include <sys/resource.h>
 
 #include "results/detect.h"
 #include "results/reports/terminal.h"
@@ -16,6 +17,18 @@ namespace deadrank::runners::commands {
 using results::Case;
 using results::Verdict;
 using results::reports::Ink;
+
+namespace {
+
+constexpr long worth_mentioning = 128;  // MiB
+
+long peak_mebibytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+}  // namespace
 
 results::Scorecard scorecard_by(const std::string& by, const std::vector<Case>& cases,
                                 const scenarios::Taxonomy& taxonomy, const results::Detectors& detectors) {
@@ -91,6 +104,8 @@ void RunReport::finish(double seconds) {
         fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
     fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+    if (const long peak = peak_mebibytes(); peak >= worth_mentioning)
+        fmt::print("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
 }
 
 results::Scorecard RunReport::scorecard() const {

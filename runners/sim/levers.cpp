@@ -63,6 +63,10 @@ SimLevers::Shape& SimLevers::shape_of(Rank rank) {
 }
 
 Result<Done> SimLevers::on_rank(Rank rank) const {
+    if (rank >= 0 && rank < ranks() && cluster_.in_crowd(rank)) {
+        return refuse(fmt::format("rank {} is played as one of a crowd", rank),
+                      "aim the fault at it from the start, or leave out 'individuals'");
+    }
     if (rank >= 0 && rank < ranks()) return Done{};
     return refuse(fmt::format("there is no rank {}", rank), fmt::format("ranks are 0 to {}", ranks() - 1));
 }

@@ -28,6 +28,14 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
         return scenarios::refuse(scenarios::ErrorCode::unsupported,
                                  fmt::format("the simulator has no workload '{}'", plan.workload_kind));
     }
+    if (settings->individuals > 0) {
+        if (plan.workload_kind != "data_parallel") {
+            return scenarios::refuse(
+                scenarios::ErrorCode::unsupported,
+                fmt::format("the ranks of '{}' are not alike, so they cannot be a crowd", plan.workload_kind),
+                "leave out 'individuals', or play data_parallel");
+        }
+    }
     return Prepared{*settings, workload};
 }
 

@@ -1,5 +1,6 @@
 // sim/workloads/startup.cpp — From a process's environment to a world communicator, with the words frameworks
 // use when it fails. Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -113,9 +114,7 @@ void Job::meet() {
 void Job::start() {
     read_environment();
     meet();
-    std::vector<Rank> everyone(static_cast<std::size_t>(size_));
-    for (Rank r = 0; r < size_; ++r) everyone[static_cast<std::size_t>(r)] = r;
-    world_comm_ = world_.communicator({"world", std::move(everyone), rank_});
+    world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
     memory_.open();
 }
 

@@ -35,7 +35,9 @@ void build(std::size_t ranks, std::vector<s4u::Host*>& hosts) {
     zone->seal();
 }
 
-double play_ring(std::size_t ranks) {
+// Rounds in which everybody sends to the next one and receives: a ring of messages is that, and so is an
+// all-reduce by ring, which takes 2(n - 1) rounds of one n-th of the data.
+double play_rounds(std::size_t ranks, std::size_t rounds, std::uint64_t bytes) {
     int count = 1;
     char name[] = "simgrid";
     char* arguments[] = {name, nullptr};
@@ -48,9 +50,9 @@ double play_ring(std::size_t ranks) {
     }
     static std::uint64_t payload = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        s4u::Actor::create("rank", hosts[rank], [&mailboxes, rank, ranks] {
-            for (std::size_t round = 0; round < messages / ranks; ++round) {
-                const auto put = mailboxes[(rank + 1) % ranks]->put_async(&payload, 8);
+        s4u::Actor::create("rank", hosts[rank], [&mailboxes, rank, ranks, rounds, bytes] {
+            for (std::size_t round = 0; round < rounds; ++round) {
+                const auto put = mailboxes[(rank + 1) % ranks]->put_async(&payload, bytes);
                 mailboxes[rank]->get<std::uint64_t>();
                 put->wait();
             }
@@ -61,13 +63,13 @@ double play_ring(std::size_t ranks) {
     return process_seconds() - start;
 }
 
-// SimGrid has one engine a process, so each ring has a process.
-double seconds_of_a_ring(std::size_t ranks) {
+// SimGrid has one engine a process, so each measurement has a process.
+double seconds_of(std::size_t ranks, std::size_t rounds, std::uint64_t bytes) {
     int ends[2];
     if (::pipe(ends) != 0) return -1;
     const pid_t child = ::fork();
     if (child == 0) {
-        const double seconds = play_ring(ranks);
+        const double seconds = play_rounds(ranks, rounds, bytes);
         const bool written = ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds;
         ::_exit(written ? 0 : 1);
     }
@@ -82,12 +84,27 @@ double seconds_of_a_ring(std::size_t ranks) {
 void RingOfSimGrid(benchmark::State& state) {
     double total = 0;
     for (auto _ : state) {
-        const double seconds = seconds_of_a_ring(static_cast<std::size_t>(state.range(0)));
+        const auto ranks = static_cast<std::size_t>(state.range(0));
+        const double seconds = seconds_of(ranks, messages / ranks, 8);
         if (seconds < 0) return state.SkipWithError("SimGrid did not finish the ring");
         state.SetIterationTime(seconds);
         total += static_cast<double>(messages);
     }
     state.counters["messages"] = benchmark::Counter(total, benchmark::Counter::kIsRate);
+}
+
+// s4u has no collectives of its own: this is NCCL's ring, message by message.
+void AllReduceStepsOfSimGrid(benchmark::State& state) {
+    const auto ranks = static_cast<std::size_t>(state.range(0));
+    const std::size_t steps = ranks > 64 ? 1 : 20;
+    double played = 0;
+    for (auto _ : state) {
+        const double seconds = seconds_of(ranks, steps * 2 * (ranks - 1), 1024 / ranks + 1);
+        if (seconds < 0) return state.SkipWithError("SimGrid did not finish the all-reduces");
+        state.SetIterationTime(seconds);
+        played += static_cast<double>(steps);
+    }
+    state.counters["steps"] = benchmark::Counter(played, benchmark::Counter::kIsRate);
 }
 
 }  // namespace
@@ -96,6 +113,13 @@ BENCHMARK(RingOfSimGrid)
     ->ArgName("ranks")
     ->Arg(1'000)
     ->Arg(10'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(AllReduceStepsOfSimGrid)
+    ->ArgName("ranks")
+    ->Arg(64)
+    ->Arg(512)
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
@@ -109,8 +133,11 @@ void RingOfSimGrid(benchmark::State& state) {
     for (auto _ : state) break;
 }
 
+void AllReduceStepsOfSimGrid(benchmark::State& state) { RingOfSimGrid(state); }
+
 }  // namespace
 
 BENCHMARK(RingOfSimGrid);
+BENCHMARK(AllReduceStepsOfSimGrid);
 
 #endif

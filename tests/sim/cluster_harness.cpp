@@ -40,7 +40,7 @@ Trial play(const ClusterSettings& settings, const Script& script, const Setup& s
 
 std::unique_ptr<Comm> everybody(World& world, const std::string& name) {
     CommRequest request{name, {}, world.process()};
-    for (Rank rank = 0; rank < world.processes(); ++rank) request.members.push_back(rank);
+    request.members = Members::range(0, world.processes());
     return world.communicator(request);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace deadrank::results::detectors {
 
@@ -38,6 +39,20 @@ std::vector<Rank> parse_members(std::string_view words) {
     }
     return members;
 }
+
+namespace {
+
+// Of a huge job only a sample may be watched, and the launcher says whom: nobody else is missed. Empty: all.
+std::vector<Rank> observed_ranks(const Evidence& evidence) {
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (event->rank == no_rank && evidence.text(config->name) == "observed_ranks")
+            return parse_members(evidence.text(config->value));
+    }
+    return {};
+}
+
+}  // namespace
 
 Time Meeting::complete_at() const {
     Time last{0};
@@ -89,17 +104,31 @@ void Calls::take_rendezvous(const Evidence& evidence) {
 }
 
 void Calls::take_joinings(const Evidence& evidence) {
-    std::map<TextId, std::vector<Rank>> lists;
+    struct List {
+        std::vector<Rank> all, seen;
+    };
+    std::map<TextId, List> lists;
+    const std::vector<Rank> observed = observed_ranks(evidence);
     for (const Event* event : evidence.each<CommInitEnter>()) {
         const auto* enter = event->as<CommInitEnter>();
         Communicator& comm = open(lives_.attempt_at(event->at), enter->comm);
         auto [list, fresh] = lists.try_emplace(enter->members);
-        if (fresh) list->second = parse_members(evidence.text(enter->members));
+        auto& [all, seen] = list->second;
+        if (fresh) {
+            all = parse_members(evidence.text(enter->members));
+            std::copy_if(all.begin(), all.end(), std::back_inserter(seen), [&](Rank rank) {
+                return observed.empty() || std::binary_search(observed.begin(), observed.end(), rank);
+            });
+        }
         if (comm.name.empty()) comm.name = evidence.text(enter->name);
-        if (comm.ranks.size() < list->second.size()) comm.ranks = list->second;
-        const auto size = static_cast<std::size_t>(std::clamp<Rank>(enter->size, 0, members_max));
+        if (comm.ranks.size() < seen.size()) comm.ranks = seen;
+        const auto size = observed.empty()
+                              ? static_cast<std::size_t>(std::clamp<Rank>(enter->size, 0, members_max))
+                              : seen.size();
         if (comm.processes.size() < size) comm.processes.resize(size, no_rank);
-        const auto place = static_cast<std::size_t>(std::max(enter->rank_in_comm, 0));
+        auto place = static_cast<std::size_t>(std::max(enter->rank_in_comm, 0));
+        if (!observed.empty() && place < all.size())
+            place = static_cast<std::size_t>(std::find(seen.begin(), seen.end(), all[place]) - seen.begin());
         if (enter->rank_in_comm >= 0 && place < comm.processes.size() && comm.processes[place] == no_rank) {
             comm.processes[place] = event->rank;
         }

@@ -1,0 +1,161 @@
+// tests/bench/cluster_bench.cpp — Whole training jobs in the simulated cluster, per CPU second: small ones
+// played twice and compared, steps of all-reduce at size, and what evidence, hashing and an armed fault cost.
+#include <benchmark/benchmark.h>
+#include <ctime>
+
+#include "results/evidence.h"
+#include "sim/cluster.h"
+#include "sim/stage.h"
+#include "sim/trace_hash.h"
+#include "sim/workloads/catalog.h"
+
+namespace {
+
+using namespace deadrank::sim;
+namespace results = deadrank::results;
+namespace scenarios = deadrank::scenarios;
+
+double thread_seconds() {
+    std::timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+ClusterSettings cluster_of(Rank ranks) {
+    ClusterSettings settings;
+    settings.gpus_per_node = ranks < 8 ? static_cast<int>(ranks) : 8;
+    settings.nodes = static_cast<int>(ranks) / settings.gpus_per_node;
+    return settings;
+}
+
+// The settings of data_parallel as a scenario gets them, two steps long.
+scenarios::Values training(std::int64_t steps) {
+    scenarios::Values values;
+    for (const scenarios::Parameter& parameter : find_workload("data_parallel")->words.parameters)
+        values[parameter.name] = *scenarios::parse_value(parameter.type, parameter.fallback);
+    values["steps"].number = steps;
+    return values;
+}
+
+// A fault that is aimed at every call of a rank and never finds its moment.
+class Silent final : public Interceptor {
+public:
+    void before(Call& call) override { seen_ += call.step > 1'000'000; }
+
+private:
+    std::int64_t seen_ = 0;
+};
+
+struct Extras {
+    bool evidence = true;
+    bool armed = false;
+};
+
+std::uint64_t play(Engine& engine, const ClusterSettings& settings, const scenarios::Values& values,
+                   std::uint64_t seed, const Extras& extras) {
+    results::Evidence evidence;
+    evidence.keep(extras.evidence);
+    Cluster cluster(engine, settings, Seed{seed}, evidence);
+    Silent silent;
+    if (extras.armed) {
+        cluster.intercept(&silent);
+        for (Rank rank = 0; rank < cluster.processes(); ++rank) cluster.arm(rank);
+    }
+    const Settings words(values);
+    return cluster.run([&](World& world) { find_workload("data_parallel")->body(world, words); }).hash;
+}
+
+// Two training steps from launch to end, each job twice, the hashes compared. Both runs count.
+void jobs_played_twice(benchmark::State& state, const Extras& extras) {
+    const ClusterSettings settings = cluster_of(static_cast<Rank>(state.range(0)));
+    const scenarios::Values values = training(2);
+    std::uint64_t seed = 0, mismatches = 0;
+    on_stage([&](Engine& engine) {
+        for (auto _ : state) {
+            const double start = thread_seconds();
+            const std::uint64_t first = play(engine, settings, values, seed, extras);
+            mismatches += first != play(engine, settings, values, seed, extras);
+            ++seed;
+            state.SetIterationTime(thread_seconds() - start);
+        }
+    });
+    if (mismatches > 0) state.SkipWithError("two runs of one seed differ");
+    state.counters["runs"] = benchmark::Counter(2.0 * static_cast<double>(seed), benchmark::Counter::kIsRate);
+}
+
+void TrainingJobs(benchmark::State& state) { jobs_played_twice(state, {}); }
+void TrainingJobsWithoutEvidence(benchmark::State& state) { jobs_played_twice(state, {.evidence = false}); }
+void TrainingJobsWithAnArmedFault(benchmark::State& state) { jobs_played_twice(state, {.armed = true}); }
+BENCHMARK(TrainingJobs)->ArgName("ranks")->Arg(8)->Arg(64)->Arg(1'024)->UseManualTime();
+BENCHMARK(TrainingJobsWithoutEvidence)->ArgName("ranks")->Arg(8)->Arg(64)->Arg(1'024)->UseManualTime();
+BENCHMARK(TrainingJobsWithAnArmedFault)->ArgName("ranks")->Arg(64)->UseManualTime();
+
+// All ranks reduce 256 numbers, again and again, and nobody keeps evidence.
+void AllReduceSteps(benchmark::State& state) {
+    const auto ranks = static_cast<Rank>(state.range(0));
+    const int steps = ranks > 4'096 ? 10 : ranks > 64 ? 100 : 2'000;
+    double played = 0;
+    for (auto _ : state) {
+        double seconds = 0;
+        on_stage([&](Engine& engine) {
+            results::Evidence nothing;
+            nothing.keep(false);
+            Cluster cluster(engine, cluster_of(ranks), Seed{1}, nothing);
+            cluster.run([&](World& world) {
+                const auto comm = world.communicator({"world", Members::range(0, ranks), world.process()});
+                std::vector<Number> data(256, 1);
+                comm->barrier();
+                if (world.process() == 0) seconds = thread_seconds();
+                for (int step = 0; step < steps; ++step) comm->all_reduce(data);
+                if (world.process() == 0) seconds = thread_seconds() - seconds;
+            });
+        });
+        state.SetIterationTime(seconds);
+        played += steps;
+    }
+    state.counters["steps"] = benchmark::Counter(played, benchmark::Counter::kIsRate);
+}
+BENCHMARK(AllReduceSteps)
+    ->ArgName("ranks")
+    ->Arg(64)
+    ->Arg(1'024)
+    ->Arg(16'384)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// A million ranks, all alike but one: one fiber plays for the crowd.
+void TrainingJobOfACrowd(benchmark::State& state) {
+    ClusterSettings settings = cluster_of(static_cast<Rank>(state.range(0)));
+    settings.individuals = 64;
+    settings.apart = {static_cast<Rank>(state.range(0) / 3)};
+    const scenarios::Values values = training(20);
+    for (auto _ : state) {
+        on_stage([&](Engine& engine) {
+            const double start = thread_seconds();
+            benchmark::DoNotOptimize(play(engine, settings, values, 1, {}));
+            state.SetIterationTime(thread_seconds() - start);
+        });
+    }
+}
+BENCHMARK(TrainingJobOfACrowd)
+    ->ArgName("ranks")
+    ->Arg(16'384)
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+void HashingOfAnEvent(benchmark::State& state) {
+    TraceHash hash;
+    std::uint64_t event = 0;
+    for (auto _ : state) {
+        hash.add(event, event, event & 1023, 7);
+        ++event;
+    }
+    benchmark::DoNotOptimize(hash.value());
+    state.counters["events"] = benchmark::Counter(static_cast<double>(event), benchmark::Counter::kIsRate);
+}
+BENCHMARK(HashingOfAnEvent);
+
+}  // namespace
