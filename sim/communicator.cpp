@@ -42,22 +42,6 @@ std::size_t Communicator::slot_of(Rank place) const {
                : crowd_;
 }
 
-Place Communicator::place_of(Rank index) const {
-    if (has_crowd()) {  // whose places are the launcher's
-        const int per_node = machine_.settings.gpus_per_node;
-        const Rank process = ranks_[static_cast<std::size_t>(index)];
-        return {process / per_node, process % per_node};
-    }
-    const Process& process = machine_.processes[member(index).process];
-    return {process.node, process.local};
-}
-
-Hop Communicator::hop_between(Rank from, Rank to) const {
-    Hop hop = machine_.network.now(machine_.topology.hop(place_of(from), place_of(to)));
-    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
-    return hop;
-}
-
 std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     Member& caller = member(index);
     Meeting& meeting = open(++caller.called);
@@ -145,18 +129,6 @@ void Communicator::try_start() {
     pace(front);
 }
 
-RingCost Communicator::ring_now(Rank* broken) const {
-    if (!machine_.network.disturbed() && network_permille == 1000) return ring_;
-    RingCost ring;
-    ring.size = size();
-    for (Rank i = 0; i < size() && size() > 1; ++i) {
-        const Hop hop = hop_between(i, (i + 1) % size());
-        if (hop.bandwidth == 0 && broken) *broken = i;
-        ring.add(hop);
-    }
-    return ring;
-}
-
 // Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's
 // retries run out.
 void Communicator::pace(Meeting& meeting) {
@@ -183,20 +155,6 @@ void Communicator::pace(Meeting& meeting) {
     if (patience == results::never) return;
     meeting.movement.timer =
         machine_.engine.call_after(patience, cause, [this, seq = meeting.seq] { break_after_retries(seq); });
-}
-
-void Communicator::break_after_retries(std::int64_t seq) {
-    const Meeting* stalled = meeting(seq);
-    if (!stalled || stalled->state != Meeting::State::moving) return;
-    Rank sender = -1;
-    ring_now(&sender);
-    if (sender < 0) return;
-    broken_ = true;
-    open_.front()->state = Meeting::State::hopeless;
-    const Rank peer = (sender + 1) % size();
-    async_error(
-        sender, Code::remote_error,
-        retries_exceeded_text(machine_.topology.host_name(machine_.processes[member(peer).process].node)));
 }
 
 void Communicator::finish(std::int64_t seq) {
@@ -265,38 +223,6 @@ void Communicator::async_error(Rank index, Code code, std::string text) {
     told.async_error = code;
     told.error_text = std::move(text);
     machine_.watchdog.async_error(machine_.processes[told.process]);
-}
-
-bool Communicator::crosses(const LinkChange& change) const {
-    for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
-        const auto fits_end = [](int wanted, int node) { return wanted < 0 || wanted == node; };
-        const int from = nodes_out_[i], to = nodes_out_[i + 1];
-        if (fits_end(change.from, from) && fits_end(change.to, to)) return true;
-        if (!change.one_way && fits_end(change.from, to) && fits_end(change.to, from)) return true;
-    }
-    return false;
-}
-
-void Communicator::links_changed(const LinkChange* reset) {
-    if (reset && crosses(*reset)) {
-        broken_ = true;
-        p2p_.break_connections();
-        if (!open_.empty() && open_.front()->state == Meeting::State::moving) {
-            machine_.engine.cancel(open_.front()->movement.timer);
-            open_.front()->state = Meeting::State::hopeless;
-        }
-        for (Rank i = 0; i < size() && size() > 1; ++i) {
-            const Rank next = (i + 1) % size();
-            const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
-            if (hop.from == hop.to || !machine_.network.state(hop.from, hop.to).down) continue;
-            async_error(i, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.to)));
-            async_error(next, Code::remote_error,
-                        connection_closed_text(machine_.topology.host_name(hop.from)));
-        }
-        return;
-    }
-    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
-    p2p_.links_changed();
 }
 
 void Communicator::wake_all() {

@@ -101,11 +101,11 @@ bool Launcher::end_attempt() {
         stop_job(code, "");
         return false;
     }
-    // The agents look at their children at fixed intervals.
+    // The agents look at their children at fixed intervals, for the first time after one of them.
     const Time interval = std::max(settings.monitor_interval, Time{1});
     const Time since = machine_.engine.now() - machine_.attempt_started;
-    machine_.engine.sleep_until(machine_.attempt_started +
-                                interval * ((since + interval - Time{1}) / interval));
+    const auto looks = std::max<std::int64_t>(1, (since + interval - Time{1}) / interval);
+    machine_.engine.sleep_until(machine_.attempt_started + interval * looks);
     recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
