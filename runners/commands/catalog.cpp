@@ -11,6 +11,7 @@
 #include "runners/commands/explain.h"
 #include "runners/commands/import.h"
 #include "runners/commands/judge.h"
+#include "runners/commands/learn.h"
 #include "runners/commands/list.h"
 #include "runners/commands/manual.h"
 #include "runners/commands/new_scenario.h"
@@ -37,6 +38,7 @@ const std::vector<Command>& all_commands() {
         {"run", add_run},
         {"list", add_list},
         {"explain", add_explain},
+        {"learn", add_learn},
         {"plan", add_plan},
         {"replay", add_replay},
         {"determinism", add_determinism},

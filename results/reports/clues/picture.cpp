@@ -54,7 +54,11 @@ const Slice* last_of(const Timeline& timeline, const std::vector<Slice>& slices,
 
 std::string state_of(const Timeline& timeline, const std::vector<Slice>& slices) {
     std::string words;
-    const Slice* call = last_of(timeline, slices, Lane::call);
+    const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
+        return timeline.kinds[slice.kind].lane == Lane::call && slice.end == never;
+    });
+    // The oldest that is still open holds those after it.
+    const Slice* call = open != slices.end() ? &*open : last_of(timeline, slices, Lane::call);
     if (call) {
         const SliceKind& kind = timeline.kinds[call->kind];
         words = kind.label;

@@ -1,0 +1,51 @@
+// runners/learn/lesson.h — A lesson about one bug: what one sees, what is asked, what it was. Made from the
+// scenario's own words and from a run of it, so that a new scenario is a new lesson.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/reports/clues/clues.h"
+#include "runners/line.h"
+#include "scenarios/taxonomy.h"
+
+namespace deadrank::runners::learn {
+
+// What can be answered and checked. With choices the answer is a letter, without them ranks or nodes.
+struct Challenge {
+    std::string asks;
+    std::vector<std::string> choices;
+    std::vector<std::int32_t> numbers;  // accepted, all of them: ranks or nodes
+    std::size_t choice = 0;             // index of the right one
+
+    bool accepts(std::string_view answer) const;
+    std::string solution() const;  // "rank 3", "b: …"
+};
+
+struct Side {
+    std::string label, with_bug, healed;
+};
+
+struct Lesson {
+    std::string scenario, title, stage;
+    std::uint64_t seed = 1;
+    std::string story, sees, symptom, job;
+    std::vector<results::reports::Clue> clues;
+    std::string question;
+    std::vector<std::string> hints;
+    std::vector<Challenge> challenges;
+    std::string answer, culprit, noticed;  // what it was, who it was, what a detector said and when
+    std::string cause, fix, why;
+    std::vector<Side> sides;  // the run with the bug beside the healed one
+    results::reports::Clue picture_with_bug, picture_healed;
+    std::vector<std::string> reports;  // public ones
+};
+
+// Errors: the trial could not be played; with its reason.
+scenarios::Result<Lesson> make_lesson(const scenarios::Scenario& scenario,
+                                      const scenarios::Taxonomy& taxonomy, const Trialled& trial);
+
+// What a beginner must know to read the clues.
+const std::vector<std::string>& primer();
+
+}  // namespace deadrank::runners::learn

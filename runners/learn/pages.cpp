@@ -1,0 +1,168 @@
+// runners/learn/pages.cpp — Plain HTML that needs no script: a <details> is all that a hint takes.
+#include "runners/learn/pages.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/reports/html/assets.h"
+#include "results/reports/style.h"
+
+namespace deadrank::runners::learn {
+
+namespace {
+
+using results::reports::Clue;
+
+std::string safe(std::string_view text) {
+    std::string out;
+    for (const char letter : text) {
+        switch (letter) {
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '&':
+                out += "&amp;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            default:
+                out += letter;
+        }
+    }
+    return out;
+}
+
+std::string around(std::string_view tag, std::string_view text) {
+    return text.empty() ? "" : fmt::format("<{}>{}</{}>\n", tag, text, tag.substr(0, tag.find(' ')));
+}
+std::string paragraph(std::string_view text) { return around("p", safe(text)); }
+
+std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_t letters = 0) {
+    std::string lines;
+    std::size_t told = 0;
+    for (const std::string& line : clue.lines) {
+        if (told++ == lines_most) break;
+        lines += results::reports::Style{}.cut(line, letters) + "\n";
+    }
+    return fmt::format("<figure><figcaption>{}</figcaption><pre>{}</pre></figure>\n", safe(clue.title),
+                       safe(lines));
+}
+
+std::string choices_html(const Challenge& challenge) {
+    std::string list;
+    for (const std::string& choice : challenge.choices) list += around("li", safe(choice));
+    return paragraph(challenge.asks) + around("ol type=\"a\"", list);
+}
+
+std::string sides_html(const Lesson& lesson) {
+    if (lesson.sides.empty()) return {};
+    std::string rows = "<tr><th></th><th>with the bug</th><th>healed</th></tr>\n";
+    for (const Side& side : lesson.sides) {
+        rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td></tr>\n", safe(side.label),
+                            safe(side.with_bug), safe(side.healed));
+    }
+    return around("table", rows);
+}
+
+std::string frame(std::string_view title, std::string_view body, std::string_view kind) {
+    return fmt::format(
+        "<!doctype html>\n<html lang=\"en\" class=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+        kind, safe(title), results::reports::asset("lesson.css"), body);
+}
+
+std::string head(const Lesson& lesson) {
+    return fmt::format("<h1>{}</h1>\n<p class=\"where\">{} · {} · seed {} · {}</p>\n", safe(lesson.title),
+                       safe(lesson.stage), safe(lesson.scenario), lesson.seed, safe(lesson.job));
+}
+
+std::string told_answer(const Lesson& lesson) {
+    std::string text = paragraph(lesson.answer);
+    if (lesson.culprit != "nobody") text += paragraph("Really at fault: " + lesson.culprit + ".");
+    return text + paragraph(lesson.noticed) + paragraph("Symptom, " + lesson.symptom) +
+           paragraph("Cause, " + lesson.cause);
+}
+
+std::string solutions(const Lesson& lesson) {
+    std::string list;
+    for (const Challenge& challenge : lesson.challenges)
+        list += around("li", safe(challenge.asks + " " + challenge.solution()));
+    return around("ul", list);
+}
+
+}  // namespace
+
+std::string page_name(const Lesson& lesson) {
+    std::string name = lesson.scenario;
+    std::replace(name.begin(), name.end(), '/', '-');
+    return name;
+}
+
+std::string lesson_page(const Lesson& lesson) {
+    std::string body = "<p class=\"where\"><a href=\"index.html\">All lessons</a> · <a href=\"" +
+                       safe(page_name(lesson)) + ".handout.html\">Handout to print</a></p>\n" + head(lesson) +
+                       paragraph(lesson.sees);
+    for (const Clue& clue : lesson.clues) body += clue_html(clue);
+    body += "<h2>The question</h2>\n" + paragraph(lesson.question);
+    for (const Challenge& challenge : lesson.challenges) body += choices_html(challenge);
+    int number = 0;
+    for (const std::string& hint : lesson.hints)
+        body += fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, paragraph(hint));
+    body += "<details><summary>What it was, and the fix</summary>\n" + solutions(lesson) +
+            told_answer(lesson) + "<h2>The fix</h2>\n" + paragraph(lesson.why) + paragraph(lesson.fix) +
+            sides_html(lesson);
+    if (!lesson.sides.empty()) {
+        body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
+        body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});
+    }
+    body += paragraph("See it drawn: deadrank run " + lesson.scenario +
+                      fmt::format(" --seed {}", lesson.seed) + " --html report.html") +
+            "</details>\n";
+    return frame(lesson.title, body, "lesson");
+}
+
+std::string handout_page(const Lesson& lesson) {
+    constexpr std::size_t lines = 8, letters = 118;
+    std::string body = head(lesson) + paragraph(lesson.sees);
+    std::size_t shown = 0;
+    for (const Clue& clue : lesson.clues) {
+        if (shown++ < 4) body += clue_html(clue, lines, letters);
+    }
+    body += "<section class=\"two\"><div><h2>The question</h2>\n" + paragraph(lesson.question) +
+            "<h2>Hints</h2>\n";
+    std::string hints;
+    for (const std::string& hint : lesson.hints) hints += around("li", safe(hint));
+    body += around("ol", hints) + "<h2>What it was</h2>\n" + paragraph(lesson.answer) +
+            paragraph("Cause, " + lesson.cause) + "</div>\n<div><h2>The fix</h2>\n" + paragraph(lesson.why) +
+            paragraph(lesson.fix) + sides_html(lesson) + "</div></section>\n";
+    std::string reports;
+    for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
+    body += fmt::format("<footer>Reported in public as {} · deadrank learn {} --seed {}</footer>\n",
+                        safe(reports), safe(lesson.scenario), lesson.seed);
+    return frame(lesson.title + " (handout)", body, "handout");
+}
+
+std::string index_page(const std::vector<Lesson>& lessons) {
+    std::string body = "<h1>Bugs of distributed training, to be diagnosed</h1>\n";
+    for (const std::string& words : primer()) body += paragraph(words);
+    std::string stage, list;
+    for (const Lesson& lesson : lessons) {
+        if (lesson.stage != stage) {
+            body += around("ol", list) + "<h2>" + safe(lesson.stage) + "</h2>\n";
+            stage = lesson.stage;
+            list.clear();
+        }
+        list += fmt::format(
+            "<li><a href=\"{0}.html\">{1}</a> <span class=\"where\">{2} · <a "
+            "href=\"{0}.handout.html\">handout</a></span></li>\n",
+            safe(page_name(lesson)), safe(lesson.title), safe(lesson.sees));
+    }
+    return frame("deadrank learn", body + around("ol", list), "lesson");
+}
+
+}  // namespace deadrank::runners::learn

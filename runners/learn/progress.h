@@ -1,0 +1,40 @@
+// runners/learn/progress.h — Which lessons were done, and how: a file in the reader's own state directory.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "scenarios/error.h"
+
+namespace deadrank::runners::learn {
+
+struct Done {
+    bool solved = false;  // every question answered, without being shown the answer
+    int tries = 0;        // answers given
+    int hints = 0;
+};
+
+class Progress {
+public:
+    // DEADRANK_STATE, else XDG_STATE_HOME/deadrank, else ~/.local/state/deadrank; empty where there is no
+    // home.
+    static std::filesystem::path usual_file();
+
+    // A file that is not there is a beginner's. Errors: io, bad_input with what to do about it.
+    static scenarios::Result<Progress> read(std::filesystem::path file);
+
+    const Done* find(const std::string& scenario) const;
+    bool empty() const { return lessons_.empty(); }
+    // Keeps the better of what was and what is, and writes it down. Error: io.
+    scenarios::Result<void> note(const std::string& scenario, const Done& done);
+    scenarios::Result<void> forget();
+
+private:
+    scenarios::Result<void> write() const;
+
+    std::filesystem::path file_;
+    std::map<std::string, Done> lessons_;
+};
+
+}  // namespace deadrank::runners::learn
