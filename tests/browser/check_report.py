@@ -77,7 +77,7 @@ class Check:
         """The first trial's faulty run: keys, mouse, theme, copying."""
         self.page.click('[data-run="0.fault"]')
         self.value("document.querySelector('.timeline canvas').focus()")
-        says = self.value("data.cases[0].runs[0].marks[0]?.says ?? ''")
+        says = self.value("[...data.cases[0].runs[0].marks, ...data.cases[0].runs[0].alarms][0]?.says ?? ''")
         self.page.key("f")
         self.that(says and says in self.text(".timeline .status"), f"F does not go to the fault: "
                   f"'{self.text('.timeline .status')}' lacks '{says}'")
