@@ -102,6 +102,11 @@ bool earlier(const Finding& root, const Finding& other, Time tie) {
     return root.at < other.at && other.at - root.at <= aftermath;
 }
 
+bool about_saved_state(const Finding& finding) {
+    return finding.symptom == "checkpoint_unreadable" || finding.symptom == "reshard_restore_failure" ||
+           finding.symptom == "checkpoint_save_failure";
+}
+
 bool failure_explains(const Finding& root, const Finding& other) {
     const bool recovery = root.symptom == "restart_or_recovery_failure";
     const bool other_recovery = other.symptom == "restart_or_recovery_failure";
@@ -110,6 +115,8 @@ bool failure_explains(const Finding& root, const Finding& other) {
                finding.symptom == "framework_runtime_exception" ||
                rule_of(finding).layer == Layer::consequence;
     };
+    // What is wrong with a checkpoint was so before the crash that made somebody read it.
+    if (vague(root) && about_saved_state(other)) return false;
     // A job that does not come back is the news, unless what felled it says more.
     if (recovery && vague(other)) return true;
     if (other_recovery && vague(root)) return false;
@@ -140,7 +147,10 @@ bool explains(const Finding& root, const Finding& other) {
     if (mine == Layer::none || theirs == Layer::none) return false;
     if (mine == Layer::startup && theirs == Layer::startup) {
         // Reason and symptom belong together, whatever else the start-up shows.
-        if (names_reason(root) != names_reason(other)) return names_reason(root) && root.at <= other.at + 10s;
+        if (names_reason(root) && !names_reason(other)) return root.at <= other.at + 10s;
+        // What rang long before about the same ranks needs no reason for its consequences.
+        if (names_reason(other) && !names_reason(root))
+            return root.at + 10s < other.at && root.blame.ranks == other.blame.ranks;
         return earlier(root, other, 10s);
     }
     if (mine == Layer::startup) return root.at <= other.at + lead_of(other);
@@ -150,6 +160,8 @@ bool explains(const Finding& root, const Finding& other) {
     if (breaks(mine)) {
         // A wrong part of a tensor that an operation then refuses is told by the refusal.
         if (other.detector == "shard_mismatch") return root.symptom == "tensor_shape_or_dtype_error";
+        // A crash ends an attempt; that the next one goes on with other numbers has its own reason.
+        if (other.symptom == "resume_state_regression") return about_saved_state(root);
         return root.at - lead_of(root) <= other.at;
     }
     if (mine == Layer::value && theirs == Layer::value) return value_explains(root, other);

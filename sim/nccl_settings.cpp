@@ -102,6 +102,15 @@ void read_root_address(NcclSettings& settings, const std::string& address) {
     settings.problem_after = Time{59'500'000'000};
 }
 
+// The oldest driver that each major release of CUDA runs on.
+void check_driver(NcclSettings& settings, const std::string& cuda, const std::string& driver) {
+    const std::int64_t release = lax_integer(cuda);
+    const std::int64_t needed = release >= 13 ? 580 : release == 12 ? 525 : release == 11 ? 450 : 0;
+    if (driver.empty() || lax_integer(driver) >= needed) return;
+    fail(settings, Code::unhandled_device_error, "init.cc:405",
+         "Cuda failure 35 'CUDA driver version is insufficient for CUDA runtime version'");
+}
+
 }  // namespace
 
 std::int64_t lax_integer(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 0); }
@@ -122,6 +131,8 @@ Time NcclSettings::retry_window() const {
 
 NcclSettings read_nccl_settings(const Machine& machine, const Process& process) {
     NcclSettings settings;
+    check_driver(settings, machine.environment.version(process, "cuda"),
+                 machine.environment.version(process, "driver"));
     const auto get = [&](std::string_view name) { return machine.environment.get(process, name); };
     const std::string debug = get("NCCL_DEBUG").value_or("");
     settings.informs = debug == "INFO" || debug == "TRACE";

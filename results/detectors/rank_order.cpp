@@ -129,6 +129,17 @@ bool parts_the_world(std::string_view name) {
     return std::find(partitions.begin(), partitions.end(), name) != partitions.end();
 }
 
+// All who joined a group of that name whose list has a rank twice.
+std::vector<Rank> joiners_of_doubled(const Evidence& evidence, int attempt, std::string_view name) {
+    std::vector<Rank> joined;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        const std::set<Rank> once(comm.ranks.begin(), comm.ranks.end());
+        if (comm.attempt != attempt || comm.name != name || once.size() == comm.ranks.size()) continue;
+        for (const Joining& joining : comm.joinings) joined.push_back(joining.process);
+    }
+    return joined;
+}
+
 // A list with one rank twice, or two groups of one kind that share a rank.
 std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
@@ -140,7 +151,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
         std::vector<Rank> joined;
         for (const Joining& joining : comm.joinings) joined.push_back(joining.process);
         if (once.size() < comm.ranks.size()) {
-            return {finding(lives, joined, at,
+            return {finding(lives, joiners_of_doubled(evidence, attempt, comm.name), at,
                             fmt::format("group {} has a rank twice: {}", comm.name,
                                         evidence.text(comm.joinings[0].what->members)),
                             "group_construction_error")};

@@ -3,6 +3,7 @@
 #include "results/detectors/reshard.h"
 
 #include <fmt/format.h>
+#include <map>
 
 #include "results/detectors/facts/checkpoints.h"
 #include "results/detectors/facts/outbreaks.h"
@@ -12,12 +13,21 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// When training went on after this save, so that nobody will complete it any more.
+// When every rank had gone on after this save or left, so that nobody will complete it any more.
 Time left_behind(const Evidence& evidence, const SavedStep& saved) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, Time> gone_on;
     for (const Event* event : evidence.each<StepBegin>()) {
-        if (event->at >= saved.last && event->as<StepBegin>()->step > saved.step) return event->at;
+        if (event->at >= saved.first && event->as<StepBegin>()->step > saved.step)
+            gone_on.try_emplace(event->rank, event->at);
     }
-    return never;
+    if (gone_on.empty()) return never;
+    Time all{0};
+    for (const Life& life : lives.of(saved.attempt)) {
+        const auto on = gone_on.find(life.process);
+        if (life.start) all = std::max(all, on == gone_on.end() ? life.ended : on->second);
+    }
+    return all;
 }
 
 bool somebody_died_before(const Lives& lives, int attempt, Time time) {

@@ -44,6 +44,30 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     return {found};
 }
 
+// All processes of one node were killed within a second, nothing else had failed, and the job ended of it:
+// whoever watches that node went down, and the rest could not go on without it.
+std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
+    const auto stops = evidence.each<JobStop>();
+    if (stops.empty() || stops.back()->as<JobStop>()->code == 0 || lives.nodes() < 2) return {};
+    const int attempt = lives.attempts() - 1;
+    Time first = never;
+    for (const Life& life : lives.of(attempt)) {
+        if (life.failed()) first = std::min(first, life.ended);
+    }
+    std::vector<Rank> killed;
+    for (const Life& life : lives.of(attempt)) {
+        if (!life.failed() || life.ended - first > std::chrono::seconds(1)) continue;
+        if (life.signal == 9) killed.push_back(life.process);
+        if (life.signal != 9 && life.signal != 15) return {};
+    }
+    const auto nodes = lives.whole_nodes(killed);
+    if (killed.size() < 2 || nodes.size() != 1) return {};
+    return {finding(lives, killed, stops.back()->at,
+                    fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
+                                ranges_text(nodes), duration_text(first)),
+                    "unpropagated_rank_failure")};
+}
+
 // Everybody was asked to leave, nobody had failed.
 std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
@@ -124,6 +148,7 @@ std::vector<Finding> RestartFailure::examine(const Evidence& evidence) const {
     const Lives& lives = evidence.facts<Lives>();
     if (auto found = lost_node(evidence, lives); !found.empty()) return found;
     if (auto found = no_progress(evidence, lives); !found.empty()) return found;
+    if (auto found = killed_node(evidence, lives); !found.empty()) return found;
     return preempted(evidence, lives);
 }
 

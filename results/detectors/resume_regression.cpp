@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -36,13 +37,31 @@ bool apart(double a, double b) {
     return std::abs(a - b) > 1e-6 * std::max({1e-9, std::abs(a), std::abs(b)});
 }
 
+// The first step that some rank read other samples for than in an attempt before: from there on the numbers
+// differ by right.
+std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
+    std::map<std::pair<Rank, std::int64_t>, std::pair<int, std::pair<std::int64_t, TextId>>> before;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        const int attempt = lives.attempt_at(event->at);
+        const std::pair read(batch->first, batch->samples);
+        const auto [known, fresh] = before.try_emplace({event->rank, batch->step}, attempt, read);
+        if (!fresh && known->second.first != attempt && known->second.second != read)
+            first = std::min(first, batch->step);
+    }
+    return first;
+}
+
 // The same step of the same rank in two attempts.
 void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempts() < 2) return;
+    const std::int64_t comparable_until = first_other_samples(evidence, lives);
     std::map<std::pair<Rank, std::int64_t>, std::pair<int, double>> losses;
     for (const Event* event : evidence.each<StepEnd>()) {
         const auto* end = event->as<StepEnd>();
+        if (end->step >= comparable_until) continue;
         const int attempt = lives.attempt_at(event->at);
         const auto [before, fresh] = losses.try_emplace({event->rank, end->step}, attempt, end->loss);
         if (fresh || before->second.first == attempt || !apart(before->second.second, end->loss)) continue;
@@ -53,6 +72,7 @@ void compare_attempts(const Evidence& evidence, Regression& found) {
     std::map<std::tuple<Rank, std::int64_t, TextId, TextId>, std::pair<int, std::uint64_t>> digests;
     for (const Event* event : evidence.each<ParametersDigest>()) {
         const auto* digest = event->as<ParametersDigest>();
+        if (digest->step >= comparable_until) continue;
         const int attempt = lives.attempt_at(event->at);
         const auto [before, fresh] = digests.try_emplace(
             {event->rank, digest->step, digest->group, digest->name}, attempt, digest->digest);

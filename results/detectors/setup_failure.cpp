@@ -133,7 +133,14 @@ std::string variable_in(std::string_view text) {
     return {};
 }
 
+std::string component_in(std::string_view text) {
+    return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
+}
+
 std::vector<std::string> causes_of(std::string_view text, Weight weight) {
+    if (!component_in(text).empty()) return {"dependency_or_hardware_mismatch"};
+    if (text.find("invalid device ordinal") != std::string_view::npos)
+        return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
     if (!variable_in(text).empty() && text.find("expected, but not set") != std::string_view::npos) {
         return {"misconfigured_environment_variable", "misused_framework_api"};
     }
@@ -174,6 +181,7 @@ std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
             .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
             .causes = causes_of(first->text, least)};
         finding.blame.variable = variable_in(first->text);
+        finding.blame.component = component_in(first->text);
         if (least == waited && other_world(evidence, attempt)) {
             finding.blame.variable = "WORLD_SIZE";
             finding.says += fmt::format("; the launcher started {}", evidence.world_size());

@@ -46,6 +46,10 @@ Hold at_store(const Evidence& evidence, int attempt) {
     }
     // Nobody is missing, but some wait for a larger world than was started.
     if (hold.awaited.empty()) hold.awaited = odd;
+    // Others reached the store and gave up: whoever still tries has not reached it.
+    if (hold.awaited.empty() && hold.waiting.size() < came.size()) {
+        for (const auto& [rank, since] : hold.waiting) hold.awaited.insert(rank);
+    }
     return hold;
 }
 
@@ -55,6 +59,10 @@ Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
     std::set<Rank> came;
     for (const Joining& joining : comm.joinings) {
         came.insert(joining.process);
+        // Who gave up after a long wait has waited all the same.
+        const bool gave_up = joining.result == Code::timeout && joining.left != never &&
+                             joining.left - joining.entered >= lives.hang_after();
+        if (gave_up) hold.waiting[joining.process] = joining.entered;
         const bool stays = joining.left == never;
         const Life* life = lives.find(comm.attempt, joining.process);
         if (stays && life && !life->failed()) hold.waiting[joining.process] = joining.entered;
@@ -70,7 +78,7 @@ Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
     return hold;
 }
 
-// Those who are waited for and wait nowhere themselves; if all wait, the smaller number of them.
+// Those who are waited for and wait nowhere themselves; if all wait, the smaller numbers of them.
 std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
     std::set<Rank> waiting;
     std::vector<Rank> culprits;
@@ -94,7 +102,10 @@ std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
     if (!smallest) return {};
     if (smallest->waiting.size() == largest)
         return sorted({smallest->awaited.begin(), smallest->awaited.end()});
-    for (const auto& [rank, since] : smallest->waiting) culprits.push_back(rank);
+    for (const Hold& hold : holds) {
+        if (hold.waiting.size() != smallest->waiting.size()) continue;
+        for (const auto& [rank, since] : hold.waiting) culprits.push_back(rank);
+    }
     return sorted(std::move(culprits));
 }
 

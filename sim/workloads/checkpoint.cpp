@@ -2,9 +2,11 @@
 // then moves `latest`. A checkpoint is current only when its marker says so; what a skipped sync or a torn
 // write does to that is the point.
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 
 #include "sim/workloads/job.h"
+#include "sim/workloads/release.h"
 
 namespace deadrank::sim {
 
@@ -15,31 +17,15 @@ constexpr std::string_view marker = "checkpoint/latest";
 }  // namespace
 
 std::string Job::shard_path(std::int64_t step, int shard) const {
+    if (settings_.text("commit") == "in_place")
+        return fmt::format("checkpoint/last/shard{}of{}", shard, state_.shards);
     return fmt::format("checkpoint/step{}/shard{}of{}", step, shard, state_.shards);
 }
 
 void Job::save(std::int64_t step) {
     if (!state_.numbers) return;
     world_.phase(results::Phase::checkpoint);
-    if (state_.writer) {
-        const int shard = static_cast<int>(world_.seam("checkpoint.shard", state_.shard));
-        const std::string path = shard_path(step, shard);
-        const std::string aside = path + ".tmp";
-        std::vector<Number> content{step, shard, state_.shards};
-        content.insert(content.end(), state_.numbers->begin(), state_.numbers->end());
-        Code result = world_.storage().write(aside, content);
-        if (result == Code::ok && world_.block("checkpoint.sync")) result = world_.storage().sync(aside);
-        if (result == Code::ok) result = world_.storage().rename(aside, path);
-        if (!world_.block("checkpoint.close") && world_.storage().leave_open(path) != Code::ok)
-            throw RankFailure(fmt::format("OSError: [Errno 24] Too many open files: '{}'", path));
-        world_.record(
-            results::CheckpointSave{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
-                                    digest_of(content), shard, state_.shards, world_.text(path), result});
-        if (result != Code::ok) {
-            throw RankFailure(
-                fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
-        }
-    }
+    if (world_.seam("checkpoint.writer", state_.writer ? 1 : 0) != 0) write_shard(step);
     if (world_.block("checkpoint.wait_for_all")) world_comm_->barrier();
     if (rank_ == 0 && world_.block("checkpoint.publish")) {
         const Number latest[] = {world_.seam("checkpoint.step", step)};
@@ -48,12 +34,77 @@ void Job::save(std::int64_t step) {
     world_.phase(results::Phase::none);
 }
 
+void Job::write_shard(std::int64_t step) {
+    const int shard = static_cast<int>(world_.seam("checkpoint.shard", state_.shard));
+    const std::string path = shard_path(step, shard);
+    const std::string aside = path + ".tmp";
+    std::vector<Number> content{step, shard, state_.shards};
+    content.insert(content.end(), state_.numbers->begin(), state_.numbers->end());
+    const auto shown = [&](std::size_t elements, Code result) {
+        world_.record(results::CheckpointSave{step, static_cast<std::int64_t>(elements * sizeof(Number)),
+                                              digest_of(content), shard, state_.shards, world_.text(path),
+                                              result});
+    };
+    if (state_.ready && !*state_.ready) {
+        shown(0, Code::ok);
+        throw RankFailure(fmt::format(
+            "AssertionError: saving {}: the optimizer state is empty, no step has been taken yet", path));
+    }
+    // megatron-core 0.14 took flattened shards out of what can be saved.
+    const bool flattened = settings_.text("sharding") == "flattened";
+    if (flattened && release_of(world_.env().version("megatron-core")) >= Release{0, 14}) {
+        shown(content.size(), Code::invalid_argument);
+        throw RankFailure(fmt::format(
+            "CheckpointingException: saving {}: ShardedTensor.flattened_range is not supported", path));
+    }
+    const bool in_place = settings_.text("commit") == "in_place";
+    Code result = Code::ok;
+    if (in_place) {  // piece after piece into the file that is there
+        result = world_.storage().write(path, std::span(content).first(content.size() / 2));
+        if (result == Code::ok) result = world_.storage().write(path, content);
+    } else {
+        result = world_.storage().write(aside, content);
+    }
+    if (result == Code::ok && world_.block("checkpoint.sync"))
+        result = world_.storage().sync(in_place ? path : aside);
+    if (result == Code::ok && !in_place) result = world_.storage().rename(aside, path);
+    if (!world_.block("checkpoint.close") && world_.storage().leave_open(path) != Code::ok)
+        throw RankFailure(fmt::format("OSError: [Errno 24] Too many open files: '{}'", path));
+    shown(content.size(), result);
+    if (result != Code::ok) {
+        throw RankFailure(fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
+    }
+}
+
+// The step of the newest checkpoint, -1 where there is none to be seen. Ranks that look for themselves may
+// see different things on a network file system; whoever sees nothing after a restart waits for it to appear,
+// and does not come to the announcement.
+std::int64_t Job::checkpoint_to_load() {
+    const std::string_view load = settings_.text("load");
+    const bool agreed = load == "agreed";
+    std::vector<Number> latest;
+    const auto look = [&] {
+        const bool there = world_.storage().read(marker, latest) == Code::ok && !latest.empty();
+        if (world_.seam("checkpoint.visible", there ? 1 : 0) == 0) latest.clear();
+    };
+    if (!agreed || rank_ == 0) look();
+    const Time patience =
+        load == "announced" && world_.attempt() > 0 ? settings_.duration("store_timeout") : Time{0};
+    for (Time waited{0}; latest.empty() && waited < patience; waited += std::chrono::seconds(1)) {
+        world_.timer().sleep(std::chrono::seconds(1));
+        look();
+    }
+    Number step[] = {latest.empty() ? -1 : latest.front()};
+    if (agreed || (load == "announced" && step[0] >= 0)) comm().broadcast(step, 0);
+    return step[0];
+}
+
 void Job::restore() {
     if (!state_.numbers || !settings_.flag("resume")) return;
-    std::vector<Number> latest;
-    if (world_.storage().read(marker, latest) != Code::ok || latest.empty()) return;
-    const std::int64_t step = latest.front();
-    const std::string path = shard_path(step, state_.shard);
+    const std::int64_t step = checkpoint_to_load();
+    if (step < 0) return;
+    const std::string path =
+        shard_path(step, static_cast<int>(world_.seam("checkpoint.load_shard", state_.shard)));
     std::vector<Number> content;
     Code result = world_.storage().read(path, content);
     if (result == Code::ok && content.size() != state_.numbers->size() + 3) result = Code::corrupt;
@@ -69,8 +120,13 @@ void Job::restore() {
             "directory: '{}'",
             path));
     }
-    if (world_.block("checkpoint.restore"))
-        std::copy(content.begin() + 3, content.end(), state_.numbers->begin());
+    if (world_.block("checkpoint.restore")) {
+        // Groups of parameters are matched by their places, which hold as long as nobody reorders them.
+        const std::int64_t first = world_.seam("checkpoint.first_parameter", 0);
+        const auto from = content.begin() + 3;
+        const auto held = static_cast<std::int64_t>(content.size()) - 3;
+        std::rotate_copy(from, from + (first % held + held) % held, content.end(), state_.numbers->begin());
+    }
     first_step_ = step + 1;
 }
 

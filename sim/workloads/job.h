@@ -40,7 +40,7 @@ public:
     const Settings& settings() const { return settings_; }
     Rank rank() const { return rank_; }  // as RANK says
     Rank size() const { return size_; }
-    Comm& comm() { return *world_comm_; }
+    Comm& comm();  // throws what torch does when no process group was made
     Footprint& memory() { return memory_; }
     ModelShape shape() const;
 
@@ -89,7 +89,8 @@ public:
         std::vector<Number>* numbers = nullptr;
         int shard = 0;
         int shards = 1;
-        bool writer = true;  // replicas that hold the same shard only read
+        bool writer = true;           // replicas that hold the same shard only read
+        const bool* ready = nullptr;  // false: there is nothing to save yet
     };
     void set_state(State state) { state_ = state; }
 
@@ -98,8 +99,11 @@ private:
     std::int64_t configured_rate() const;
     void meet();
     void validate();
+    void probe();
     void save(std::int64_t step);
+    void write_shard(std::int64_t step);
     void restore();
+    std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
 
     World& world_;

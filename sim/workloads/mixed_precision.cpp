@@ -39,7 +39,8 @@ void mixed_precision(World& world, const Settings& settings) {
     const ModelShape shape = job.shape();
     std::vector<Number> parameters =
         initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
-    job.set_state({&parameters, 0, 1, job.rank() == 0});
+    bool stepped = false;  // the optimizer's moments come to be in its first step
+    job.set_state({&parameters, 0, 1, job.rank() == 0, &stepped});
     std::int64_t scale = world.seam("loss_scale.initial", settings.integer("loss_scale"));
     const std::int64_t total = shape.parameters();  // half precision, and a master copy beside the moments
     job.memory().load({total / 2, total / 2, 3 * total}, total, shape.layers);
@@ -75,6 +76,7 @@ void mixed_precision(World& world, const Settings& settings) {
             if (world.block("gradient.all_reduce"))
                 job.comm().all_reduce(gradient, ReduceOp::sum, Dtype::f16);
             world.phase(results::Phase::optimizer);
+            stepped = true;
             const std::int64_t unscale =
                 world.block("gradient.unscale") ? world.seam("loss_scale.unscale", scale) : 1;
             const std::int64_t divisor = world.seam("gradient.divisor", everything);

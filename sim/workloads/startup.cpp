@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/workloads/job.h"
+#include "sim/workloads/release.h"
 
 namespace deadrank::sim {
 
@@ -57,6 +58,9 @@ void Job::read_environment() {
         config(name, settings_.integer(name));
     config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.integer("learning_rate")));
     const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
+    if (wanted < 0 || wanted >= strict_integer(required(world_, "LOCAL_WORLD_SIZE"))) {
+        throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
+    }
     if (wanted != world_.device().index()) {
         world_.record(results::DeviceBind{world_.text("model"), world_.device().index(), wanted});
     }
@@ -113,12 +117,33 @@ void Job::meet() {
 
 void Job::start() {
     read_environment();
+    if (!world_.block("startup.init_process_group")) return;
     meet();
     world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
     memory_.open();
+    probe();
+}
+
+// Frameworks ask about a group that may not be there and catch RuntimeError. Releases that they do not know
+// yet raise another class.
+void Job::probe() {
+    if (release_of(world_.env().version("torch")) <= Release{2, 11}) return;
+    throw RankFailure(
+        "ValueError: Group <torch.distributed.ProcessGroup> is not registered, please create group with "
+        "torch.distributed.new_group API");
+}
+
+Comm& Job::comm() {
+    if (!world_comm_) {
+        throw RankFailure(
+            "ValueError: Default process group has not been initialized, please make sure to call "
+            "init_process_group.");
+    }
+    return *world_comm_;
 }
 
 std::unique_ptr<Comm> Job::group(std::string_view name, const std::vector<Rank>& members) {
+    (void)comm();  // groups are cut out of the default one
     for (const Rank member : members) {
         if (member == rank_) return world_.communicator({std::string(name), members, rank_});
     }
@@ -131,8 +156,15 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     };
     const Rank cut_stride = bent("stride", stride);
     const Rank cut_count = bent("size", count);
+    const Rank cut_base = bent("base", base);
+    if (settings_.flag("validate") && (cut_count < 1 || size_ % cut_count != 0)) {
+        throw RankFailure(fmt::format(
+            "RuntimeError: refusing to start: a group {} of {} ranks does not divide a world of {}", name,
+            cut_count, size_));
+    }
+    (void)comm();  // groups are cut out of the default one
     std::vector<Rank> members;
-    for (Rank i = 0; i < cut_count; ++i) members.push_back((base + i * cut_stride) % size_);
+    for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);
     return world_.communicator({std::string(name), members, rank_});
 }
 

@@ -16,7 +16,7 @@ scenarios::Kind tensor_parallel_words() {
     kind.parameters.push_back(
         {"tp_size", scenarios::ValueType::integer, "4", "ranks of a tensor-parallel group"});
     for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution",
-                             "loss.divisor", "tp.size"}) {
+                             "loss.divisor", "tp.size", "group.order"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
@@ -51,8 +51,11 @@ Split split(Job& job, const ModelShape& shape) {
     world.record(results::RankConfig{world.text("tp_size"), world.text(std::to_string(tp_size))});
     Split cut;
     const Rank place = job.rank() % tp_size;
-    cut.tp = job.strided_group("tp", job.rank() - place, 1, tp_size);
+    const auto make_tp = [&] { cut.tp = job.strided_group("tp", job.rank() - place, 1, tp_size); };
+    const bool dp_first = world.seam("group.order", 0) != 0;
+    if (!dp_first) make_tp();
     cut.dp = job.strided_group("dp", place, tp_size, job.size() / tp_size);
+    if (dp_first) make_tp();
     cut.columns = static_cast<int>(world.seam("shard.length", shape.width / tp_size));
     cut.offset = static_cast<int>(world.seam("shard.offset", place * (shape.width / tp_size)));
     if (cut.columns <= 0 || cut.offset < 0 || cut.offset + cut.columns > shape.width) {

@@ -113,14 +113,13 @@ void zero(World& world, const Settings& settings) {
     };
 
     const Time compute = settings.duration("step_time");
-    bool fresh = false;
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
-        // A cached secondary copy is gathered anew unless somebody forgot that it went stale.
-        if (!fresh || stage == 3 || world.block("secondary.invalidate")) gather();
-        fresh = true;
+        // A cached secondary copy is gathered anew unless somebody forgot that it went stale: what a
+        // checkpoint put into the shards is not in it yet.
+        if (stage == 3 || world.block("secondary.invalidate")) gather();
         const std::int64_t gathered = job.memory().take(stage >= 3 ? total : 0);
         job.memory().activations(activations_of(job, samples.size()));
         world.device().compute(compute / 3);

@@ -45,6 +45,8 @@ constexpr Phrase phrases[] = {
     {"Invalid rank requested", Trouble::setup},
     {"has already checked in", Trouble::setup},
     {"mismatch in info from procs", Trouble::setup},
+    {"driver version is insufficient", Trouble::setup},
+    {"invalid device ordinal", Trouble::setup},
     {"refusing to start", Trouble::setup},
     {"clients joined", Trouble::setup},
     {"wait timeout after", Trouble::setup},

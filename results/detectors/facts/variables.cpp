@@ -107,6 +107,10 @@ std::string objection(const Variable& variable, std::string_view value) {
                 return fmt::format("{}='{}' is the loopback, which no other host reaches", variable.name,
                                    value);
             }
+            // A list of exceptions takes the place of the built-in one, which leaves the loopback out.
+            if (value.starts_with('^') && value.find("lo") == std::string_view::npos) {
+                return fmt::format("{}='{}' lets the loopback be chosen", variable.name, value);
+            }
             return {};
         case Holds::port:
             if (integer && number > 0 && number < 65'536) return {};
