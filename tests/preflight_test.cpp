@@ -31,6 +31,14 @@ bool shows_at_start(const scenarios::FaultSpec& fault) {
     return kinds.contains(fault.kind);
 }
 
+// What the machine shows before the start does not tell these: the plugins that are there, and an option of
+// the job that a package no longer takes.
+bool needs_more_than_the_start(const scenarios::Scenario& scenario) {
+    static const std::set<std::string> ids = {"initialization/net_plugin_of_another_cloud",
+                                              "fault_tolerance/writer_uses_a_removed_shard_format"};
+    return ids.contains(scenario.id);
+}
+
 std::string subject_of(const scenarios::FaultSpec& fault) {
     if (fault.kind == "swap_ranks") return "RANK";
     return fault.text(fault.kind == "skew_version" ? "package" : "name");
@@ -66,10 +74,13 @@ TEST(Preflight, CatchesEachEnvironmentAndVersionOfTheCatalogue) {
         const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
         ASSERT_TRUE(trial) << scenario.id;
         for (const scenarios::FaultSpec& fault : trial->fault.faults) {
-            if (!shows_at_start(fault)) continue;
+            if (!shows_at_start(fault) || needs_more_than_the_start(scenario)) continue;
             const auto remarks = examine(start_of(trial->fault, sim), knowledge());
             const bool named = std::any_of(remarks.begin(), remarks.end(), [&](const Remark& remark) {
-                return remark.subject == subject_of(fault);
+                // Of two versions that do not go together either may be the subject; both are named.
+                return remark.subject == subject_of(fault) ||
+                       (remark.rule == "version_need" &&
+                        remark.says.find(subject_of(fault)) != std::string::npos);
             });
             EXPECT_TRUE(named) << scenario.id << ": " << fault.kind << " of " << subject_of(fault)
                                << " was not seen; the doctor says\n"
@@ -77,7 +88,7 @@ TEST(Preflight, CatchesEachEnvironmentAndVersionOfTheCatalogue) {
             caught += named;
         }
     }
-    EXPECT_GE(caught, 9);
+    EXPECT_GE(caught, 18);
 }
 
 }  // namespace

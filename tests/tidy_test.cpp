@@ -71,19 +71,10 @@ TEST(TidyHouse, HasAScenarioForEachFault) {
     // here.
     const Complaints complaints = check_faults_have_scenarios(house(), {
                                                                            "delay_collective",
-                                                                           "fail_call",
                                                                            "flap_link",
-                                                                           "flip_bits",
-                                                                           "hang_kernel",
-                                                                           "lock_storage",
-                                                                           "lose_write",
                                                                            "partition",
-                                                                           "pause_rank",
-                                                                           "preempt_job",
                                                                            "shift_clock",
                                                                            "skip_collective",
-                                                                           "slow_storage",
-                                                                           "stale_read",
                                                                            "swap_operation",
                                                                        });
     EXPECT_TRUE(complaints.empty()) << listed(complaints);

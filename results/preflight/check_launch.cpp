@@ -27,6 +27,12 @@ void check_presence(const Job& job, Remarks& remarks) {
             fmt::format("{} is not set", name),
             "start the job with torchrun, or set it in the launch script");
     }
+    std::map<std::string, int> on_host;
+    for (const Snapshot& one : job) ++on_host[one.host];
+    const auto unplaced = processes_where(
+        job, [&](const Snapshot& one) { return !one.has("LOCAL_RANK") && on_host[one.host] > 1; });
+    say(remarks, unplaced, "LOCAL_RANK", "LOCAL_RANK is not set, and others run on the same host",
+        "without it every process of a host takes device 0");
 }
 
 void check_numbers(const Job& job, Remarks& remarks) {

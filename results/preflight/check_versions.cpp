@@ -64,4 +64,21 @@ void check_version_needs(const Job& job, const Knowledge& knowledge, Remarks& re
     for (auto& [says, remark] : found) remarks.push_back(std::move(remark));
 }
 
+// Names, classes of exceptions and defaults move between two releases, and nobody has tested against them
+// yet.
+void check_nightlies(const Job& job, const Knowledge&, Remarks& remarks) {
+    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> found;
+    for (std::size_t i = 0; i < job.size(); ++i) {
+        for (const auto& [package, version] : job[i].versions) {
+            if (version.find(".dev") != std::string::npos) found[{package, version}].push_back(i);
+        }
+    }
+    for (auto& [which, processes] : found) {
+        remarks.push_back({Weight::warning, "", std::move(processes), which.first,
+                           fmt::format("{} {} is a nightly build", which.first, which.second),
+                           fmt::format("pin a release of {} that the framework was tested with", which.first),
+                           "PEP 440: .devN comes before the release"});
+    }
+}
+
 }  // namespace deadrank::results::preflight

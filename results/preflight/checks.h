@@ -19,6 +19,7 @@ void check_devices(const Job& job, const Knowledge& knowledge, Remarks& remarks)
 void check_limits(const Job& job, const Knowledge& knowledge, Remarks& remarks);
 void check_version_skew(const Job& job, const Knowledge& knowledge, Remarks& remarks);
 void check_version_needs(const Job& job, const Knowledge& knowledge, Remarks& remarks);
+void check_nightlies(const Job& job, const Knowledge& knowledge, Remarks& remarks);
 
 // Whether these processes were started as ranks of a job at all.
 bool is_distributed(const Job& job);

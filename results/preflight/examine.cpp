@@ -23,6 +23,7 @@ const std::vector<Rule>& rules() {
         {"limit", "shared memory and open files suffice", check_limits},
         {"version_skew", "all ranks run the same versions", check_version_skew},
         {"version_need", "versions within one process go together", check_version_needs},
+        {"nightly", "what the others build on is a release", check_nightlies},
     };
     // clang-format on
     return all;

@@ -194,6 +194,20 @@ TEST(Preflight, FindsAnotherVersionAndSaysWhatOneWouldSee) {
     EXPECT_THAT(examine(job, knowledge()).front().says, HasSubstr("Message truncated"));
 }
 
+TEST(Preflight, FindsANightlyOnAllRanks) {
+    Job job = healthy();
+    for (Snapshot& one : job) one.versions["torch"] = "2.12.0.dev20260301";
+    expect_remark(job, "nightly", "torch", {0, 1, 2, 3});
+}
+
+TEST(Preflight, FindsWhoDoesNotKnowItsPlaceAmongOthersOfItsHost) {
+    Job job = healthy();
+    job[2].environment.erase("LOCAL_RANK");
+    expect_remark(job, "launch_variable", "LOCAL_RANK", {2});
+    job[2].host = "node2";
+    EXPECT_THAT(examine(job, knowledge()), IsEmpty());
+}
+
 TEST(Preflight, FindsADriverThatIsTooOld) {
     Job job = {healthy().front()};
     job[0].environment.clear();
