@@ -121,3 +121,37 @@ prepare_torch() {
     TORCH="no torch could be installed: the real-process scenarios will say unknown (log: $LOGS)"
   fi
 }
+
+# Other people's detection tools, in an environment of their own: what they need must not touch our torch.
+TOOLS=${DEADRANK_TOOLS:-$CACHE/tools}
+TOOLS_RECIPE="gpucm==0.0.2 nvidia-resiliency-ext==0.7.0"
+
+build_tools_environment() {
+  rm -rf "$TOOLS" && python_for_venv -m venv "$TOOLS" &&
+    "$TOOLS/bin/python" -m pip install --quiet --no-cache-dir gpucm==0.0.2 httpx langchain-core numpy &&
+    install_resiliency_extension
+}
+
+# Its wheel names Python 3.12 for the sake of one compiled module; what we start is plain Python.
+install_resiliency_extension() {
+  local place wheels
+  wheels=$(mktemp -d) || return 1
+  place=$("$TOOLS/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  "$TOOLS/bin/python" -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.12 \
+    --platform manylinux_2_39_x86_64 -d "$wheels" nvidia-resiliency-ext==0.7.0 &&
+    "$TOOLS/bin/python" -m zipfile -e "$wheels"/*.whl "$place"
+  local code=$?
+  rm -rf "$wheels"
+  return $code
+}
+
+prepare_tools() {
+  local stamp=$TOOLS/.deadrank
+  mkdir -p "$CACHE" && exec 9>"$CACHE/lock" && flock 9
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$TOOLS_RECIPE" ]; then
+    phase_may_fail "tools: gpucm, NVIDIA's resiliency extension" build_tools_environment &&
+      printf '%s\n' "$TOOLS_RECIPE" >"$stamp"
+  fi
+  flock -u 9 && exec 9>&-
+  [ -e "$stamp" ] || say "  The tools could not be installed; what needs them is skipped (log: $LOGS)"
+}

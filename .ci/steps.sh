@@ -47,6 +47,7 @@ test_command() {
 
   prepare_packages
   prepare_torch
+  [ $ci = no ] || prepare_tools
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   if [ -n "$sanitize" ]; then

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/external/c10d.h"
 #include "results/external/command_detector.h"
+#include "results/external/gpucm.h"
+#include "results/external/nvrx.h"
 #include "results/external/torchfrtrace.h"
+#include "runners/serve/ras_poller.h"
 
 namespace deadrank::runners {
 
@@ -35,14 +39,36 @@ Tool theirs(std::string name, std::vector<std::string> blames, const Bounds& bou
 
 Tool torchfrtrace(const Bounds& bounds) { return theirs<Torchfrtrace>("torchfrtrace", {"rank"}, bounds); }
 
+Tool restart_agent(const Bounds& bounds) {
+    return theirs<results::external::NvrxRestartAgent>("nvrx_restart_agent", {"rank"}, bounds);
+}
+Tool attribution(const Bounds& bounds) {
+    return theirs<results::external::NvrxAttribution>("nvrx_fr_attribution", {"rank"}, bounds);
+}
+Tool gpucm(const Bounds& bounds) { return theirs<results::external::Gpucm>("gpucm", {"node"}, bounds); }
+
+// What c10d printed is in the evidence: of real processes it is torch's own, of the simulator what torch 2.11
+// prints.
+Tool c10d(const Bounds&) {
+    Tool tool{"c10d", "as in the run", {}, {"rank"}, {}};
+    tool.detectors.push_back(std::make_unique<results::external::C10d>());
+    return tool;
+}
+Tool ras(const Bounds&) {
+    Tool tool{"nccl_ras", "protocol 2", {}, {"rank"}, {}};
+    tool.detectors.push_back(std::make_unique<serve::RasPoller>());
+    return tool;
+}
+
 struct Line {
     std::string_view name;
     Tool (*find)(const Bounds& bounds);
 };
 
 constexpr Line lines[] = {
-    {"deadrank", ours},
-    {"torchfrtrace", torchfrtrace},
+    {"deadrank", ours}, {"torchfrtrace", torchfrtrace},        {"c10d", c10d},
+    {"nccl_ras", ras},  {"nvrx_restart_agent", restart_agent}, {"nvrx_fr_attribution", attribution},
+    {"gpucm", gpucm},
 };
 
 }  // namespace

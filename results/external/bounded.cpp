@@ -2,6 +2,7 @@
 // children too.
 #include "results/external/bounded.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -47,6 +48,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     for (std::string& text : texts) out.push_back(text.data());
     out.push_back(nullptr);
     return out;
+}
+
+// Ours, but for the names that are given: of a name that stands twice, shells take the last and others the
+// first.
+std::vector<std::string> with_ours(const std::vector<std::string>& given) {
+    std::vector<std::string> variables = given;
+    for (char** one = environ; *one != nullptr; ++one) {
+        const std::string_view line = *one;
+        const std::string_view name = line.substr(0, line.find('=') + 1);
+        const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& other) {
+            return !name.empty() && other.starts_with(name);
+        });
+        if (!replaced) variables.emplace_back(line);
+    }
+    return variables;
 }
 
 // posix_spawn's two attribute objects, freed together.
@@ -162,8 +178,7 @@ Result<BoundedAnswer> run_bounded(const std::vector<std::string>& argv, const Bo
     Pipe out, err;
     if (out.read_end < 0 || err.read_end < 0)
         return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
-    std::vector<std::string> arguments = argv, variables = environment;
-    for (char** one = environ; *one != nullptr; ++one) variables.emplace_back(*one);
+    std::vector<std::string> arguments = argv, variables = with_ours(environment);
     pid_t child = 0;
     const SpawnSettings settings(input, out.write_end, err.write_end);
     const int failed = posix_spawnp(&child, argv[0].c_str(), &settings.actions, &settings.attributes,

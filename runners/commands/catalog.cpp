@@ -17,6 +17,7 @@
 #include "runners/commands/new_scenario.h"
 #include "runners/commands/plan.h"
 #include "runners/commands/probe.h"
+#include "runners/commands/ras.h"
 #include "runners/commands/replay.h"
 #include "runners/commands/run.h"
 #include "runners/commands/schema.h"
@@ -54,6 +55,7 @@ const std::vector<Command>& all_commands() {
         {"score", add_score},
         {"emit", add_emit},
         {"import", add_import},
+        {"ras", add_ras},
         {"conformance", add_conformance},
         {"doctor", add_doctor},
         {"undo", add_undo},

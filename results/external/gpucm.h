@@ -1,0 +1,26 @@
+// results/external/gpucm.h — Meta's GPU cluster monitoring: its health check for XIDs, node by node, on a
+// kernel log that a dmesg of ours prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/detector.h"
+#include "results/external/bounded.h"
+
+namespace deadrank::results::external {
+
+class Gpucm final : public Detector {
+public:
+    static scenarios::Result<Gpucm> find(const Bounds& bounds = {});
+    std::string_view name() const override { return "gpucm"; }
+    std::vector<std::string_view> symptoms() const override { return {"device_fault_reported"}; }
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+    const std::string& version() const { return version_; }
+
+private:
+    std::string program_, version_;
+    Bounds bounds_;
+};
+
+}  // namespace deadrank::results::external

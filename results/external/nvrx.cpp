@@ -1,0 +1,169 @@
+// results/external/nvrx.cpp — Both are asked about what a job leaves behind: all ranks' output in one log,
+// and the dumps of those who could dump. Neither knows a time, so the finding is made when the files are.
+#include "results/external/nvrx.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <stdexcept>
+
+#include "results/emitters/c10d_names.h"
+#include "results/emitters/flight_recorder.h"
+#include "results/emitters/logs.h"
+#include "results/external/installed.h"
+#include "results/external/scratch.h"
+
+namespace deadrank::results::external {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::Result;
+
+constexpr const char* package = "nvidia-resiliency-ext";
+
+struct Class {
+    std::string_view theirs, ours;
+};
+constexpr Class classes[] = {
+    {"gpu_hardware_fault", "device_fault_reported"},
+    {"peer_gpu_memory_access_failure", "device_fault_reported"},
+    {"observed_exception", "framework_runtime_exception"},
+    {"argument_validation_failure", "framework_runtime_exception"},
+    {"configuration_validation_failure", "communication_setup_failure"},
+    {"artifact_or_path_not_found", "model_or_data_loading_failure"},
+    {"checkpoint_compatibility_mismatch", "reshard_restore_failure"},
+    {"shape_mismatch", "tensor_shape_or_dtype_error"},
+    {"cuda_oom", "device_out_of_memory"},
+    {"nan_or_inf", "loss_nan_or_divergence"},
+    {"framework_crash", "native_crash_or_illegal_access"},
+    {"linux_oom_kill_confirmation", "host_resource_exhaustion"},
+    {"observed_distributed_operation_timeout", "collective_timeout_abort"},
+    {"nccl_cascade", "collective_timeout_abort"},
+};
+
+struct Installed {
+    std::string python, version;
+};
+
+Result<Installed> installed(const std::string& tool, const std::string& module, const Bounds& bounds) {
+    Installed here{tools_python(), {}};
+    here.version = package_version(here.python, package);
+    const bool there = !here.version.empty() && [&] {
+        const auto answer = run_bounded(
+            {here.python, "-c", "import importlib as i, sys; i.import_module(sys.argv[1])", module}, bounds);
+        return answer && answer->well();
+    }();
+    if (there) return here;
+    return scenarios::refuse(ErrorCode::environment,
+                             here.version.empty()
+                                 ? fmt::format("{}: {} is not installed", tool, package)
+                                 : fmt::format("{}: {} {} does not have it", tool, package, here.version),
+                             "`./dev tools` installs a release that has it (0.7.0)");
+}
+
+std::string words_of(const BoundedAnswer& answer, std::string_view who) {
+    return fmt::format("{} {}; it said: {}", who, answer.how(), answer.last_words());
+}
+
+template <class T>
+T need(Result<T>&& result) {
+    if (!result) throw std::runtime_error(result.error().text());
+    return std::move(*result);
+}
+
+}  // namespace
+
+std::string_view symptom_of_failure_class(std::string_view failure_class) {
+    for (const Class& one : classes) {
+        if (one.theirs == failure_class) return one.ours;
+    }
+    return {};
+}
+
+Result<NvrxRestartAgent> NvrxRestartAgent::find(const Bounds& bounds) {
+    auto here =
+        installed("nvrx_restart_agent", "nvidia_resiliency_ext.attribution.restart_agent.cli", bounds);
+    if (!here) return tl::unexpected(here.error());
+    NvrxRestartAgent tool;
+    tool.python_ = here->python, tool.version_ = here->version, tool.bounds_ = bounds;
+    return tool;
+}
+
+std::vector<std::string_view> NvrxRestartAgent::symptoms() const {
+    std::vector<std::string_view> symptoms;
+    for (const Class& one : classes) {
+        if (std::count(symptoms.begin(), symptoms.end(), one.ours) == 0) symptoms.push_back(one.ours);
+    }
+    return symptoms;
+}
+
+std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
+    const auto snapshot = emitters::snapshot_of(evidence);
+    const auto scratch = need(Scratch::make());
+    emitters::EmittedFile log{"job.log", {}};
+    for (const auto& file : emitters::kernel_logs(evidence, snapshot)) log.bytes += file.bytes;
+    for (const auto& file : emitters::c10d_logs(evidence, snapshot)) log.bytes += file.bytes;
+    log.bytes += emitters::torchrun_files(evidence, snapshot).front().bytes;
+    need(emitters::write_files({log}, scratch.path()).map([] { return 0; }));
+    const auto answer = need(run_bounded(
+        {python_, "-m", "nvidia_resiliency_ext.attribution.restart_agent.cli",
+         (scratch.path() / log.name).string(), "--job-id", "deadrank", "--cycle-id", "0", "--disable-l1"},
+        bounds_));
+    if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
+    const RestartVerdict verdict = need(read_restart_response(answer.out));
+    const std::string_view symptom = symptom_of_failure_class(verdict.failure_class);
+    if (symptom.empty()) return {};
+    Finding finding{
+        .symptom = std::string(symptom),
+        .detector = std::string(name()),
+        .blame = {},
+        .at = snapshot.at,
+        .says = fmt::format("{}: {} ({})", verdict.failure_class, verdict.signature, verdict.decision)};
+    if (verdict.rank) finding.blame.ranks = {*verdict.rank};
+    return {finding};
+}
+
+Result<NvrxAttribution> NvrxAttribution::find(const Bounds& bounds) {
+    auto here = installed("nvrx_fr_attribution",
+                          "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution", bounds);
+    if (!here) return tl::unexpected(here.error());
+    NvrxAttribution tool;
+    tool.python_ = here->python, tool.version_ = here->version, tool.bounds_ = bounds;
+    return tool;
+}
+
+std::vector<std::string_view> NvrxAttribution::symptoms() const {
+    return {"collective_deadlock_hang", "collective_timeout_abort"};
+}
+
+std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
+    const auto snapshot = emitters::snapshot_of(evidence);
+    const auto dumps = emitters::dumping_ranks(evidence, snapshot);
+    if (dumps.empty()) return {};
+    const auto scratch = need(Scratch::make());
+    const auto files =
+        emitters::flight_recorder_files(evidence, snapshot, emitters::DumpForm::pickle, "_dump_");
+    need(emitters::write_files(files, scratch.path()).map([] { return 0; }));
+    const auto answer =
+        need(run_bounded({python_, "-m", "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution",
+                          "--fr-path", scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
+                         bounds_));
+    if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
+    std::vector<Finding> findings;
+    for (const AttributionRow& row : read_attribution(answer.out)) {
+        const bool watchdog = snapshot.occasion == emitters::Occasion::watchdog;
+        Finding finding{.symptom = watchdog ? "collective_timeout_abort" : "collective_deadlock_hang",
+                        .detector = std::string(name()),
+                        .blame = {},
+                        .at = snapshot.at,
+                        .says = fmt::format("{} of {}: missing ranks {}", row.op, row.group,
+                                            fmt::join(row.missing, ","))};
+        finding.blame.ranks = row.missing;
+        finding.blame.collective = std::string(name_of(emitters::op_of_profiling_name(row.op).op));
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+}  // namespace deadrank::results::external

@@ -1,0 +1,63 @@
+// results/external/nvrx.h — NVIDIA's resiliency extension, unmodified: its restart agent without a language
+// model reads a log, its Flight Recorder attribution reads dumps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/detector.h"
+#include "results/external/bounded.h"
+
+namespace deadrank::results::external {
+
+// What the restart agent names as the primary failure.
+struct RestartVerdict {
+    std::string decision;       // RESTART or STOP
+    std::string failure_class;  // empty = no primary failure
+    std::optional<Rank> rank;
+    std::string signature;
+};
+// Errors: bad_input, when it is no restart_agent_response.v1.
+scenarios::Result<RestartVerdict> read_restart_response(std::string_view json);
+
+// Our symptom for one of its classes; empty for a class that describes no failure of ours.
+std::string_view symptom_of_failure_class(std::string_view failure_class);
+
+class NvrxRestartAgent final : public Detector {
+public:
+    // Errors: environment, when it is not installed.
+    static scenarios::Result<NvrxRestartAgent> find(const Bounds& bounds = {});
+    std::string_view name() const override { return "nvrx_restart_agent"; }
+    std::vector<std::string_view> symptoms() const override;
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+    const std::string& version() const { return version_; }
+
+private:
+    std::string python_, version_;
+    Bounds bounds_;
+};
+
+// The missing ranks of its table, with the operation; one row a process group.
+struct AttributionRow {
+    std::string group, op;
+    std::vector<Rank> missing;
+    bool operator==(const AttributionRow&) const = default;
+};
+std::vector<AttributionRow> read_attribution(std::string_view table);
+
+class NvrxAttribution final : public Detector {
+public:
+    static scenarios::Result<NvrxAttribution> find(const Bounds& bounds = {});
+    std::string_view name() const override { return "nvrx_fr_attribution"; }
+    std::vector<std::string_view> symptoms() const override;
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+    const std::string& version() const { return version_; }
+
+private:
+    std::string python_, version_;
+    Bounds bounds_;
+};
+
+}  // namespace deadrank::results::external
