@@ -55,9 +55,9 @@ std::string collective_words(const Machine& machine, const Process& process, con
     const Meeting& front = *comm.meeting(comm.last_completed() + 1);
     std::vector<Rank> missing, spoilers;
     for (const Offer& other : front.offers) {
-        const Rank process = comm.member(other.place).process;
-        if (!other.arrived) missing.push_back(process);
-        if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(process);
+        const Rank peer = comm.member(other.place).process;
+        if (!other.arrived) missing.push_back(peer);
+        if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(peer);
     }
     if (!missing.empty()) return fmt::format("{} for {}", where, listed(machine, missing));
     if (!spoilers.empty())
