@@ -112,7 +112,7 @@ private:
                                 fmt::format("rank {} calls{}", rank, thread > 1 ? " at once" : ""));
                 free[thread] = std::max(end, slice.begin + Time{1});
                 if (kind.group == "collective")
-                    meetings_[{kind.series, slice.number}].push_back({rank, thread, slice.begin, end});
+                    meetings_[{slice.comm, slice.number}].push_back({rank, thread, slice.begin, end});
             }
             put_slice(kind, slice, rank, thread, end);
         }

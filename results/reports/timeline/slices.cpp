@@ -58,9 +58,14 @@ private:
         if (fresh) line_.kinds.push_back(std::move(wanted));
         return static_cast<std::uint32_t>(found->second);
     }
-    void begin(std::uint8_t what, std::int64_t a, std::int64_t b, SliceKind wanted, std::int64_t number) {
+    void begin(std::uint8_t what, std::int64_t a, std::int64_t b, SliceKind wanted, std::int64_t number,
+               CommId comm = 0) {
         open_[rank_].push_back({what, a, b, line_.ranks[rank_].size()});
-        line_.ranks[rank_].push_back({kind(std::move(wanted)), number, at_, never});
+        line_.ranks[rank_].push_back({kind(std::move(wanted)), comm, number, at_, never});
+    }
+    std::uint32_t series_of(CommId comm) {
+        return 2 +
+               static_cast<std::uint32_t>(series_.try_emplace(comm_name(comm), series_.size()).first->second);
     }
     void end(std::uint8_t what, std::int64_t a, std::int64_t b, Code result = Code::ok) {
         auto& open = open_[rank_];
@@ -81,7 +86,8 @@ private:
     }
     void instant(std::string group, std::string label, std::string detail, std::int64_t number = 0) {
         line_.ranks[rank_].push_back(
-            {kind({Lane::instant, std::move(group), std::move(label), std::move(detail)}), number, at_, at_});
+            {kind({Lane::instant, std::move(group), std::move(label), std::move(detail)}), 0, number, at_,
+             at_});
     }
     std::string comm_name(CommId comm) const {
         const auto found = names_.find(comm);
@@ -108,15 +114,15 @@ private:
         names_.try_emplace(what.comm, text(what.name));
         begin(init, what.comm, 0,
               {Lane::call, "meeting", "comm_init of " + comm_name(what.comm),
-               fmt::format("{} members", what.size), 1, what.comm},
-              0);
+               fmt::format("{} members", what.size), 1},
+              0, what.comm);
     }
     void see(const CommInitLeave& what) { end(init, what.comm, 0, what.result); }
     void see(const CollectiveEnter& what) {
         begin(collective, what.comm, what.seq,
               {Lane::call, "collective", fmt::format("{} of {}", name_of(what.op), comm_name(what.comm)),
-               offer_words(what.count, what.dtype, what.reduce, what.root), 2 + what.comm, what.comm},
-              what.seq);
+               offer_words(what.count, what.dtype, what.reduce, what.root), series_of(what.comm)},
+              what.seq, what.comm);
     }
     void see(const CollectiveLeave& what) { end(collective, what.comm, what.seq, what.result); }
     void see(const P2pEnter& what) {
@@ -124,8 +130,8 @@ private:
               {Lane::call, "p2p",
                fmt::format("{} {} {} of {}", name_of(what.op), what.op == Op::send ? "to" : "from", what.peer,
                            comm_name(what.comm)),
-               offer_words(what.count, what.dtype, ReduceOp::none, -1), 2 + what.comm, what.comm},
-              what.seq);
+               offer_words(what.count, what.dtype, ReduceOp::none, -1), series_of(what.comm)},
+              what.seq, what.comm);
     }
     void see(const P2pLeave& what) { end(p2p, what.comm, what.seq * 2 + (what.op == Op::send), what.result); }
     void see(const RankStart&) { end(gone, 0, 0); }
@@ -162,6 +168,7 @@ private:
     Timeline line_;
     std::vector<std::vector<Open>> open_;  // by rank
     std::map<CommId, std::string> names_;
+    std::map<std::string, std::size_t> series_;  // by a communicator's name
     std::map<std::tuple<Lane, std::string, std::string, std::string, std::uint32_t>, std::size_t> known_;
     Time at_{0};
     std::size_t rank_ = 0;

@@ -76,6 +76,23 @@ TEST(Fold, MakesOneRowOfRanksThatDidTheSame) {
     EXPECT_THAT(folded.left_out, IsEmpty());
 }
 
+// Two tensor-parallel groups that do the same, each in a communicator of its own.
+Evidence two_groups() {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
+    for (const Rank rank : job.everybody()) job.enters(rank, rank < 2 ? 2 : 3, 1);
+    job.after(1ms);
+    for (const Rank rank : job.everybody()) job.leaves(rank, rank < 2 ? 2 : 3, 1);
+    return job.watched();
+}
+
+TEST(Fold, TakesGroupsOfOneNameForAlike) {
+    const Evidence evidence = two_groups();
+    const Folded folded = fold(timeline_of(evidence), {}, 1'000'000);
+    ASSERT_EQ(folded.rows.size(), 1u);
+    EXPECT_THAT(folded.rows[0].ranks, ElementsAre(0, 1, 2, 3));
+}
+
 TEST(Fold, KeepsSuspectsApart) {
     const Evidence evidence = hang();
     const Folded folded = fold(timeline_of(evidence), {5}, 1'000'000);
@@ -179,6 +196,22 @@ TEST(Trace, DrawsArrowsFromTheLastThatCame) {
         EXPECT_EQ(event["tid"].get<int>() / 8, 2);
     }
     EXPECT_EQ(begins, 2);
+}
+
+TEST(Trace, DrawsNoArrowBetweenGroupsThatOnlyShareAName) {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
+    for (const Rank rank : job.everybody()) job.enters(rank, rank < 2 ? 2 : 3, 1).after(1ms);
+    for (const Rank rank : job.everybody()) job.leaves(rank, rank < 2 ? 2 : 3, 1);
+    const Evidence evidence = job.watched();
+    std::map<std::string, std::set<int>> ends;
+    const json read = json::parse(trace_of(evidence, {}, nullptr).json);
+    for (const json& event : read["traceEvents"]) {
+        if (event["ph"] == "s" || event["ph"] == "f") ends[event["id"]].insert(event["tid"].get<int>() / 8);
+    }
+    EXPECT_EQ(ends.size(), 2u);
+    for (const auto& [id, ranks] : ends)
+        EXPECT_TRUE(ranks == (std::set{0, 1}) || ranks == (std::set{2, 3})) << id;
 }
 
 TEST(Trace, StopsAtItsCapAndSaysWhatIsMissing) {
