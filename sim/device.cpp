@@ -12,7 +12,7 @@ namespace deadrank::sim {
 Devices::Devices(Machine& machine)
     : machine_(machine),
       per_node_(machine.settings.gpus_per_node),
-      all_(static_cast<std::size_t>(machine.settings.nodes) * static_cast<std::size_t>(per_node_)) {}
+      nodes_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
 int Devices::bind(Process& process) {
     if (process.device >= 0) return process.device;

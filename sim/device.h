@@ -35,7 +35,9 @@ public:
     int bind(Process& process);
     DeviceState& of(Process& process);
     DeviceState& at(int node, int device) {
-        return all_[static_cast<std::size_t>(node * per_node_ + device)];
+        std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
+        if (there.empty()) there.resize(static_cast<std::size_t>(per_node_));
+        return there[static_cast<std::size_t>(device)];
     }
     std::int64_t bus_id(int device) const;
 
@@ -54,7 +56,7 @@ private:
 
     Machine& machine_;
     int per_node_;
-    std::vector<DeviceState> all_;
+    std::vector<std::vector<DeviceState>> nodes_;  // empty where nobody looked yet: a crowd is on many nodes
 };
 
 // One process's view, with handles for what it holds.
