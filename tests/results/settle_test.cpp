@@ -93,6 +93,25 @@ TEST(Settle, LeavesUnrelatedEventsApart) {
         2u);
 }
 
+TEST(Settle, ACrashDoesNotExplainWhatTheRestartAfterItMeets) {
+    for (const char* met : {"resume_state_regression", "checkpoint_unreadable", "reshard_restore_failure"}) {
+        const auto kept = results::settle({said("native_crash_or_illegal_access", 5s, {1}), said(met, 8s)});
+        EXPECT_EQ(kept.size(), 2u) << met;
+    }
+    EXPECT_EQ(symptoms_of(
+                  results::settle({said("checkpoint_unreadable", 8s), said("resume_state_regression", 9s)})),
+              std::vector<std::string>{"checkpoint_unreadable"});
+}
+
+TEST(Settle, WhatRangLongBeforeNeedsNoReasonForItsConsequence) {
+    const Finding doubled = said("wrong_rank_or_group_membership", 1s, {6});
+    EXPECT_EQ(results::settle({doubled, said("communication_setup_hang", 61s, {6}, "environment_fault")}),
+              std::vector{doubled});
+    EXPECT_EQ(
+        results::settle({doubled, said("communication_setup_hang", 61s, {2}, "environment_fault")}).size(),
+        2u);
+}
+
 TEST(Settle, KeepsSymptomsItDoesNotKnow) {
     EXPECT_EQ(results::settle({said("something_new", 1s), said("communication_setup_failure", 1s)}).size(),
               2u);

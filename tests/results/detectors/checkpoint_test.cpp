@@ -98,6 +98,22 @@ TEST(Reshard, SeesMissingShardsAtTheSave) {
     EXPECT_EQ(found.blame.step, 0);
 }
 
+TEST(Reshard, GivesAWriterTimeThatHasNotGoneOn) {
+    for (const bool gone_on : {false, true}) {
+        EvidenceBuilder job(4);
+        job.start().world().step(0);
+        for (const Rank rank : {0, 1, 3}) {
+            saves(job, rank, 0);
+            job.add(rank, results::StepBegin{1});
+        }
+        if (gone_on) job.add(2, results::StepBegin{1});
+        if (gone_on)
+            EXPECT_EQ(found_by<detectors::Reshard>(job.watched()).blame.ranks, ranks({2}));
+        else
+            expect_silence_of<detectors::Reshard>(job.watched());
+    }
+}
+
 TEST(Reshard, SeesSeveralWritersOfOneFile) {
     EvidenceBuilder job(2);
     job.start().world().step(0);
@@ -120,6 +136,21 @@ TEST(ResumeRegression, SeesAStepThatGivesAnotherLossThanBefore) {
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
     job.step(4, 1.5);
     EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 4);
+}
+
+TEST(ResumeRegression, LeavesAnotherLossOfOtherSamplesToTheSampler) {
+    for (const std::int64_t first_sample : {8, 16}) {
+        EvidenceBuilder job(2);
+        job.start().world().step(0).add(0, results::DataBatch{1, 0, 8, 2, 1, TextId::none}).step(1, 1.0);
+        job.exits(0, -15, 15).exits(1, -15, 15);
+        job.after(1s).add(no_rank, Restart{1, job.text("rank 0 failed")}).after(1s).start().world();
+        job.add(0, results::DataBatch{1, 0, first_sample, 2, 1, TextId::none}).step(1, 1.5);
+        if (first_sample == 8) {
+            EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 1);
+        } else {
+            expect_silence_of<detectors::ResumeRegression>(job.watched());
+        }
+    }
 }
 
 TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
@@ -148,6 +179,26 @@ TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {
     EvidenceBuilder job = restarted();
     for (const Rank rank : job.everybody_but(1)) job.enters(rank, 1, 1, Op::barrier);
     EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched(2min)).blame.ranks, ranks({1}));
+}
+
+TEST(RestartFailure, NamesANodeWhoseRanksWereAllKilled) {
+    for (const Rank spared : {no_rank, Rank{5}}) {
+        EvidenceBuilder job(8);
+        job.start().world().step(0).after(10s);
+        for (const Rank rank : {4, 5, 6, 7}) {
+            if (rank != spared) job.exits(rank, -9, 9);
+        }
+        job.after(2s);
+        for (const Rank rank : {0, 1, 2, 3}) job.exits(rank, -15, 15);
+        if (spared != no_rank) job.exits(spared, -15, 15);
+        job.add(no_rank, JobStop{1, job.text("rank 4 failed")});
+        if (spared != no_rank) {
+            expect_silence_of<detectors::RestartFailure>(job.watched());
+        } else {
+            const Finding found = found_by<detectors::RestartFailure>(job.watched());
+            EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
+        }
+    }
 }
 
 TEST(RestartFailure, NamesANodeThatIsGone) {

@@ -166,6 +166,15 @@ TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
     EXPECT_EQ(found.blame.ranks, ranks({2}));
 }
 
+// Rank 2 is missed, but it waited for rank 6 itself until its time was up.
+TEST(SetupHang, CountsWhoGaveUpAfterALongWait) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
+    job.joins(2, 3, "dp", {2, 6}, 0).after(5min).add(2, CommInitLeave{3, Code::timeout});
+    EXPECT_EQ(found_by<SetupHang>(job.watched(2min)).blame.ranks, ranks({6}));
+}
+
 TEST(SetupHang, IsSilentWhenSomebodyOnlyTookALittle) {
     EvidenceBuilder job(4);
     job.start().world();
