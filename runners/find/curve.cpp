@@ -21,8 +21,11 @@ std::int64_t between(std::int64_t low, std::int64_t high, double part) {
     return static_cast<std::int64_t>(std::llround(from * std::pow(static_cast<double>(high) / from, part)));
 }
 
+// Three digits are enough for a number that somebody is to read.
 std::int64_t rounded(std::int64_t magnitude, std::int64_t finest) {
-    return finest <= 1 ? magnitude : (magnitude + finest / 2) / finest * finest;
+    std::int64_t unit = std::max<std::int64_t>(finest, 1);
+    while (magnitude / unit >= 1000) unit *= 10;
+    return (magnitude + unit / 2) / unit * unit;
 }
 
 void add(CurvePoint& point, const Shot& shot) {

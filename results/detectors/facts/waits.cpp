@@ -7,6 +7,7 @@
 #include <set>
 
 #include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/siblings.h"
 #include "results/words.h"
 
 namespace deadrank::results::detectors {
@@ -130,7 +131,39 @@ std::vector<Rank> Waits::circle_from(Rank process) const {
     }
 }
 
-// Of a circle, those are to blame who do not do what they used to do; else the smaller side; else all of it.
+// The wait for the fewest of a group in which most have come; of several, the one that began first: whoever
+// is missed later is held up by it. Null where no group has a majority, as among two.
+const Wait* Waits::nearly_complete() const {
+    const Wait* least = nullptr;
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            const std::size_t missing = wait.for_whom.size();
+            if (!wait.meeting || missing == 0 || missing * 2 >= wait.meeting->calls.size()) continue;
+            const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
+            if (!least || order(wait) < order(*least)) least = &wait;
+        }
+    }
+    return least;
+}
+
+// Where somebody waits for one of these: in a collective, or else in a message.
+const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
+    const Wait* message = nullptr;
+    const auto missed = [&](Rank rank) {
+        return std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
+    };
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            if (!std::any_of(wait.for_whom.begin(), wait.for_whom.end(), missed)) continue;
+            if (wait.meeting) return &wait;
+            message = &wait;
+        }
+    }
+    return message;
+}
+
+// Of a circle, those are to blame who do not do what their siblings do; else those whom most of a group wait
+// for; else those who do not do what they used to do; else the smaller side; else all of it.
 void Waits::culprits_in_circle(Standstill& found) const {
     if (waits_.empty()) return;
     const std::vector<Rank> circle = circle_from(waits_.begin()->first);
@@ -141,6 +174,25 @@ void Waits::culprits_in_circle(Standstill& found) const {
     }
     found.kind = Root::circle;
     found.last = waits_.at(circle.front()).front();
+    found.cause = "communication_order_divergence";
+    const Wait* wait = nullptr;
+    for (const Rank rank : circle) {
+        if (wait) break;
+        found.culprits = unlike_siblings(evidence_, *waits_.at(rank).front().comm, when_);
+        wait = wait_for(found.culprits);
+    }
+    if (!wait) {
+        wait = nearly_complete();
+        found.culprits = wait ? wait->for_whom : std::vector<Rank>{};
+    }
+    if (wait) {
+        found.last = *wait;
+        const Wait& theirs = waits_.at(found.culprits.front()).front();
+        found.why = fmt::format("{} never came to {} {} of {}, and waits in {} {} of {}",
+                                ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
+                                name_of(theirs.op), theirs.seq, theirs.comm->name);
+        return;
+    }
     std::vector<Rank> unusual;
     std::size_t asked = 0;
     std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
@@ -162,7 +214,6 @@ void Waits::culprits_in_circle(Standstill& found) const {
     } else {
         found.culprits = sorted(circle);
     }
-    found.cause = "communication_order_divergence";
     const Rank one = circle.front();
     const Rank other = circle.size() > 1 ? circle[1] : one;
     const Wait& mine = waits_.at(one).front();

@@ -4,6 +4,7 @@
 #include "runners/find/base.h"
 #include "runners/find/bench.h"
 #include "runners/find/stock.h"
+#include "runners/find/sweep.h"
 #include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {
@@ -40,6 +41,24 @@ TEST(Finds, ALayerThatWasNeverGatheredIsTheRanksOwnError) {
     ASSERT_TRUE(sight.has_value()) << sight.error().text();
     EXPECT_EQ(sight->harm, Harm::failed);
     EXPECT_FALSE(sight->fault.findings.empty());
+}
+
+// Whoever leaves a call of its group out was not named where the group is a small one among many: the
+// detectors took the smaller side of a circle for the wrong one.
+TEST(Finds, WhoeverLeavesACallOfItsGroupOutIsNamedOnAnyRank) {
+    for (const char* workload : {"context_parallel", "expert_parallel", "pipeline"}) {
+        SweepOptions options{.base = plan_of(workload, 2, 4), .words = &testing::words()};
+        options.base.workload["steps"].number = 3;
+        options.kinds = {"skip_collective"};
+        options.steps = {1};
+        options.workers.make_runner = [] { return std::make_unique<SimRunner>(); };
+        const Sweep swept = sweep(options);
+        ASSERT_EQ(swept.cells.size(), 8u);
+        for (const SweepCell& cell : swept.cells) {
+            EXPECT_TRUE(cell.caught == Caught::named || cell.caught == Caught::not_applied)
+                << workload << " rank " << cell.rank << ": " << cell.says;
+        }
+    }
 }
 
 }  // namespace
