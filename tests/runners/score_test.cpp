@@ -1,0 +1,125 @@
+// Goal: a tool is judged for what it can say, by the same judge as ours; the scorecard says which release it
+// was of, and a tool that is not here is skipped with the sentence that says how to get it.
+#include "runners/score.h"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "runners/commands/score_report.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank::tests {
+namespace {
+
+using results::Finding;
+using results::Outcome;
+using runners::Tool;
+using runners::ToolCase;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Says always the same.
+class Parrot final : public results::Detector {
+public:
+    explicit Parrot(std::vector<Finding> findings) : findings_(std::move(findings)) {}
+    std::string_view name() const override { return "parrot"; }
+    std::vector<std::string_view> symptoms() const override { return {"collective_deadlock_hang"}; }
+    std::vector<Finding> examine(const results::Evidence&) const override { return findings_; }
+
+private:
+    std::vector<Finding> findings_;
+};
+
+Tool tool_of(std::unique_ptr<results::Detector> detector, std::vector<std::string> blames = {"rank"}) {
+    Tool tool{"parrot", "1.0", {}, std::move(blames), {}};
+    tool.detectors.push_back(std::move(detector));
+    return tool;
+}
+
+const ShippedCatalog& catalog() {
+    static const ShippedCatalog shipped;
+    return shipped;
+}
+
+std::vector<std::vector<ToolCase>> scored(const std::vector<Tool>& tools, const std::string& scenario) {
+    return runners::score_tools(tools, {{&catalog().named(scenario), scenarios::Seed{1}}},
+                                [] { return std::make_unique<runners::SimRunner>(); }, catalog().vocabulary,
+                                {});
+}
+
+TEST(Score, AsksAToolOnlyForWhatItCanName) {
+    scenarios::Expectation expect;
+    expect.symptom = "collective_timeout_abort";
+    expect.blames = {"rank", "step"};
+    expect.also = {"collective_deadlock_hang"};
+    expect.reaction = "clear_error";
+    const Tool parrot = tool_of(std::make_unique<Parrot>(std::vector<Finding>{}));
+    const auto plain = runners::expectation_for(parrot, expect, {});
+    EXPECT_THAT(plain.blames, ElementsAre("rank"));
+    EXPECT_EQ(plain.reaction, "any");
+    EXPECT_EQ(plain.symptom, "collective_timeout_abort");
+    Finding allowed;
+    allowed.symptom = "collective_deadlock_hang";
+    const auto other = runners::expectation_for(parrot, expect, {allowed});
+    EXPECT_EQ(other.symptom, "collective_deadlock_hang");
+    EXPECT_THAT(other.also, ElementsAre("collective_timeout_abort"));
+}
+
+TEST(Score, CallsARingInTheControlAFalseAlarm) {
+    Finding alarm;
+    alarm.symptom = "collective_deadlock_hang";
+    alarm.detector = "parrot";
+    alarm.blame.ranks = {7};
+    std::vector<Tool> tools;
+    tools.push_back(tool_of(std::make_unique<Parrot>(std::vector<Finding>{alarm})));
+    tools.push_back(tool_of(std::make_unique<Parrot>(std::vector<Finding>{})));
+    const auto cases = scored(tools, "communication/rank_leaves_all_reduce");
+    EXPECT_EQ(cases[0][0].outcome.control->outcome, Outcome::false_alarm);
+    EXPECT_NE(cases[0][0].outcome.fault->outcome, Outcome::caught) << "rank 7 it was not";
+    EXPECT_EQ(cases[1][0].outcome.fault->outcome, Outcome::silent);
+    EXPECT_TRUE(cases[1][0].in_field);
+}
+
+TEST(Score, LeavesOutWhatAToolCannotReport) {
+    std::vector<Tool> tools;
+    tools.push_back(tool_of(std::make_unique<Parrot>(std::vector<Finding>{})));
+    const auto cases = scored(tools, "scheduling/thermal_throttling");
+    const auto score = runners::commands::score_of(tools[0], cases[0], {});
+    EXPECT_EQ(score.outside, 1u);
+    EXPECT_EQ(score.outside_rang, 0u);
+    EXPECT_EQ(score.card.total.cases, 0u);
+}
+
+TEST(Score, SkipsAToolThatIsNotHereAndSaysHowToGetIt) {
+    std::vector<Tool> tools;
+    tools.push_back({"absent", "", "absent: it is not installed — install it", {}, {}});
+    const auto cases = scored(tools, "communication/rank_leaves_all_reduce");
+    EXPECT_THAT(cases[0], IsEmpty());
+    const auto score = runners::commands::score_of(tools[0], cases[0], {});
+    EXPECT_THAT(runners::commands::tool_table(score, {}), HasSubstr("skipped: absent: it is not installed"));
+    const auto json = nlohmann::json::parse(runners::commands::score_json({score}));
+    EXPECT_EQ(json["tools"][0]["skipped"], "absent: it is not installed — install it");
+}
+
+TEST(Score, IsARowForASpreadsheetWithTheRelease) {
+    std::vector<Tool> tools;
+    tools.push_back(tool_of(std::make_unique<Parrot>(std::vector<Finding>{})));
+    const auto cases = scored(tools, "communication/rank_leaves_all_reduce");
+    const std::string csv =
+        runners::commands::score_csv({runners::commands::score_of(tools[0], cases[0], {})});
+    EXPECT_THAT(csv, HasSubstr("tool,version,class,cases,caught,wrong_rank"));
+    EXPECT_THAT(csv, HasSubstr(R"("parrot","1.0","all",1,0,0,0,0,1,0,0,0,,0.0000,,)"));
+}
+
+TEST(Score, KnowsEveryToolByName) {
+    EXPECT_THAT(runners::tool_names(), testing::Contains("torchfrtrace"));
+    const auto unknown = runners::find_tool("torchfrtrase", {});
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().remedy, HasSubstr("torchfrtrace"));
+}
+
+}  // namespace
+}  // namespace deadrank::tests
