@@ -81,6 +81,19 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
     return std::nullopt;
 }
 
+// What was asked for and what was free is in the event.
+std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
+    for (const Event* event : evidence.each<MemoryOom>()) {
+        const auto* oom = event->as<MemoryOom>();
+        const std::string_view where = evidence.text(oom->where);
+        if (event->rank != outbreak.ranks.front() || event->at < outbreak.at || where == "device") continue;
+        return fmt::format("{} asked for {} bytes of {} memory where {} were free",
+                           ranks_text(outbreak.ranks), oom->requested,
+                           where == "pinned" ? "pinned host" : "host", oom->available);
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<Finding> HostExhaustion::examine(const Evidence& evidence) const {
@@ -89,6 +102,8 @@ std::vector<Finding> HostExhaustion::examine(const Evidence& evidence) const {
         findings.push_back(finding_of(
             evidence, outbreak, "host_resource_exhaustion", name(),
             {"misconfigured_resource_or_distributed_settings", "memory_placement_or_lifetime_error"}));
+        if (auto says = refused_memory(evidence, outbreak); !says.empty())
+            findings.back().says = std::move(says);
     }
     if (!findings.empty()) return findings;
     for (const auto& [key, series] : series_of(evidence)) {

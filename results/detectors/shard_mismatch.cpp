@@ -125,13 +125,16 @@ std::vector<Finding> ShardMismatch::examine(const Evidence& evidence) const {
             where = fmt::format("rank {} holds [{}, {}) of {}", odd.front(), part.offset,
                                 part.offset + part.length, tensor.total);
         }
-        Finding finding{.symptom = "parallel_result_mismatch",
-                        .detector = std::string(name()),
-                        .blame = blame_ranks(evidence.facts<Lives>(), odd),
-                        .at = tensor.at,
-                        .says = fmt::format("the parts of {} overlap or leave gaps: {}",
-                                            evidence.text(key.second), where),
-                        .causes = {"shard_layout_or_offset_error", "rank_or_device_derivation_error"}};
+        // Where a model is served, what is wrong is the answer.
+        const bool serves = !evidence.each<ServeOutput>().empty();
+        Finding finding{
+            .symptom = serves ? "inference_output_inconsistency_across_devices" : "parallel_result_mismatch",
+            .detector = std::string(name()),
+            .blame = blame_ranks(evidence.facts<Lives>(), odd),
+            .at = tensor.at,
+            .says =
+                fmt::format("the parts of {} overlap or leave gaps: {}", evidence.text(key.second), where),
+            .causes = {"shard_layout_or_offset_error", "rank_or_device_derivation_error"}};
         finding.blame.shard = evidence.text(key.second);
         return {finding};
     }

@@ -14,7 +14,7 @@ scenarios::Kind data_parallel_words() {
         job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
     kind.parameters.push_back({"buckets", scenarios::ValueType::integer, "2",
                                "gradient buckets, reduced while backward still runs"});
-    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor"})
+    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten"})
         kind.seams.emplace_back(seam);
     for (const char* block : {"gradient.all_reduce", "bucket.wait", "parameters.broadcast",
                               "gradient.accumulate", "bucket.after_backward"}) {
@@ -65,6 +65,9 @@ void data_parallel(World& world, const Settings& settings) {
         if (waits) {
             for (auto& work : pending) work->wait();
         }
+        // Buckets are cut back into gradients by the offsets that filled them.
+        const auto shifted = world.seam("bucket.unflatten", 0) % std::ssize(reduced);
+        std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
         const std::int64_t divisor = world.seam("gradient.divisor", everything);
 

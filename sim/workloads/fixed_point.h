@@ -27,9 +27,10 @@ constexpr Number saturate(Wide value) {
 constexpr Number plus(Number a, Number b) { return saturate(Wide{a} + b); }
 constexpr Number times(Number a, Number b) { return saturate((Wide{a} * b) >> fraction_bits); }
 
-// value × numerator / denominator, rounded toward zero; a denominator of 0 saturates, as 1/0 would.
+// value × numerator / denominator, rounded toward zero; a denominator of 0 saturates, as 1/0 would, and what
+// is infinite stays so.
 constexpr Number scaled(Number value, std::int64_t numerator, std::int64_t denominator) {
-    if (denominator == 0) return value < 0 ? -infinite : infinite;
+    if (denominator == 0 || value >= infinite || value <= -infinite) return value < 0 ? -infinite : infinite;
     return saturate(Wide{value} * numerator / denominator);
 }
 

@@ -88,7 +88,8 @@ void mixed_precision(World& world, const Settings& settings) {
         job.digest(step, "replica", "parameters", parameters);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         job.compare(step, parameters, 0, mean_loss, job.size());
-        return StepResult{mean_loss, scaled(norm(gradient), 1, everything * scale)};
+        // A skipped step has no gradient to speak of.
+        return StepResult{mean_loss, skips ? 0 : scaled(norm(gradient), 1, everything * scale)};
     });
 }
 

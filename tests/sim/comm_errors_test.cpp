@@ -44,5 +44,26 @@ TEST(CommErrors, AnAbortEndsTheRanksOwnCallsAndLeavesItsPeersWaiting) {
     EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::finished, ProcessEnd::stuck));
 }
 
+// Another operation in the place of this one meets buffers that were made for this one.
+TEST(CommErrors, AnOperationWithTheWrongBuffersIsRefusedBeforeItBegins) {
+    const auto swapped_to = [](Op op, const Script& call) {
+        AlterCall swap(CallKind::collective, [op](Call& made) { made.op = op; });
+        return play(bare(1, 2), call, altering(swap, 0));
+    };
+    const Script all_reduce = [](World& world) {
+        Numbers data{1, 2};
+        everybody(world)->all_reduce(data);
+    };
+    EXPECT_TRUE(swapped_to(Op::all_gather, all_reduce)
+                    .says(0, "output tensor size must be equal to world_size times input tensor size"));
+    EXPECT_TRUE(swapped_to(Op::reduce_scatter, all_reduce)
+                    .says(0, "input tensor must be the same size as output size times world size"));
+    const Script all_gather = [](World& world) {
+        Numbers mine{1}, all{0, 0};
+        everybody(world)->all_gather(mine, all);
+    };
+    EXPECT_FALSE(swapped_to(Op::all_reduce, all_gather).says(0, "Error")) << "equal shapes hide it";
+}
+
 }  // namespace
 }  // namespace deadrank::sim

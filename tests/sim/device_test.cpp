@@ -173,5 +173,40 @@ TEST(MemoryText, IsTorchs) {
     EXPECT_EQ(memory_text(512), "512 bytes");
 }
 
+TEST(Device, HoldsWhatANeighbourPutsThere) {
+    DeviceChange small;
+    small.memory_limit = 4 * gib;
+    const Trial trial = play(
+        bare(1, 2),
+        [](World& world) {
+            if (world.process() == 0) {
+                world.timer().sleep(1s);
+                world.device().allocate(3 * gib);
+                return;
+            }
+            const auto handle = world.device().allocate_on(0, 2 * gib);
+            world.timer().sleep(2s);
+            world.device().release(handle);
+        },
+        with_device(0, small));
+    EXPECT_EQ(trial.of<results::MemoryOom>(0).at(0).available, 2 * gib) << "the neighbour has the rest";
+    EXPECT_EQ(trial.result.ends.at(1), ProcessEnd::finished);
+}
+
+TEST(Device, ShowsTheMostThatWasInUseSinceTheLastSample) {
+    const Trial trial = play(bare(1, 1), [](World& world) {
+        world.device().allocate(gib);
+        for (int step = 0; step < 3; ++step) {
+            world.step(step);
+            if (step == 0) world.device().release(world.device().allocate(4 * gib));
+        }
+    });
+    const auto samples = trial.of<results::MemorySample>(0);
+    ASSERT_EQ(samples.size(), 3u);
+    EXPECT_EQ(samples[0].used, gib);
+    EXPECT_EQ(samples[1].used, 5 * gib) << "the peak of step 0";
+    EXPECT_EQ(samples[2].used, gib) << "and it is over";
+}
+
 }  // namespace
 }  // namespace deadrank::sim

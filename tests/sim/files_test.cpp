@@ -163,5 +163,18 @@ TEST(Storage, WhatWasNotSyncedIsGoneWithItsNode) {
     EXPECT_THAT(lost, IsEmpty());
 }
 
+TEST(Storage, LosesADescriptorForEachFileLeftOpen) {
+    std::vector<Code> answers;
+    HostChange few;
+    few.open_files_limit = 2;
+    play(
+        bare(1, 1),
+        [&](World& world) {
+            for (int i = 0; i < 3; ++i) answers.push_back(world.storage().leave_open("a/state"));
+        },
+        [&](Cluster& cluster) { cluster.change_host(0, few); });
+    EXPECT_THAT(answers, ElementsAre(Code::ok, Code::ok, Code::system_error));
+}
+
 }  // namespace
 }  // namespace deadrank::sim

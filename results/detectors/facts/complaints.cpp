@@ -70,6 +70,7 @@ constexpr Phrase phrases[] = {
     {"Failed to recv, got 0 bytes", Trouble::setup},
     {"Socket Timeout", Trouble::setup},
 
+    {"cudaHostAlloc", Trouble::host},
     {"out of memory", Trouble::memory},
     {"OutOfMemoryError", Trouble::memory},
     {"creating shared memory segment", Trouble::host},

@@ -47,6 +47,18 @@ TEST(HostExhaustion, ReadsErrorsAndSeesALeakBeforeItEnds) {
     EXPECT_LT(found.at, 12s) << "it need not run out first";
 }
 
+// CUDA is out of memory in both cases; only one of them is the device's.
+TEST(HostExhaustion, TellsPinnedHostMemoryFromTheDevices) {
+    EvidenceBuilder job(4);
+    job.start()
+        .add(2, MemoryOom{1 << 30, 1 << 20, job.text("pinned")})
+        .log(2, "torch.AcceleratorError: CUDA error: out of memory (cudaHostAlloc of 1073741824 bytes)");
+    const Finding found = found_by<HostExhaustion>(job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_NE(found.says.find("pinned host memory"), std::string::npos) << found.says;
+    expect_silence_of<DeviceMemory>(job.watched());
+}
+
 TEST(HostExhaustion, IsSilentOnACacheThatFillsAndStays) {
     EvidenceBuilder job(4);
     job.start();

@@ -34,6 +34,17 @@ TEST(ShardMismatch, NamesTheRankWhosePartLiesElsewhere) {
     }
 }
 
+TEST(ShardMismatch, SpeaksOfAnswersWhereAModelIsServed) {
+    EvidenceBuilder job(2);
+    job.start();
+    holds(job, 0, 0, 8, 16);
+    holds(job, 1, 0, 8, 16);
+    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).symptom, "parallel_result_mismatch");
+    job.add(0, ServeOutput{1, 77, 4, 1});
+    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).symptom,
+              "inference_output_inconsistency_across_devices");
+}
+
 TEST(ShardMismatch, NamesTheRankWhosePartIsCutOffAtTheEnd) {
     EvidenceBuilder job(4);
     job.start();
