@@ -28,7 +28,6 @@ const std::vector<std::string> waiting_symptoms = {
 };
 const std::vector<std::string> waiting_causes = {
     "faulty_inference_logic",
-    "framework_model_incompatibility",
     "uneven_work_or_data_partition",
 };
 

@@ -122,9 +122,9 @@ std::int64_t Job::learning_rate(std::int64_t step) {
         throw RankFailure("TypeError: sqrt(): argument 'input' (position 1) must be Tensor, not float");
     const std::int64_t base = world_.seam("optimizer.base_rate", configured_rate());
     const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
-    // The schedule is constant: what the log should show is what the configuration says.
+    // The schedule is constant: the optimizer should use what the configuration says, sensible or not.
     const auto in_fixed_point = [](std::int64_t ppb) { return scaled(one, ppb, 1'000'000'000); };
-    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(configured_rate()));
+    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(base));
     return rate;
 }
 

@@ -35,14 +35,15 @@ TEST(ShardMismatch, NamesTheRankWhosePartLiesElsewhere) {
 }
 
 TEST(ShardMismatch, SpeaksOfAnswersWhereAModelIsServed) {
-    EvidenceBuilder job(2);
-    job.start();
-    holds(job, 0, 0, 8, 16);
-    holds(job, 1, 0, 8, 16);
-    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).symptom, "parallel_result_mismatch");
-    job.add(0, ServeOutput{1, 77, 4, 1});
-    EXPECT_EQ(found_by<ShardMismatch>(job.watched()).symptom,
-              "inference_output_inconsistency_across_devices");
+    for (const bool serves : {false, true}) {
+        EvidenceBuilder job(2);
+        job.start();
+        holds(job, 0, 0, 8, 16);
+        holds(job, 1, 0, 8, 16);
+        if (serves) job.add(0, ServeOutput{1, 77, 4, 1});
+        EXPECT_EQ(found_by<ShardMismatch>(job.watched()).symptom,
+                  serves ? "inference_output_inconsistency_across_devices" : "parallel_result_mismatch");
+    }
 }
 
 TEST(ShardMismatch, NamesTheRankWhosePartIsCutOffAtTheEnd) {
