@@ -9,7 +9,9 @@ namespace deadrank::results::detectors {
 class ShardMismatch final : public Detector {
 public:
     std::string_view name() const override { return "shard_mismatch"; }
-    std::vector<std::string_view> symptoms() const override { return {"parallel_result_mismatch"}; }
+    std::vector<std::string_view> symptoms() const override {
+        return {"parallel_result_mismatch", "inference_output_inconsistency_across_devices"};
+    }
     std::vector<Finding> examine(const Evidence& evidence) const override;
 };
 
