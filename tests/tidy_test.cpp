@@ -74,7 +74,6 @@ TEST(TidyHouse, HasAScenarioForEachFault) {
                                                                            "flap_link",
                                                                            "partition",
                                                                            "shift_clock",
-                                                                           "swap_operation",
                                                                        });
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
