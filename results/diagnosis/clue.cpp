@@ -34,6 +34,7 @@ std::vector<std::string_view> all_clues() {
         // value_clues
         "off_by_a_factor", "not_finite", "wrong_at_the_first_step", "wrong_later", "wrong_everywhere",
         "wrong_on_one_rank", "shards_overlap", "calls_fewer", "calls_equal", "constant_quantity_wrong",
+        "random_numbers_drawn", "answers_differ", "right_in_the_first_step_only",
         // state_clues
         "batches_differ", "samples_repeat", "after_restart", "layout_changed", "storage_refused",
         "bytes_never_written", "last_stage_slow",

@@ -67,6 +67,8 @@ void place(const Evidence& evidence, const Finding& finding, Clues& clues) {
         break;
     }
     if (!finding.blame.step) return;
+    if (*finding.blame.step == first + 1)
+        clues.push_back({"right_in_the_first_step_only", "right in the first step, wrong in the second"});
     const bool at_first = *finding.blame.step <= first;
     clues.push_back({at_first ? "wrong_at_the_first_step" : "wrong_later",
                      fmt::format("first seen in step {}", *finding.blame.step)});
@@ -90,6 +92,24 @@ void call_counts(const Evidence& evidence, const Finding& finding, Clues& clues)
                                                 finding.blame.ranks.front(), mine, others)});
 }
 
+// What is drawn by chance must be drawn alike, or apart, on purpose.
+void chance(const Evidence& evidence, Clues& clues) {
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const std::string_view name = evidence.text(event->as<ValueSample>()->name);
+        if (!name.starts_with("dropout")) continue;
+        clues.push_back({"random_numbers_drawn", fmt::format("each rank draws random numbers: {}", name)});
+        break;
+    }
+    std::map<std::int64_t, std::uint64_t> answers;
+    for (const Event* event : evidence.each<ServeOutput>()) {
+        const auto* output = event->as<ServeOutput>();
+        if (answers.try_emplace(output->request, output->digest).first->second == output->digest) continue;
+        clues.push_back(
+            {"answers_differ", fmt::format("ranks give different answers to request {}", output->request)});
+        break;
+    }
+}
+
 }  // namespace
 
 void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
@@ -99,6 +119,7 @@ void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues)
     factors(evidence, clues);
     place(evidence, finding, clues);
     call_counts(evidence, finding, clues);
+    chance(evidence, clues);
     for (const Event* event : evidence.each<StepEnd>()) {
         const auto* end = event->as<StepEnd>();
         if (std::isfinite(end->loss) && std::isfinite(end->gradient_norm)) continue;
