@@ -171,7 +171,9 @@ void Bootstrap::succeed(Gathering& met) {
     for (Rank place = 0; place < met.came; ++place) {
         if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;
         const Process& process = machine_.processes[met.processes[static_cast<std::size_t>(place)]];
-        met.comm->member(place).algorithm = settings_of(process.id).algorithm;
+        const NcclSettings settings = settings_of(process.id);
+        met.comm->member(place).algorithm = settings.algorithm;
+        met.comm->member(place).network_chunk = settings.network_chunk;
         const bool detail = wants_detail(process);
         all_detail &= detail;
         some_detail |= detail;

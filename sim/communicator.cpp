@@ -120,13 +120,28 @@ void Communicator::try_start() {
     const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
         return m.algorithm == members_.front().algorithm;
     });
-    if (front.spoiled || !fitting || !one_algorithm || broken_) {
+    if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit()) {
         front.state = Meeting::State::hopeless;
         return;
     }
     compute(front);
     front.state = Meeting::State::moving;
     pace(front);
+}
+
+// A receiver on another node that expects messages of another size says so, and only it.
+bool Communicator::chunks_fit() {
+    bool fit = true;
+    for (Rank sender = 0; sender < size() && size() > 1; ++sender) {
+        const Rank receiver = (sender + 1) % size();
+        const std::int64_t sent = member(sender).network_chunk, expected = member(receiver).network_chunk;
+        if (sent == expected || place_of(sender).node == place_of(receiver).node) continue;
+        fit = false;
+        const std::string peer = machine_.topology.host_name(place_of(sender).node);
+        const bool socket = network_permille < 1000;
+        async_error(receiver, Code::invalid_usage, wrong_chunk_text(peer, expected, sent, socket));
+    }
+    return fit;
 }
 
 // Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's

@@ -29,6 +29,7 @@ struct Member {
     bool gone = false;
     bool closed = false;  // its process let go of the communicator
     Algorithm algorithm = Algorithm::automatic;
+    std::int64_t network_chunk = 0;  // bytes of its messages to other nodes
     std::string error_text = {};
 };
 
@@ -81,6 +82,7 @@ private:
     void pace(Meeting& meeting);
     void finish(std::int64_t seq);
     void break_after_retries(std::int64_t seq);
+    bool chunks_fit();
     RingCost ring_now(Rank* broken) const;
     Place place_of(Rank index) const;
     std::size_t slot_of(Rank place) const;

@@ -129,11 +129,25 @@ Time NcclSettings::retry_window() const {
     return Time(4096) * (std::int64_t{1} << ib_timeout) * std::clamp<std::int64_t>(ib_retries + 1, 1, 8);
 }
 
+namespace {
+
+// NCCL_BUFFSIZE cut into its eight steps, or the release's own size. The two sizes are those of a public
+// report of skewed releases; at which release the border lies is our assumption.
+std::int64_t network_chunk(const std::optional<std::string>& buffer, int version) {
+    constexpr std::int64_t buffer_steps = 8;
+    if (buffer && lax_integer(*buffer) > 0) return lax_integer(*buffer) / buffer_steps;
+    return version > 0 && version < 21900 ? 64 << 10 : 512 << 10;
+}
+
+}  // namespace
+
 NcclSettings read_nccl_settings(const Machine& machine, const Process& process) {
     NcclSettings settings;
     check_driver(settings, machine.environment.version(process, "cuda"),
                  machine.environment.version(process, "driver"));
     const auto get = [&](std::string_view name) { return machine.environment.get(process, name); };
+    settings.network_chunk =
+        network_chunk(get("NCCL_BUFFSIZE"), nccl_version_code(machine.environment.version(process, "nccl")));
     const std::string debug = get("NCCL_DEBUG").value_or("");
     settings.informs = debug == "INFO" || debug == "TRACE";
     settings.warns = settings.informs || debug == "WARN";

@@ -141,6 +141,19 @@ std::string retries_exceeded_text(std::string_view peer) {
         peer);
 }
 
+std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::int64_t sent, bool socket) {
+    if (socket) {
+        return fmt::format(
+            "NET/Socket : peer {}<4791> message truncated : receiving {} bytes instead of {}. If you believe "
+            "your socket network is in a healthy state, there may be a mismatch in collective sizes or "
+            "environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks",
+            peer, sent, expected);
+    }
+    return fmt::format(
+        "NET/IB : req 0/1 tag 0 peer {}<4791> collective mismatch error, local size {} remote size {}", peer,
+        expected, sent);
+}
+
 std::string connection_closed_text(std::string_view peer) {
     return fmt::format("socketProgress: Connection closed by remote peer {}<4791>", peer);
 }

@@ -1,25 +1,38 @@
 // sim/workloads/fsdp.cpp — Every layer in shards of its own: gathered just before use, the next one
-// prefetched, gradients reduce-scattered behind. What a missing wait does to a prefetched layer is a wrong
-// number, not a flag.
+// prefetched, gradients reduce-scattered behind. A last layer may be split into experts, of which a sample
+// takes one: whether a rank gathers those that its own samples do not need is a question all must answer
+// alike.
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <vector>
 
 #include "sim/workloads/bodies.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/module_pass.h"
 
 namespace deadrank::sim {
 
 scenarios::Kind fsdp_words() {
     scenarios::Kind kind = job_words(
         "fsdp", "fully sharded data parallel: per-layer gather with prefetch, reduce-scatter behind");
+    using scenarios::ValueType;
     kind.parameters.push_back(
-        {"prefetch", scenarios::ValueType::boolean, "true", "gather the next layer while this one computes"});
-    for (const char* seam :
-         {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer", "sharding.size"})
+        {"prefetch", ValueType::boolean, "true", "gather the next layer while this one computes"});
+    kind.parameters.push_back({"experts", ValueType::integer, "0", "experts of a last layer; 0 = none"});
+    kind.parameters.push_back({"lengths",
+                               ValueType::choice,
+                               "equal",
+                               "how long samples are: alike, or one in eight six times as long",
+                               {"equal", "long_tail"}});
+    kind.parameters.push_back({"read_data", ValueType::boolean, "false",
+                               "read each step's samples from storage, trying again when that fails"});
+    for (const char* seam : {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer",
+                             "sampler.balance", "sharding.size"}) {
         kind.seams.emplace_back(seam);
-    for (const char* block :
-         {"gather.wait", "gradient.reduce_scatter", "reduce.wait", "parameters.reshard"}) {
+    }
+    for (const char* block : {"gather.wait", "gradient.reduce_scatter", "reduce.wait", "parameters.reshard",
+                              "experts.gather_all"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -31,32 +44,16 @@ constexpr Number leftover = one << 20;
 
 class Layers {
 public:
-    Layers(Job& job, std::vector<Number>& mine, std::size_t each)
-        : job_(job),
-          mine_(mine),
-          each_(each),
-          layers_(static_cast<std::size_t>(job.shape().layers)),
-          whole_(layers_),
-          work_(layers_) {}
+    Layers(Job& job, std::vector<Number>& mine, std::size_t each, std::size_t count)
+        : job_(job), mine_(mine), each_(each), whole_(count), work_(count) {}
 
     void prefetch(std::size_t layer) {
-        layer =
-            static_cast<std::size_t>(job_.world().seam("prefetch.layer", static_cast<std::int64_t>(layer))) %
-            layers_;
-        if (work_[layer]) return;
-        // Fresh memory holds what somebody left there.
-        whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), leftover);
-        held_.push_back(job_.memory().take(job_.shape().layer_width()));
-        work_[layer] =
-            job_.comm().all_gather_async(std::span(mine_).subspan(layer * each_, each_), whole_[layer]);
+        const auto seam = job_.world().seam("prefetch.layer", static_cast<std::int64_t>(layer));
+        fetch(static_cast<std::size_t>(std::max<std::int64_t>(0, seam)) % whole_.size());
     }
 
     std::span<const Number> get(std::size_t layer) {
-        prefetch(layer);
-        if (!work_[layer]) {
-            throw RankFailure(
-                fmt::format("RuntimeError: layer {} was used, and another one had been gathered", layer));
-        }
+        fetch(layer);
         if (job_.world().block("gather.wait")) work_[layer]->wait();
         return std::span(whole_[layer]).first(static_cast<std::size_t>(job_.shape().layer_width()));
     }
@@ -72,13 +69,92 @@ public:
     }
 
 private:
+    void fetch(std::size_t layer) {
+        if (work_[layer]) return;
+        // Fresh memory holds what somebody left there.
+        whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), leftover);
+        held_.push_back(job_.memory().take(job_.shape().layer_width()));
+        work_[layer] =
+            job_.comm().all_gather_async(std::span(mine_).subspan(layer * each_, each_), whole_[layer]);
+    }
+
     Job& job_;
     std::vector<Number>& mine_;
     std::size_t each_;
-    std::size_t layers_;
     std::vector<std::vector<Number>> whole_;
     std::vector<std::unique_ptr<Work>> work_;
     std::vector<std::int64_t> held_;  // device memory of gathered layers
+};
+
+// Flat index of each own parameter, and its place among the numbers that this rank holds.
+struct Own {
+    std::vector<Number> numbers;
+    std::vector<std::int64_t> where;
+    std::vector<std::size_t> at;
+};
+
+Own cut(Job& job, const ModelShape& shape, std::size_t each) {
+    World& world = job.world();
+    const std::int64_t offset = world.seam("shard.offset", static_cast<std::int64_t>(each) * job.rank());
+    const std::int64_t seed = world.seam("model.seed", job.settings().integer("seed"));
+    const auto modules = static_cast<std::size_t>(shape.layers + shape.experts);
+    Own own;
+    own.numbers.assign(modules * each, 0);
+    for (std::size_t m = 0; m < modules; ++m) {
+        for (std::size_t j = 0; j < each; ++j) {
+            const std::int64_t column = offset + static_cast<std::int64_t>(j);
+            if (column < 0 || column >= shape.width) continue;  // padding
+            own.where.push_back(static_cast<std::int64_t>(m) * shape.width + column);
+            own.at.push_back(m * each + j);
+            own.numbers[own.at.back()] = initial_parameter(seed, own.where.back());
+        }
+    }
+    job.layout("layer.flat", offset,
+               std::clamp<std::int64_t>(shape.width - offset, 0, static_cast<std::int64_t>(each)),
+               shape.width);
+    return own;
+}
+
+// How much longer than usual a step takes with these samples: one in eight is six times as long. A balanced
+// sampler gives every rank the same amount.
+std::int64_t work_permille(World& world, const Settings& settings, const std::vector<std::int64_t>& samples) {
+    if (settings.text("lengths") == "equal" || world.seam("sampler.balance", 1) != 0) return 1000;
+    constexpr std::int64_t long_one_in = 8, long_factor = 6;
+    std::int64_t length = 0;
+    for (const std::int64_t id : samples) {
+        const Number key[] = {id};
+        length += digest_of(key) % static_cast<std::uint64_t>(long_one_in) == 0 ? long_factor : 1;
+    }
+    return length * long_one_in * 1000 /
+           (static_cast<std::int64_t>(samples.size()) * (long_one_in - 1 + long_factor));
+}
+
+// A read that fails is tried again: one bad answer of a busy file server ends no job, but everybody waits.
+class Samples {
+public:
+    explicit Samples(Job& job) : job_(job), path_(fmt::format("data/part{}", job.rank())) {
+        if (!job.settings().flag("read_data")) return;
+        const Number content[] = {job.rank()};
+        job_.world().storage().write(path_, content);
+    }
+
+    void read() {
+        if (!job_.settings().flag("read_data")) return;
+        std::vector<Number> content;
+        for (int tried = 1; job_.world().storage().read(path_, content) != Code::ok; ++tried) {
+            if (tried == tries)
+                throw RankFailure(fmt::format("OSError: [Errno 5] Input/output error: '{}'", path_));
+            job_.world().log(
+                fmt::format("WARNING: reading {} failed, retrying in 2 s ({}/{})", path_, tried, tries), 1);
+            job_.world().timer().sleep(pause);
+        }
+    }
+
+private:
+    static constexpr int tries = 5;
+    static constexpr Time pause{2'000'000'000};
+    Job& job_;
+    std::string path_;
 };
 
 }  // namespace
@@ -86,82 +162,57 @@ private:
 void fsdp(World& world, const Settings& settings) {
     Job job(world, settings);
     job.start();
-    const ModelShape shape = job.shape();
+    ModelShape shape = job.shape();
+    shape.experts = static_cast<int>(settings.integer("experts"));
     const auto layers = static_cast<std::size_t>(shape.layers);
+    const std::size_t modules = layers + static_cast<std::size_t>(shape.experts);
     const auto width = static_cast<std::size_t>(shape.width);
     const std::size_t each =
         (width + static_cast<std::size_t>(job.size()) - 1) / static_cast<std::size_t>(job.size());
-    const std::int64_t offset = world.seam("shard.offset", static_cast<std::int64_t>(each) * job.rank());
-    const std::int64_t seed = world.seam("model.seed", settings.integer("seed"));
-    std::vector<Number> mine(layers * each, 0);
-    std::vector<std::int64_t> where;  // flat index of each own parameter
-    std::vector<std::size_t> own_at;  // and its place in `mine`
-    for (std::size_t l = 0; l < layers; ++l) {
-        for (std::size_t j = 0; j < each; ++j) {
-            const std::int64_t column = offset + static_cast<std::int64_t>(j);
-            if (column < 0 || column >= shape.width) continue;  // padding
-            where.push_back(static_cast<std::int64_t>(l) * shape.width + column);
-            own_at.push_back(l * each + j);
-            mine[own_at.back()] = initial_parameter(seed, where.back());
-        }
-    }
-    job.layout("layer.flat", offset,
-               std::clamp<std::int64_t>(shape.width - offset, 0, static_cast<std::int64_t>(each)),
-               shape.width);
-    job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+    Own own = cut(job, shape, each);
+    job.set_state({&own.numbers, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
     const std::int64_t sharing = job.memory().sharing(job.size());
-    const std::int64_t part = shape.layers * ((shape.width + sharing - 1) / sharing);
-    job.memory().load({part, part, 2 * part}, shape.parameters(), shape.layers);
-    Layers gathered(job, mine, each);
+    const std::int64_t part = static_cast<std::int64_t>(modules) * ((shape.width + sharing - 1) / sharing);
+    job.memory().load({part, part, 2 * part}, shape.parameters(), static_cast<std::int64_t>(modules));
+    Layers gathered(job, own.numbers, each, modules);
+    Samples data(job);
     const bool prefetch = settings.flag("prefetch");
     const Time per_layer = settings.duration("step_time") / (3 * shape.layers);
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
+        data.read();
         const auto samples = job.batch(step, job.rank(), job.size());
+        const std::int64_t permille = work_permille(world, settings, samples);
+        ModulePass pass(shape, samples, job.dropout(step, job.rank(), samples.size()));
+        const bool gather_all = shape.experts == 0 || world.block("experts.gather_all");
+        const auto wanted = [&](std::size_t module) {
+            return module < layers || gather_all || pass.needs(module);
+        };
         world.phase(results::Phase::forward);
-        std::vector<std::vector<Number>> levels(samples.size(), std::vector<Number>((layers + 1) * width));
-        job.memory().activations(static_cast<std::int64_t>(samples.size() * (layers + 1) * width));
-        Dropout dropout = job.dropout(step, job.rank(), samples.size());
-        for (std::size_t s = 0; s < samples.size(); ++s, ++dropout.counter) {
-            for (std::size_t j = 0; j < width; ++j)
-                levels[s][j] = dropout.feature(samples[s], static_cast<int>(j));
+        job.memory().activations(pass.activations());
+        for (std::size_t m = 0; m < modules; ++m) {
+            if (!wanted(m)) continue;
+            const auto parameters = gathered.get(m);
+            if (prefetch && m + 1 < layers) gathered.prefetch(m + 1);
+            if (m < layers) world.device().compute(per_layer * permille / 1000);
+            pass.forward(m, parameters);
         }
-        for (std::size_t l = 0; l < layers; ++l) {
-            const auto layer = gathered.get(l);
-            if (prefetch && l + 1 < layers) gathered.prefetch(l + 1);
-            world.device().compute(per_layer);
-            for (auto& all : levels) {
-                forward_layer(layer, std::span(all).subspan(l * width, width),
-                              std::span(all).subspan((l + 1) * width, width));
-            }
-        }
-        Number loss = 0;
-        std::vector<std::vector<Number>> above;
-        for (std::size_t s = 0; s < samples.size(); ++s) {
-            const Number error =
-                head_error(std::span(levels[s]).subspan(layers * width, width), answer(samples[s], shape));
-            loss = plus(loss, head_loss(error));
-            above.emplace_back(width, error);
-        }
+        const Number loss = pass.loss();
         world.phase(results::Phase::backward);
-        std::vector<std::vector<Number>> gradients(layers);
-        std::vector<Number> reduced(layers * each, 0);
+        std::vector<std::vector<Number>> gradients(modules);
+        std::vector<Number> reduced(modules * each, 0);
         std::vector<std::unique_ptr<Work>> pending;
-        for (std::size_t l = layers; l-- > 0;) {
-            const auto layer = gathered.get(l);
-            world.device().compute(per_layer * 2);
-            gradients[l].assign(width, 0);
-            for (std::size_t s = 0; s < samples.size(); ++s) {
-                std::vector<Number> below(width, 0);
-                backward_layer(layer, std::span(levels[s]).subspan(l * width, width), above[s], gradients[l],
-                               below);
-                above[s] = std::move(below);
-            }
-            gradients[l].resize(each * static_cast<std::size_t>(job.size()), 0);
+        for (std::size_t m = modules; m-- > 0;) {
+            if (!wanted(m)) continue;
+            const auto parameters = gathered.get(m);
+            if (m < layers) world.device().compute(per_layer * 2 * permille / 1000);
+            gradients[m].assign(width, 0);
+            pass.backward(m, parameters, gradients[m]);
+            gradients[m].resize(each * static_cast<std::size_t>(job.size()), 0);
             if (!world.block("gradient.reduce_scatter")) continue;
             pending.push_back(
-                job.comm().reduce_scatter_async(gradients[l], std::span(reduced).subspan(l * each, each)));
+                job.comm().reduce_scatter_async(gradients[m], std::span(reduced).subspan(m * each, each)));
         }
         world.phase(results::Phase::reduce);
         const bool waits = world.block("reduce.wait");
@@ -172,13 +223,13 @@ void fsdp(World& world, const Settings& settings) {
         job.comm().all_reduce(logged);
         world.phase(results::Phase::optimizer);
         const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
-        descend(mine, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
+        descend(own.numbers, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
         for (auto& work : pending) work->wait();
         if (world.block("parameters.reshard")) gathered.reshard();
-        std::vector<Number> own;
-        for (const std::size_t at : own_at) own.push_back(mine[at]);
+        std::vector<Number> shown;
+        for (const std::size_t at : own.at) shown.push_back(own.numbers[at]);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
-        job.compare(step, own, where, mean_loss, job.size());
+        job.compare(step, shape, shown, own.where, mean_loss, job.size());
         return StepResult{mean_loss, scaled(norm(reduced), 1, everything)};
     });
 }

@@ -16,7 +16,7 @@ ModelShape Job::shape() const {
 }
 
 void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
-    const std::int64_t steps = until < 0 ? settings_.integer("steps") : until;
+    const std::int64_t steps = world_.seam("sampler.steps", until < 0 ? settings_.integer("steps") : until);
     const std::int64_t every = settings_.integer("checkpoint_every");
     restore();
     for (std::int64_t number = first_step_; number < steps; ++number) {
@@ -39,8 +39,8 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
     const Sampler sampler(sampling);
     const std::int64_t place = world_.seam("sampler.shard", replica);
     const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
-    std::vector<std::int64_t> samples = sampler.batch(at, place);
     const std::int64_t epoch = sampler.epoch_of(at);
+    std::vector<std::int64_t> samples = sampler.batch(at, place, world_.seam("sampler.epoch", epoch));
     results::DataBatch shown{
         step, epoch, samples.front(), static_cast<std::int32_t>(samples.size()), 1, results::TextId::none};
     if (sampling.shuffle) shown.samples = world_.text(listed(samples));
@@ -191,6 +191,8 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "sampler.seed",
                   "sampler.shard",
                   "sampler.position",
+                  "sampler.epoch",
+                  "sampler.steps",
                   "model.seed",
                   "optimizer.base_rate",
                   "optimizer.learning_rate",

@@ -16,6 +16,8 @@ scenarios::Kind mixed_precision_words() {
         job_words("mixed_precision", "data parallel in half precision with dynamic loss scaling");
     kind.parameters.push_back(
         {"loss_scale", ValueType::integer, "64", "the scale that training begins with; a power of two"});
+    kind.parameters.push_back({"agree", ValueType::boolean, "true",
+                               "an overflow on one rank is made known to all before anybody skips the step"});
     for (const char* seam : {"loss_scale.initial", "loss_scale.factor", "overflow.flag", "gradient.divisor",
                              "loss.divisor", "gradient.local", "loss_scale.unscale"}) {
         kind.seams.emplace_back(seam);
@@ -45,6 +47,7 @@ void mixed_precision(World& world, const Settings& settings) {
     const std::int64_t total = shape.parameters();  // half precision, and a master copy beside the moments
     job.memory().load({total / 2, total / 2, 3 * total}, total, shape.layers);
     const Time compute = settings.duration("step_time");
+    const bool agree = settings.flag("agree");
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -65,7 +68,7 @@ void mixed_precision(World& world, const Settings& settings) {
         }
         world.phase(results::Phase::reduce);
         Number flag[] = {world.seam("overflow.flag", overflow)};
-        if (world.block("overflow.agree")) job.comm().all_reduce(flag, ReduceOp::max, Dtype::i32);
+        if (agree && world.block("overflow.agree")) job.comm().all_reduce(flag, ReduceOp::max, Dtype::i32);
         Number logged[] = {share.loss};
         job.comm().all_reduce(logged);
         const bool skips = flag[0] != 0 && world.block("overflow.skip_step");

@@ -17,8 +17,11 @@ scenarios::Kind pipeline_words() {
     kind.parameters.push_back({"pp_size", ValueType::integer, "4", "stages of the pipeline"});
     kind.parameters.push_back(
         {"chunks", ValueType::integer, "1", "chunks of layers a stage holds; more than 1 interleaves"});
-    for (const char* seam : {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers",
-                             "gradient.divisor", "loss.divisor", "schedule.warm_up", "pp.size"}) {
+    kind.parameters.push_back({"fp8", ValueType::boolean, "false",
+                               "reduce the largest activation over the stage after each forward pass"});
+    for (const char* seam :
+         {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers", "gradient.divisor",
+          "loss.divisor", "schedule.warm_up", "pp.size", "stage.work", "amax.group"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
@@ -83,12 +86,17 @@ void pipeline(World& world, const Settings& settings) {
     std::int64_t held = 0;
     for (const Chunk& chunk : chunks) held += static_cast<std::int64_t>(chunk.parameters.size());
     job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers);
-    PipelineStage part(world, job.memory(), *pp, shape, chunks);
+    // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
+    Comm* amax = nullptr;
+    if (settings.flag("fp8")) amax = world.seam("amax.group", 0) == 0 ? dp.get() : &job.comm();
+    PipelineStage part(world, job.memory(), *pp, shape, chunks, amax);
     const int micro_batches = static_cast<int>(settings.integer("micro_batches"));
     const auto chunk_count = static_cast<int>(chunks.size());
     const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
     const auto schedule = pipeline_schedule(stage, stages, micro_batches, chunk_count, warm_up);
-    const Time per_pass = settings.duration("step_time") / (2 * micro_batches * chunk_count);
+    constexpr std::int64_t even_share = 1000;
+    const Time per_pass = settings.duration("step_time") * world.seam("stage.work", even_share) / even_share /
+                          (2 * micro_batches * chunk_count);
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);

@@ -16,8 +16,8 @@ int tag_of(int micro_batch, int chunk, bool forward) {
 }  // namespace
 
 PipelineStage::PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                             std::vector<Chunk>& chunks)
-    : world_(world), memory_(memory), pipeline_(pipeline), shape_(shape), chunks_(chunks) {}
+                             std::vector<Chunk>& chunks, Comm* amax)
+    : world_(world), memory_(memory), pipeline_(pipeline), shape_(shape), chunks_(chunks), amax_(amax) {}
 
 std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
     std::vector<Number> numbers(samples * static_cast<std::size_t>(shape_.width));
@@ -66,6 +66,11 @@ void PipelineStage::forward(const Pass& pass, std::span<const std::int64_t> samp
                           all.subspan(l * width, width), all.subspan((l + 1) * width, width));
         }
         leaving.insert(leaving.end(), levels.end() - static_cast<std::ptrdiff_t>(width), levels.end());
+    }
+    if (amax_) {
+        Number largest[] = {0};
+        for (const Number value : leaving) largest[0] = std::max({largest[0], value, -value});
+        amax_->all_reduce(largest, ReduceOp::max);
     }
     if (stage + 1 < stages())
         send(std::move(leaving), owner(stage + 1), tag_of(pass.micro_batch, stage + 1, true));

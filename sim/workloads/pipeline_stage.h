@@ -25,8 +25,9 @@ struct Chunk {
 
 class PipelineStage {
 public:
+    // `amax`: over whom the largest activation of a forward pass is reduced; nullptr = nobody asks.
     PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                  std::vector<Chunk>& chunks);
+                  std::vector<Chunk>& chunks, Comm* amax = nullptr);
 
     // Runs all passes of a step over `samples`, cut into equal micro-batches; returns the loss sum (last
     // stage; 0 elsewhere).
@@ -53,6 +54,7 @@ private:
     Comm& pipeline_;
     ModelShape shape_;
     std::vector<Chunk>& chunks_;
+    Comm* amax_;
     std::map<std::pair<int, int>, Batch> kept_;  // (micro-batch, chunk) → activations
     std::vector<std::pair<std::unique_ptr<std::vector<Number>>, std::unique_ptr<Work>>> sent_;
     Number loss_ = 0;

@@ -38,12 +38,11 @@ std::int64_t Sampler::at(std::int64_t epoch, std::int64_t position) const {
                                      samples);
 }
 
-std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica) const {
+std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica, std::int64_t epoch) const {
     const std::int64_t within = step % steps_per_epoch();
     const std::int64_t first = (within * settings_.replicas + replica) * settings_.batch;
     std::vector<std::int64_t> ids(static_cast<std::size_t>(settings_.batch));
-    for (std::size_t i = 0; i < ids.size(); ++i)
-        ids[i] = at(epoch_of(step), first + static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = at(epoch, first + static_cast<std::int64_t>(i));
     return ids;
 }
 

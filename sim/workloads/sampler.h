@@ -24,8 +24,11 @@ public:
     std::int64_t steps_per_epoch() const;
     std::int64_t epoch_of(std::int64_t step) const { return step / steps_per_epoch(); }
 
-    // Sample ids of one replica at one step, in order.
-    std::vector<std::int64_t> batch(std::int64_t step, std::int64_t replica) const;
+    // Sample ids of one replica at one step, in order. `epoch`: which shuffle; the step's own unless told.
+    std::vector<std::int64_t> batch(std::int64_t step, std::int64_t replica) const {
+        return batch(step, replica, epoch_of(step));
+    }
+    std::vector<std::int64_t> batch(std::int64_t step, std::int64_t replica, std::int64_t epoch) const;
 
 private:
     std::int64_t at(std::int64_t epoch, std::int64_t position) const;

@@ -16,6 +16,14 @@ scenarios::Kind serving_words() {
         job_words("serving", "tensor-parallel inference serving: batches of requests, token by token");
     kind.parameters.push_back({"tp_size", ValueType::integer, "4", "ranks that answer together"});
     kind.parameters.push_back({"tokens", ValueType::integer, "4", "tokens of an answer"});
+    kind.parameters.push_back({"stop", ValueType::integer, "0",
+                               "an answer ends early at a token that this number divides; 0 = never"});
+    kind.parameters.push_back({"agree", ValueType::boolean, "true",
+                               "rank 0 of a group decides on tokens, drafts and graphs for all of it"});
+    kind.parameters.push_back({"replica_sync", ValueType::boolean, "false",
+                               "experts are spread over replicas: each step is a step of all of them"});
+    kind.parameters.push_back({"idle_every", ValueType::integer, "0",
+                               "the last replica has no request in every step of this number; 0 = never"});
     for (const char* seam : {"shard.offset", "sampler.token", "serving.in_flight", "graph.chosen",
                              "draft.length", "tp.size", "kernel.result", "model.heads"}) {
         kind.seams.emplace_back(seam);
@@ -58,17 +66,19 @@ struct Server {
     int first;
     int columns;
     std::int64_t seed;  // of the weights that this rank has loaded
+    bool agree;
 
-    std::vector<Number> answer_requests(std::vector<Number> tokens, std::int64_t first_request) {
+    // One more token for each of `requests`.
+    std::vector<Number> answer_requests(std::vector<Number> tokens,
+                                        const std::vector<std::int64_t>& requests) {
         std::vector<Number> sums(tokens.size(), 0);
         for (std::size_t r = 0; r < tokens.size(); ++r) {
-            sums[r] = contribution(shape, seed, first_request + static_cast<std::int64_t>(r), tokens[r],
-                                   first, columns);
+            sums[r] = contribution(shape, seed, requests[r], tokens[r], first, columns);
         }
         sums.front() = world.seam("kernel.result", sums.front());
         // Two kernels for one reduction: graph replay pads the batch. Ranks that choose apart do not match.
         Number graph[] = {world.seam("graph.chosen", 0)};
-        if (world.block("graph.agree")) tp.broadcast(graph, 0, Dtype::i32);
+        if (agree && world.block("graph.agree")) tp.broadcast(graph, 0, Dtype::i32);
         std::vector<Number> padded = sums;
         if (graph[0] != 0) padded.resize(sums.size() * 2, 0);
         if (world.block("row_parallel.all_reduce")) {
@@ -80,19 +90,51 @@ struct Server {
         }
         for (std::size_t r = 0; r < tokens.size(); ++r)
             tokens[r] = world.seam("sampler.token", next_token(sums[r]));
-        if (world.block("token.broadcast")) tp.broadcast(tokens, 0, Dtype::i32);
+        if (agree && world.block("token.broadcast")) tp.broadcast(tokens, 0, Dtype::i32);
         return tokens;
     }
 };
 
+// Answers under way: those that met their last token leave the batch, and the next round is smaller.
+struct InFlight {
+    std::vector<std::int64_t> requests;
+    std::vector<Number> tokens;
+
+    void retire(std::int64_t stop) {
+        if (stop <= 0) return;
+        std::size_t kept = 0;
+        for (std::size_t r = 0; r < tokens.size(); ++r) {
+            if (tokens[r] % stop == 0) continue;
+            requests[kept] = requests[r];
+            tokens[kept++] = tokens[r];
+        }
+        requests.resize(kept);
+        tokens.resize(kept);
+    }
+};
+
+// With experts on other replicas nobody computes alone: all agree on the size of the step, then exchange
+// tokens. A replica without a request has to come as well.
+void meet_replicas(Job& job, std::int64_t batch) {
+    World& world = job.world();
+    if (batch > 0 || world.block("serving.dummy_run")) {
+        Number largest[] = {batch};
+        job.comm().all_reduce(largest, ReduceOp::max, Dtype::i32);
+    }
+    const std::vector<Number> sent(static_cast<std::size_t>(job.size()), batch);
+    Number arrived[] = {0};
+    job.comm().reduce_scatter(sent, arrived);
+}
+
 // The same answers on one device.
 std::vector<Number> alone(const ModelShape& shape, std::int64_t seed, std::int64_t request,
-                          std::int64_t count) {
+                          std::int64_t count, std::int64_t stop) {
     std::vector<Number> tokens;
     Number token = request % vocabulary;
     for (std::int64_t t = 0; t < count; ++t) {
         token = next_token(contribution(shape, seed, request, token, 0, shape.width));
         tokens.push_back(token);
+        if (stop > 0 && token % stop == 0) break;
     }
     return tokens;
 }
@@ -122,34 +164,47 @@ void serving(World& world, const Settings& settings) {
         std::clamp(static_cast<int>(world.seam("shard.offset", mine * columns)), 0, shape.width - columns);
     job.layout("layer.columns", first, columns, shape.width);
     job.memory().load({std::int64_t{shape.layers} * columns, 0, 0}, shape.parameters(), shape.layers);
-    Server server{job, world, *tp, shape, first, columns, world.seam("model.seed", settings.integer("seed"))};
+    const bool agree = settings.flag("agree");
+    Server server{job,  world, *tp, shape, first, columns, world.seam("model.seed", settings.integer("seed")),
+                  agree};
     const std::int64_t replica = job.rank() / tp_size;
+    const bool last_replica = replica == job.size() / tp_size - 1;
     const std::int64_t count = settings.integer("tokens");
+    const std::int64_t stop = settings.integer("stop");
+    const std::int64_t idle_every = settings.integer("idle_every");
 
     job.train([&](std::int64_t step) {  // a step of serving is one batch of requests answered
         world.phase(results::Phase::serve);
+        const bool idle = last_replica && idle_every > 0 && step % idle_every == idle_every - 1;
         const std::int64_t batch =
-            std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.integer("batch")));
+            idle ? 0 : std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.integer("batch")));
+        if (settings.flag("replica_sync")) meet_replicas(job, batch);
+        if (idle) return StepResult{};
         const std::int64_t first_request =
             (replica * settings.integer("steps") + step) * settings.integer("batch");
-        std::vector<Number> tokens;
-        for (std::int64_t r = 0; r < batch; ++r) tokens.push_back((first_request + r) % vocabulary);
+        InFlight open;
+        for (std::int64_t r = 0; r < batch; ++r) {
+            open.requests.push_back(first_request + r);
+            open.tokens.push_back((first_request + r) % vocabulary);
+        }
         job.memory().activations(batch * count * columns);  // keys and values of every token
-        std::vector<std::vector<Number>> answers(tokens.size());
+        std::vector<std::vector<Number>> answers(open.requests.size());
         // Drafted tokens may end an answer early; all ranks must agree on how many there are.
         Number rounds[] = {world.seam("draft.length", count)};
-        if (world.block("draft.agree")) tp->broadcast(rounds, 0, Dtype::i32);
-        for (Number round = 0; round < rounds[0]; ++round) {
+        if (agree && world.block("draft.agree")) tp->broadcast(rounds, 0, Dtype::i32);
+        for (Number round = 0; round < rounds[0] && !open.requests.empty(); ++round) {
             world.device().compute(settings.duration("step_time") / count);
-            tokens = server.answer_requests(std::move(tokens), first_request);
-            for (std::size_t r = 0; r < tokens.size(); ++r) answers[r].push_back(tokens[r]);
+            open.tokens = server.answer_requests(std::move(open.tokens), open.requests);
+            for (std::size_t r = 0; r < open.tokens.size(); ++r)
+                answers[static_cast<std::size_t>(open.requests[r] - first_request)].push_back(open.tokens[r]);
+            open.retire(stop);
         }
         for (std::size_t r = 0; r < answers.size(); ++r) {
             const std::int64_t request = first_request + static_cast<std::int64_t>(r);
             world.record(results::ServeOutput{request, digest_of(answers[r]),
                                               static_cast<std::int32_t>(answers[r].size()), 1});
             if (!settings.flag("reference")) continue;
-            const auto right = alone(shape, settings.integer("seed"), request, count);
+            const auto right = alone(shape, settings.integer("seed"), request, count, stop);
             const auto last = [](const std::vector<Number>& all) {
                 return all.empty() ? 0 : all.back() * one;
             };
