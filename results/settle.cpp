@@ -135,6 +135,12 @@ bool value_explains(const Finding& root, const Finding& other) {
     return earlier(root, other, 1ms);
 }
 
+// Throughput as such names nobody: where it does, a rank told why it comes late.
+bool says_why_late(const Finding& root, const Finding& other) {
+    return root.symptom == "low_throughput_uniform" && !root.blame.ranks.empty() &&
+           other.symptom == "straggler_step_time_skew" && root.blame.ranks == other.blame.ranks;
+}
+
 bool breaks(Layer layer) {
     return layer == Layer::startup || layer == Layer::failure || layer == Layer::consequence;
 }
@@ -167,7 +173,10 @@ bool explains(const Finding& root, const Finding& other) {
     if (mine == Layer::value && theirs == Layer::value) return value_explains(root, other);
     if (mine == Layer::value && breaks(theirs))
         return root.at < other.at - lead_of(other) && other.at - root.at <= 60s;
-    if (mine == Layer::speed && theirs == Layer::speed) return rule_of(root).weight < rule_of(other).weight;
+    if (mine == Layer::speed && theirs == Layer::speed) {
+        if (says_why_late(root, other)) return true;
+        return !says_why_late(other, root) && rule_of(root).weight < rule_of(other).weight;
+    }
     return false;
 }
 

@@ -1,6 +1,7 @@
 // results/detectors/collective_mismatch.cpp — The first meeting that does not fit decides; all later ones
-// follow from it. A rank that left one call out makes right calls too early: that is a hang or a time-out,
-// unless a checker said otherwise.
+// follow from it. A rank that left one call out makes right calls too early, and operations or sizes that
+// never complete stand at two places of a program: those are a hang or a time-out, unless a checker said
+// otherwise.
 #include "results/detectors/collective_mismatch.h"
 
 #include <algorithm>
@@ -29,6 +30,11 @@ Time seen_at(const Meeting& meeting, const Disagreement& found) {
         if (odd || call.what == found.usual) first = std::min(first, call.entered);
     }
     return std::max(usual, unusual);
+}
+
+bool nobody_left(const Meeting& meeting) {
+    return std::none_of(meeting.calls.begin(), meeting.calls.end(),
+                        [](const Call& call) { return call.what && call.left != never; });
 }
 
 bool may_differ(const Meeting& meeting) {
@@ -75,7 +81,10 @@ std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const
                 break;  // what comes after on this communicator is out of step
             }
         }
-        if (said == spoken.end() && (!found || found.skipped)) continue;
+        const bool apart =
+            found && (found.usual->op != found.unusual->op || found.usual->count != found.unusual->count);
+        const bool astray = found && (found.skipped || (apart && nobody_left(*first.meeting)));
+        if (said == spoken.end() && (!found || astray)) continue;
         Finding finding;
         finding.symptom = "collective_mismatch_error";
         finding.detector = name();

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t history_min = 3;
 constexpr std::ptrdiff_t streak_min = 4;
 constexpr std::int64_t retransmits_min = 8;
+constexpr std::int64_t downs_min = 2;  // a port that went down once is somebody else's news
 
 Finding finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
                 std::string cause) {
@@ -76,31 +77,38 @@ std::vector<Finding> chosen_badly(const Evidence& evidence) {
     return {found};
 }
 
-// Ports that had to send again, more than all others together would by chance.
+std::int32_t node_of_port(const Evidence& evidence, std::string_view port) {
+    for (const Event* start : evidence.each<RankStart>()) {
+        const std::string_view host = evidence.text(start->as<RankStart>()->host);
+        if (!host.empty() && port.substr(0, port.find(' ')) == host) return start->as<RankStart>()->node;
+    }
+    return -1;
+}
+
+// Ports that had to send again more than chance explains, or that went down more than once.
 std::vector<Finding> lossy(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
-    std::map<std::string_view, std::int64_t> first_seen;
+    std::map<std::string_view, const LinkSample*> first_seen;
     std::set<std::int32_t> nodes;
     Time at = never;
-    std::int64_t count = 0;
+    std::int64_t again = 0, downs = 0;
     for (const Event* event : evidence.each<LinkSample>()) {
         const auto* sample = event->as<LinkSample>();
-        const std::string_view name = evidence.text(sample->link);
-        const std::int64_t lost = sample->retransmits + sample->errors;
-        const auto [known, fresh] = first_seen.try_emplace(name, lost);
-        if (lost - known->second < retransmits_min) continue;
-        for (const Event* start : evidence.each<RankStart>()) {
-            const std::string_view host = evidence.text(start->as<RankStart>()->host);
-            if (!host.empty() && name.substr(0, name.find(' ')) == host)
-                nodes.insert(start->as<RankStart>()->node);
-        }
+        const LinkSample& known = *first_seen.try_emplace(evidence.text(sample->link), sample).first->second;
+        const std::int64_t resent = sample->retransmits - known.retransmits;
+        const std::int64_t down = sample->errors - known.errors;
+        if (resent + down < retransmits_min && down < downs_min) continue;
+        if (const auto node = node_of_port(evidence, evidence.text(sample->link)); node >= 0)
+            nodes.insert(node);
         at = std::min(at, event->at);
-        count = std::max(count, lost - known->second);
+        again = std::max(again, resent);
+        downs = std::max(downs, down);
     }
     if (nodes.empty()) return {};
+    const std::string where = ranges_text({nodes.begin(), nodes.end()});
     Finding found = finding(lives, {}, at,
-                            fmt::format("ports of node {} sent {} messages again",
-                                        ranges_text({nodes.begin(), nodes.end()}), count),
+                            again > 0 ? fmt::format("ports of node {} sent {} messages again", where, again)
+                                      : fmt::format("the port of node {} went down {} times", where, downs),
                             "hardware_or_link_fault");
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =

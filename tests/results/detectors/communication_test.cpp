@@ -217,5 +217,15 @@ TEST(TransportDegraded, SeesPortsThatSendAgain) {
     EXPECT_EQ(found_by<TransportDegraded>(job.watched()).blame.component, "link 1");
 }
 
+TEST(TransportDegraded, SeesAPortThatGoesDownAgainAndAgain) {
+    EvidenceBuilder job(8);
+    job.start().world();
+    for (int look = 0; look < 3; ++look) {
+        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), look * 1000, 0, look, 0, 1});
+        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), look * 1000, 0, 0, 0, 1});
+    }
+    EXPECT_EQ(found_by<TransportDegraded>(job.watched()).blame.component, "link 1");
+}
+
 }  // namespace
 }  // namespace deadrank::tests
