@@ -118,11 +118,22 @@ TEST_P(Mismatches, NameTheOddRank) {
     EvidenceBuilder job = three_steps(8);
     for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
     job.after(1ms).add(5, GetParam().call);
+    for (const Rank rank : job.everybody()) job.leaves(rank, 1, 4);  // it ended, with whatever came out
     const Finding found = found_by<CollectiveMismatch>(job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({5}));
     EXPECT_EQ(found.blame.step, 3);
     EXPECT_EQ(found.blame.collective, "all_reduce");
     EXPECT_LT(found.at, 1s) << "it shows at once";
+}
+
+// Goal: without a checker's word two calls that never complete are what they look like, a hang.
+TEST(CollectiveHang, NamesWhoCameToAnotherCallWhereNobodyEverLeaves) {
+    EvidenceBuilder job = three_steps(8);
+    for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
+    job.after(1ms).add(5, CollectiveEnter{1, 4, 512, -1, Op::all_reduce, Dtype::f32, ReduceOp::sum});
+    const Evidence evidence = job.watched(2min);
+    EXPECT_TRUE(CollectiveMismatch().examine(evidence).empty());
+    EXPECT_EQ(found_by<CollectiveHang>(evidence).blame.ranks, ranks({5}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
