@@ -19,7 +19,7 @@ scenarios::Kind fsdp_words() {
     using scenarios::ValueType;
     kind.parameters.push_back(
         {"prefetch", ValueType::boolean, "true", "gather the next layer while this one computes"});
-    kind.parameters.push_back({"experts", ValueType::integer, "0", "experts of a last layer; 0 = none"});
+    kind.parameters.push_back({"mixture", ValueType::integer, "0", "experts of a last layer; 0 = none"});
     kind.parameters.push_back({"lengths",
                                ValueType::choice,
                                "equal",
@@ -163,7 +163,7 @@ void fsdp(World& world, const Settings& settings) {
     Job job(world, settings);
     job.start();
     ModelShape shape = job.shape();
-    shape.experts = static_cast<int>(settings.integer("experts"));
+    shape.experts = static_cast<int>(settings.integer("mixture"));
     const auto layers = static_cast<std::size_t>(shape.layers);
     const std::size_t modules = layers + static_cast<std::size_t>(shape.experts);
     const auto width = static_cast<std::size_t>(shape.width);
