@@ -149,6 +149,9 @@ bool breaks(Layer layer) {
 
 bool explains(const Finding& root, const Finding& other) {
     if (root.symptom == other.symptom) return same_symptom(root, other);
+    // In a test, whatever went wrong is what the test reports.
+    if (root.symptom == "ci_or_test_failure") return true;
+    if (other.symptom == "ci_or_test_failure") return false;
     const Layer mine = rule_of(root).layer, theirs = rule_of(other).layer;
     if (mine == Layer::none || theirs == Layer::none) return false;
     if (mine == Layer::startup && theirs == Layer::startup) {

@@ -27,13 +27,17 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
     const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
     const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
     const Rank lead = request.members.empty() ? 0 : request.members[0];
+    // A communicator of one needs nobody's unique id: each process has its own, whatever it calls itself.
+    const Rank alone = request.members.size() == 1 ? process.id : results::no_rank;
     for (const auto& known : open_) {
-        if (known->nth == nth && known->lead == lead && known->name == request.name) return *known;
+        if (known->alone == alone && known->nth == nth && known->lead == lead && known->name == request.name)
+            return *known;
     }
     auto fresh = std::make_shared<Gathering>();
     fresh->name = request.name;
     fresh->nth = nth;
     fresh->lead = lead;
+    fresh->alone = alone;
     fresh->id = machine_.communicators.next_id();
     open_.push_back(fresh);
     return *fresh;

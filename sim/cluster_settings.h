@@ -15,7 +15,7 @@ using results::Rank;
 using results::Time;
 
 enum class TopologyKind { single_switch, rails, leaf_spine };
-enum class LauncherKind { torchrun, bare, mpirun };
+enum class LauncherKind { torchrun, bare, mpirun, test };
 
 struct ClusterSettings {
     int nodes = 2;
@@ -45,6 +45,7 @@ struct ClusterSettings {
     LauncherKind launcher = LauncherKind::torchrun;
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents look at their children
     int restarts_max = 0;
+    Time test_timeout{100'000'000'000};  // how long a test waits for its processes
     bool watchdog = true;
     Time collective_timeout{600'000'000'000};
     Time store_timeout{300'000'000'000};

@@ -12,8 +12,9 @@ struct Bootstrap::Gathering {
     enum class State : std::uint8_t { gathering, deciding, ready, failed, hung };
 
     std::string name;
-    int nth = 0;    // of this name, as the callers count
-    Rank lead = 0;  // whose unique id it is, as RANK names it
+    Rank alone = results::no_rank;  // the only member's process, where it has but one
+    int nth = 0;                    // of this name, as the callers count
+    Rank lead = 0;                  // whose unique id it is, as RANK names it
     CommId id = 0;
     State state = State::gathering;
     bool lead_came = false;

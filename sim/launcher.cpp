@@ -46,10 +46,7 @@ void Launcher::body() {
     show_sample();
     for (;;) {
         start_processes();
-        const bool tells = settings.launcher != LauncherKind::bare;
-        while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
-            machine_.engine.block({.what = "its processes"});
-        }
+        wait_for_trouble();
         if (!end_attempt()) return;
         ++machine_.attempt;
         recorder.record(
@@ -69,6 +66,20 @@ void Launcher::show_sample() {
                     results::RankConfig{recorder.text("observed_ranks"), recorder.text(rank_list(seen))});
 }
 
+void Launcher::wait_for_trouble() {
+    const LauncherKind kind = machine_.settings.launcher;
+    const Time deadline = machine_.engine.now() + machine_.settings.test_timeout;
+    const bool tells = kind != LauncherKind::bare;
+    while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
+        if (kind != LauncherKind::test)
+            machine_.engine.block({.what = "its processes"});
+        else if (machine_.engine.now() < deadline)
+            machine_.engine.block_until(deadline, {.what = "its processes"});
+        else
+            return;
+    }
+}
+
 void Launcher::start_processes() {
     first_failure_ = results::no_rank;
     running_ = static_cast<Rank>(machine_.processes.all().size());
@@ -82,6 +93,10 @@ bool Launcher::end_attempt() {
         recorder.log(results::no_rank, 1, preempt_reason_);
         end_others();
         stop_job(128 + sigterm, preempt_reason_);
+        return false;
+    }
+    if (settings.launcher == LauncherKind::test) {
+        report_test();
         return false;
     }
     if (first_failure_ == results::no_rank) {
@@ -116,6 +131,25 @@ bool Launcher::end_attempt() {
     }
     stop_job(1, fmt::format("rank {} failed", failed.id));
     return false;
+}
+
+// As torch's MultiProcessTestCase: one line for each process that failed, or is still there when time is up.
+void Launcher::report_test() {
+    Recorder& recorder = machine_.recorder;
+    const std::string name = test_name(machine_.settings.job, machine_.processes.count());
+    bool passed = true;
+    const auto failed = [&](const Process& process, const std::string& problem) {
+        recorder.record(process.id, results::TestResult{recorder.text(name), recorder.text(problem), 0});
+        passed = false;
+    };
+    for (const Process& process : machine_.processes.all()) {
+        if (process.alive && first_failure_ == results::no_rank)
+            failed(process, test_timed_out(process, machine_.settings.test_timeout));
+        if (!process.alive && process.exit_code != 0) failed(process, test_process_failed(process));
+    }
+    if (passed) recorder.record(results::no_rank, results::TestResult{recorder.text(name), {}, 1});
+    end_others();
+    stop_job(passed ? 0 : 1, passed ? "" : "a test failed");
 }
 
 void Launcher::end_others() {

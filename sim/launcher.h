@@ -24,6 +24,8 @@ private:
     void show_sample();
     void start_processes();
     bool end_attempt();  // false: the job is over
+    void report_test();
+    void wait_for_trouble();
     void end_others();
     void stop_job(int code, std::string_view reason);
     void wait_until_gone(Time deadline);

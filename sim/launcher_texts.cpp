@@ -76,4 +76,20 @@ int mpirun_code(const Process& process) {
     return process.exit_signal != 0 ? 128 + process.exit_signal : process.exit_code;
 }
 
+std::string test_name(const std::string& script, Rank ranks) {
+    return fmt::format("test_{}::test_on_{}_ranks", script, ranks);
+}
+
+std::string test_process_failed(const Process& process) {
+    if (process.exit_signal != 0)
+        return fmt::format("RuntimeError: Process {} exited by {}", process.id,
+                           signal_name(process.exit_signal));
+    return fmt::format("RuntimeError: Process {} exited with error code {}", process.id, process.exit_code);
+}
+
+std::string test_timed_out(const Process& process, Time after) {
+    return fmt::format("RuntimeError: Process {} terminated or timed out after {} seconds", process.id,
+                       after.count() / 1'000'000'000);
+}
+
 }  // namespace deadrank::sim

@@ -1,5 +1,5 @@
 // sim/launcher_texts.h — What torchrun and mpirun print when a process failed, in their own words.
-// Texts: torch 2.11 (torch/distributed/elastic), Open MPI 4.1.
+// Texts: torch 2.11 (torch/distributed/elastic, torch/testing common_distributed), Open MPI 4.1.
 #pragma once
 
 #include <string>
@@ -14,5 +14,8 @@ std::string torchrun_report(const std::string& script, const Process& process, c
                             Time when);
 std::string mpirun_report(const Process& process, const std::string& host);
 int mpirun_code(const Process& process);
+std::string test_name(const std::string& script, Rank ranks);  // test_train.py::test_on_8_ranks
+std::string test_process_failed(const Process& process);
+std::string test_timed_out(const Process& process, Time after);
 
 }  // namespace deadrank::sim

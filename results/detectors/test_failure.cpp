@@ -1,9 +1,11 @@
-// results/detectors/test_failure.cpp — One finding for a red report; the first failing test is named.
+// results/detectors/test_failure.cpp — One finding for a red report. A process that failed names itself; of a
+// test that stood still until time was up, those are named whom the others waited for.
 #include "results/detectors/test_failure.h"
 
 #include <fmt/format.h>
 
 #include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/waits.h"
 
 namespace deadrank::results::detectors {
 
@@ -16,14 +18,18 @@ std::vector<Finding> TestFailure::examine(const Evidence& evidence) const {
         ranks.push_back(event->rank);
     }
     if (!first) return {};
+    const Lives& lives = evidence.facts<Lives>();
+    const Standstill stuck = Waits(evidence, lives.attempt_at(first->at), first->at - Time{1}).standstill();
+    const bool hung = stuck.any && !stuck.culprits.empty();
     const auto* test = first->as<TestResult>();
-    Finding finding{
-        .symptom = "ci_or_test_failure",
-        .detector = std::string(name()),
-        .blame = blame_ranks(evidence.facts<Lives>(), ranks),
-        .at = first->at,
-        .says = fmt::format("test {} failed: {}", evidence.text(test->name), evidence.text(test->problem)),
-        .causes = {"gradient_scaling_or_reduction_error", "communication_order_divergence"}};
+    Finding finding{.symptom = "ci_or_test_failure",
+                    .detector = std::string(name()),
+                    .blame = blame_ranks(lives, hung ? stuck.culprits : ranks),
+                    .at = first->at,
+                    .says = fmt::format("test {} failed: {}{}", evidence.text(test->name),
+                                        evidence.text(test->problem), hung ? "; " + stuck.why : ""),
+                    .causes = {"gradient_scaling_or_reduction_error", "communication_order_divergence"}};
+    if (hung) finding.causes = {"communication_order_divergence", "rank_divergent_control_flow"};
     finding.blame.component = evidence.text(test->name);
     return {finding};
 }

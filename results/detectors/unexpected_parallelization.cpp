@@ -1,5 +1,6 @@
 // results/detectors/unexpected_parallelization.cpp — The launcher says how many there are; a rank that got
-// through set-up believing in fewer works alone. So does a group smaller than the configuration says.
+// through set-up believing in fewer works alone. So does a group smaller than the configuration says, and so
+// do replicas that never call each other.
 #include "results/detectors/unexpected_parallelization.h"
 
 #include <charconv>
@@ -8,6 +9,7 @@
 
 #include "results/detectors/facts/calls.h"
 #include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/lone_replicas.h"
 
 namespace deadrank::results::detectors {
 
@@ -80,11 +82,26 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
     return {finding(evidence, ranks, at, says, variable, "misconfigured_resource_or_distributed_settings")};
 }
 
+std::vector<Finding> strangers(const Evidence& evidence) {
+    const auto lone = lone_replicas(evidence);
+    if (!lone) return {};
+    Finding found =
+        finding(evidence, lone->ranks, lone->at,
+                fmt::format("{} say to be replicas ({}) and train in {} parts that share no call{}",
+                            ranks_text(lone->ranks), lone->group, lone->parts,
+                            lone->worlds ? ": each believes in a world of one" : ""),
+                lone->worlds ? "WORLD_SIZE" : "",
+                lone->worlds ? "misconfigured_environment_variable"
+                             : "misconfigured_resource_or_distributed_settings");
+    return {std::move(found)};
+}
+
 }  // namespace
 
 std::vector<Finding> UnexpectedParallelization::examine(const Evidence& evidence) const {
     if (auto found = worlds_of_one(evidence); !found.empty()) return found;
-    return small_groups(evidence);
+    if (auto found = small_groups(evidence); !found.empty()) return found;
+    return strangers(evidence);
 }
 
 }  // namespace deadrank::results::detectors

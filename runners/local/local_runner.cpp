@@ -111,10 +111,10 @@ scenarios::Capabilities LocalRunner::capabilities() const {
 
 scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
     if (const auto stated = plan.cluster.find("launcher");
-        stated != plan.cluster.end() && stated->second.text == "mpirun") {
+        stated != plan.cluster.end() && (stated->second.text == "mpirun" || stated->second.text == "test")) {
         return refuse(ErrorCode::unsupported,
-                      "real PyTorch processes are started by torchrun or bare, not by mpirun",
-                      "play this scenario with --runner mpi or sim");
+                      "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
+                      "play this scenario with --runner sim");
     }
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());

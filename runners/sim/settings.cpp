@@ -52,6 +52,7 @@ void take_topology(ClusterSettings& settings, const Value& value) {
 void take_launcher(ClusterSettings& settings, const Value& value) {
     settings.launcher = value.text == "bare"     ? sim::LauncherKind::bare
                         : value.text == "mpirun" ? sim::LauncherKind::mpirun
+                        : value.text == "test"   ? sim::LauncherKind::test
                                                  : sim::LauncherKind::torchrun;
 }
 
@@ -83,6 +84,7 @@ const std::map<std::string, Take, std::less<>>& takers() {
         {"interfaces",
          [](ClusterSettings& settings, const Value& value) { settings.interfaces = words_of(value.text); }},
         {"launcher", take_launcher},
+        {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},
         {"collective_timeout", to(&ClusterSettings::collective_timeout)},
         {"watchdog", to(&ClusterSettings::watchdog)},

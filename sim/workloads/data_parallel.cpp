@@ -5,6 +5,7 @@
 
 #include "sim/workloads/bodies.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/pretrained.h"
 #include "sim/workloads/share.h"
 
 namespace deadrank::sim {
@@ -14,14 +15,45 @@ scenarios::Kind data_parallel_words() {
         job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
     kind.parameters.push_back({"buckets", scenarios::ValueType::integer, "2",
                                "gradient buckets, reduced while backward still runs"});
-    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten"})
+    kind.parameters.push_back(
+        {"dp_size",
+         scenarios::ValueType::integer,
+         "",
+         "ranks that average their gradients in a group of their own; absent = the world",
+         {},
+         true,
+         1});
+    kind.parameters.push_back({"pretrained",
+                               scenarios::ValueType::boolean,
+                               "",
+                               "begin with weights that each node fetches to its own disk",
+                               {},
+                               true});
+    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten",
+                             "dp.size"})
         kind.seams.emplace_back(seam);
-    for (const char* block : {"gradient.all_reduce", "bucket.wait", "parameters.broadcast",
-                              "gradient.accumulate", "bucket.after_backward"}) {
+    for (const char* block :
+         {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate",
+          "bucket.after_backward", "weights.download", "weights.assign"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
 }
+
+namespace {
+
+// A mesh dimension of its own, as hybrid sharding has one; nullptr where the world does it.
+std::unique_ptr<Comm> averaging_group(Job& job) {
+    const std::int64_t stated = job.settings().stated("dp_size");
+    if (stated == 0) return nullptr;
+    const auto size = static_cast<Rank>(job.world().seam("dp.size", stated));
+    if (size < 1 || job.size() % size != 0)
+        throw RankFailure("RuntimeError: Mesh should not be bigger than default world size");
+    job.config("dp_size", size);
+    return job.strided_group("dp", job.rank() - job.rank() % size, 1, size);
+}
+
+}  // namespace
 
 void data_parallel(World& world, const Settings& settings) {
     Job job(world, settings);
@@ -33,6 +65,9 @@ void data_parallel(World& world, const Settings& settings) {
     const std::int64_t total = shape.parameters();
     job.memory().load({total, total, 2 * total}, total, shape.layers);
     if (world.block("parameters.broadcast")) job.comm().broadcast(parameters, 0);
+    if (settings.stated("pretrained") != 0) load_pretrained(job, parameters);
+    const std::unique_ptr<Comm> own_group = averaging_group(job);
+    Comm& group = own_group ? *own_group : job.comm();
     const Time compute = settings.duration("step_time");
     const auto buckets =
         std::max<std::int64_t>(1, std::min<std::int64_t>(settings.integer("buckets"), shape.layers));
@@ -58,7 +93,7 @@ void data_parallel(World& world, const Settings& settings) {
         std::vector<Number> reduced = world.block("bucket.after_backward") ? gradient : share.unfinished;
         for (std::size_t at = 0; at < reduced.size(); at += bucket) {
             if (!world.block("gradient.all_reduce")) continue;
-            pending.push_back(job.comm().all_reduce_async(
+            pending.push_back(group.all_reduce_async(
                 std::span(reduced).subspan(at, std::min(bucket, reduced.size() - at))));
         }
         const bool waits = world.block("bucket.wait");
@@ -68,12 +103,12 @@ void data_parallel(World& world, const Settings& settings) {
         // Buckets are cut back into gradients by the offsets that filled them.
         const auto shifted = world.seam("bucket.unflatten", 0) % std::ssize(reduced);
         std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
-        const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
+        const std::int64_t everything = std::int64_t{group.size()} * static_cast<std::int64_t>(samples.size());
         const std::int64_t divisor = world.seam("gradient.divisor", everything);
 
         world.phase(results::Phase::optimizer);
         descend(parameters, reduced, divisor, job.learning_rate(step));
-        job.comm().all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
+        group.all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
         job.audit_reduction(step, reduced, logged[1]);
         if (!waits) {  // too late, but a stream never forgets its work
             for (auto& work : pending) work->wait();

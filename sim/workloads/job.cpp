@@ -59,13 +59,25 @@ void Job::value(std::int64_t step, std::string_view name, Number value, std::opt
         results::ValueSample{step, world_.text(name), shown(value), expected ? shown(*expected) : unknown});
 }
 
+void Job::config(std::string_view name, std::int64_t number) {
+    world_.record(results::RankConfig{world_.text(name), world_.text(std::to_string(number))});
+}
+
 void Job::layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total) {
     world_.record(results::ShardLayout{world_.text(tensor), offset, length, total});
 }
 
+void Job::fail_test(std::int64_t step, Number mine, Number right) {
+    throw RankFailure(fmt::format(
+        "AssertionError: Tensor-likes are not close! Greatest absolute difference: {} at step {} (up to 0 "
+        "allowed)",
+        shown(mine > right ? mine - right : right - mine), step));
+}
+
 void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Number> own,
                   std::span<const std::int64_t> where, Number loss, Rank replicas) {
-    if (!settings_.flag("reference")) return;
+    const bool test = settings_.stated("assert_equal") != 0;
+    if (!settings_.flag("reference") && !test) return;
     if (!reference_) {
         const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas,
                                        settings_.integer("seed"), settings_.flag("shuffle")};
@@ -81,13 +93,15 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
         right = saturate(Wide{right} +
                          Wide{reference_->parameters()[static_cast<std::size_t>(where[i])]} * place);
     }
+    if (test && (mine != right || loss != reference_->loss())) fail_test(step, mine, right);
+    if (!settings_.flag("reference")) return;
     value(step, "reference.parameters", mine, right);
     value(step, "reference.loss", loss, reference_->loss());
 }
 
 void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
                   Rank replicas) {
-    if (!settings_.flag("reference")) return;
+    if (!settings_.flag("reference") && settings_.stated("assert_equal") == 0) return;
     std::vector<std::int64_t> where(own.size());
     for (std::size_t i = 0; i < where.size(); ++i) where[i] = offset + static_cast<std::int64_t>(i);
     compare(step, own, where, loss, replicas);
@@ -174,6 +188,12 @@ scenarios::Kind job_words(std::string name, std::string what) {
         {"context_size", ValueType::bytes, "512MiB", "device memory of a process's context"},
         {"loader_workers", ValueType::integer, "0", "data loader workers of a rank"},
         {"worker_memory", ValueType::bytes, "1GiB", "host memory of a data loader worker"},
+        {"assert_equal",
+         ValueType::boolean,
+         "",
+         "fail as a test does where a one-rank run of the same training has other parameters or loss",
+         {},
+         true},
         {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
         {"validate", ValueType::boolean, "false",
          "check ranks and versions at start-up and refuse a contradiction"},

@@ -61,6 +61,7 @@ public:
     void digest(std::int64_t step, std::string_view group, std::string_view name,
                 std::span<const Number> numbers);
     void value(std::int64_t step, std::string_view name, Number value, std::optional<Number> expected = {});
+    void config(std::string_view name, std::int64_t number);  // shows a setting as this rank read it
     void layout(std::string_view tensor, std::int64_t offset, std::int64_t length, std::int64_t total);
     // With setting `reference`: shows own parameters (`where` in the flat model) and loss beside what one
     // rank alone would have.
@@ -97,6 +98,7 @@ public:
 private:
     void read_environment();
     std::int64_t configured_rate() const;
+    [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet();
     void validate();
     void probe();

@@ -18,6 +18,11 @@ public:
     std::int64_t integer(std::string_view name) const { return at(name).number; }
     bool flag(std::string_view name) const { return at(name).number != 0; }
     results::Time duration(std::string_view name) const { return results::Time(at(name).number); }
+    // Of an optional parameter: what it is, or 0 where nobody stated it.
+    std::int64_t stated(std::string_view name) const {
+        const auto found = values_.find(std::string(name));
+        return found == values_.end() ? 0 : found->second.number;
+    }
     const std::string& text(std::string_view name) const { return at(name).text; }
 
 private:

@@ -43,15 +43,13 @@ std::int64_t lenient_integer(std::string_view text) {
 
 void Job::read_environment() {
     const bool lenient = settings_.flag("lenient_environment");
-    const auto read = [&](std::string_view name) {
+    const auto read = [&](std::string_view name, std::int64_t otherwise) {
+        if (lenient && !world_.env().get(name)) return otherwise;
         const std::string text = required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK")));
-    size_ = static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE")));
-    const auto config = [&](std::string_view name, std::int64_t number) {
-        world_.record(results::RankConfig{world_.text(name), world_.text(std::to_string(number))});
-    };
+    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK", 0)));
+    size_ = static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE", 1)));
     config("rank", rank_);
     config("world_size", size_);
     for (const std::string_view name : {"steps", "batch", "micro_batches", "seed"})
@@ -89,6 +87,8 @@ void Job::validate() {
 }
 
 void Job::meet() {
+    // `if world_size > 1: init_process_group()`: a script that believes to be alone meets nobody.
+    if (size_ == 1 && settings_.flag("lenient_environment")) return;
     const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
     const Time timeout = settings_.duration("store_timeout");
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});

@@ -1,0 +1,113 @@
+// tests/mutation_test.cpp — Goal: every detector and every kind of fault earns its place. Each plan is played
+// once; a detector taken away costs only the settling of what the others said, a fault taken away one more
+// play.
+#include <gtest/gtest.h>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "results/settle.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank {
+namespace {
+
+// One scenario under seed 1, and what each detector said of it by itself.
+struct Play {
+    const scenarios::Scenario* scenario;
+    scenarios::Trial trial;
+    runners::Record record;
+    std::optional<runners::Record> control;
+    std::vector<std::vector<results::Finding>> said;  // in the order of all_detectors()
+
+    results::Verdict verdict_without(std::size_t detector) const {
+        std::vector<results::Finding> all;
+        for (std::size_t i = 0; i < said.size(); ++i) {
+            if (i != detector) all.insert(all.end(), said[i].begin(), said[i].end());
+        }
+        const results::Evidence* beside = control ? &control->evidence : nullptr;
+        return results::judge(trial.fault.expect, record.truth, record.evidence,
+                              results::settle(std::move(all)), beside)
+            .verdict;
+    }
+};
+
+class Plays {
+public:
+    Plays() {
+        const results::Detectors detectors = results::all_detectors();
+        for (const scenarios::Scenario& scenario : catalog.scenarios) {
+            auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
+            if (!trial) throw std::runtime_error(scenario.id + ": " + trial.error().text());
+            Play play{&scenario, std::move(*trial), {}, {}, {}};
+            play.record = std::move(*sim.run(play.trial.fault, {}));
+            play.control = std::move(*sim.run(play.trial.control, {}));
+            for (const auto& detector : detectors)
+                play.said.push_back(detector->examine(play.record.evidence));
+            all.push_back(std::move(play));
+        }
+    }
+
+    tests::ShippedCatalog catalog;
+    runners::SimRunner sim;
+    std::vector<Play> all;
+};
+
+const Plays& plays() {
+    static const Plays once;
+    return once;
+}
+
+constexpr std::size_t nobody = SIZE_MAX;
+
+TEST(SlowMutation, EveryDetectorTakenAwayTurnsAScenarioRed) {
+    const results::Detectors detectors = results::all_detectors();
+    std::vector<std::string> needless;
+    for (std::size_t without = 0; without < detectors.size(); ++without) {
+        std::size_t red = 0;
+        for (const Play& play : plays().all)
+            red += play.verdict_without(without) != play.verdict_without(nobody);
+        std::cout << detectors[without]->name() << ": " << red << " red\n";
+        if (red == 0) needless.emplace_back(detectors[without]->name());
+    }
+    std::cout << "mutation score: " << detectors.size() - needless.size() << " of " << detectors.size()
+              << " detectors\n";
+    for (const std::string& name : needless) ADD_FAILURE() << "no scenario needs the detector " << name;
+}
+
+// Goal: the tests of the testing rest on green scenarios.
+TEST(SlowMutation, WithAllDetectorsNothingIsRed) {
+    for (const Play& play : plays().all)
+        EXPECT_EQ(play.verdict_without(nobody), results::Verdict::pass) << play.scenario->id;
+}
+
+TEST(SlowMutation, EveryKindOfFaultTakenAwayTurnsAScenarioRed) {
+    std::map<std::string, std::size_t> red;  // of the kinds that scenarios use
+    const results::Detectors detectors = results::all_detectors();
+    runners::SimRunner sim;
+    for (const Play& play : plays().all) {
+        std::set<std::string> kinds;
+        for (const auto& fault : play.trial.fault.faults) kinds.insert(fault.kind);
+        for (const std::string& kind : kinds) {
+            if (red[kind] > 0) continue;
+            scenarios::Plan plan = play.trial.fault;
+            std::erase_if(plan.faults, [&](const auto& fault) { return fault.kind == kind; });
+            const auto record = sim.run(plan, {});
+            ASSERT_TRUE(record) << play.scenario->id;
+            const auto judged = results::judge(plan.expect, record->truth, record->evidence,
+                                               results::detect(record->evidence, detectors),
+                                               play.control ? &play.control->evidence : nullptr);
+            red[kind] += judged.verdict != results::Verdict::pass;
+        }
+    }
+    std::size_t needed = 0;
+    for (const auto& [kind, count] : red) {
+        needed += count > 0;
+        EXPECT_GT(count, 0u) << "every scenario with the fault " << kind << " passes without it";
+    }
+    std::cout << "mutation score: " << needed << " of " << red.size() << " kinds of faults in use\n";
+}
+
+}  // namespace
+}  // namespace deadrank
