@@ -7,7 +7,8 @@ set(deadrank_package ${CMAKE_INSTALL_LIBDIR}/cmake/deadrank)
 
 install(TARGETS deadrank RUNTIME)
 install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION ${deadrank_data})
-install(DIRECTORY scenarios/catalog DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY scenarios/catalog scenarios/storms DESTINATION ${deadrank_data}
+        FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
         DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")

@@ -26,6 +26,7 @@
 #include "runners/commands/shrink.h"
 #include "runners/commands/swarm.h"
 #include "runners/commands/sweep.h"
+#include "runners/commands/storm.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/trace.h"
 #include "runners/commands/undo.h"
@@ -46,6 +47,7 @@ const std::vector<Command>& all_commands() {
         {"judge", add_judge},
         {"diagnose", add_diagnose},
         {"sweep", add_sweep},
+        {"storm", add_storm},
         {"swarm", add_swarm},
         {"shrink", add_shrink},
         {"trace", add_trace},
