@@ -11,7 +11,8 @@ namespace {
 TEST(Canary, AWrongRankIsRefusedAndTheRightOneNamed) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    const runners::LineOptions options = fault_alone();
+    runners::LineOptions options;
+    options.control = options.healed = false;
     int tried = 0;
     for (scenarios::Scenario scenario : catalog.scenarios) {
         const auto& blames = scenario.expect.blames;

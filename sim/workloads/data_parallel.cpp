@@ -103,7 +103,8 @@ void data_parallel(World& world, const Settings& settings) {
         // Buckets are cut back into gradients by the offsets that filled them.
         const auto shifted = world.seam("bucket.unflatten", 0) % std::ssize(reduced);
         std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
-        const std::int64_t everything = std::int64_t{group.size()} * static_cast<std::int64_t>(samples.size());
+        const std::int64_t everything =
+            std::int64_t{group.size()} * static_cast<std::int64_t>(samples.size());
         const std::int64_t divisor = world.seam("gradient.divisor", everything);
 
         world.phase(results::Phase::optimizer);

@@ -29,7 +29,7 @@ TEST(Finds, AJobThatIsToGoOnWithMoreRanksThanThereAreReadsNoSampleTwice) {
 }
 
 // The layer that is used was not the one that was gathered: this ended the simulator itself.
-TEST(Finds, ALayerThatWasNeverGatheredIsTheRanksOwnError) {
+TEST(Finds, ALayerThatWasNotGatheredHarmsTheJobAndNotTheSimulator) {
     scenarios::Plan plan = plan_of("fsdp", 1, 2);
     for (const Stocked& one : stock_of(testing::words(), *testing::words().workload("fsdp")).faults) {
         if (one.label == "bend_value prefetch.layer") plan.faults = {aimed(one, 1, {}, plan)};
@@ -39,7 +39,7 @@ TEST(Finds, ALayerThatWasNeverGatheredIsTheRanksOwnError) {
     Bench bench(runner, nullptr, nullptr);
     const auto sight = bench.look(plan);
     ASSERT_TRUE(sight.has_value()) << sight.error().text();
-    EXPECT_EQ(sight->harm, Harm::failed);
+    EXPECT_EQ(sight->harm, Harm::wrong_result);
     EXPECT_FALSE(sight->fault.findings.empty());
 }
 
