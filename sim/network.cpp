@@ -46,6 +46,10 @@ LinkState Network::state(int from, int to) const {
 }
 
 void Network::change(const LinkChange& change) {
+    std::vector<int> were_up;
+    for (int node = 0; node < machine_.settings.nodes; ++node) {
+        if (up(node)) were_up.push_back(node);
+    }
     LinkChange merged = change;
     const auto same = std::find_if(changes_.begin(), changes_.end(), [&](const LinkChange& known) {
         return known.from == change.from && known.to == change.to && known.one_way == change.one_way;
@@ -59,10 +63,9 @@ void Network::change(const LinkChange& change) {
         take(merged.loss_ppb, change.loss_ppb);
     }
     changes_.push_back(merged);
-    if (change.down.value_or(false)) {
-        for (int node = 0; node < machine_.settings.nodes; ++node) {
-            if (node == change.from || node == change.to) ++ports(node).errors;
-        }
+    // A port counts its own going down; a break further on, between switches, it does not feel.
+    for (const int node : were_up) {
+        if (!up(node)) ++ports(node).errors;
     }
     machine_.communicators.links_changed(change.reset && change.down.value_or(false) ? &change : nullptr);
 }

@@ -56,9 +56,7 @@ Clue difference_clue(const Evidence& evidence) {
         std::size_t have = 0;
         for (const auto& [value, who] : by_value) have += who.size();
         const bool missing = have < ranks.size() && !name.ends_with(" (as it was read)");
-        if ((by_value.size() == 1 && !missing) || is_own_of_each(name, by_value, have) == true && !missing) {
-            continue;
-        }
+        if (!missing && (by_value.size() == 1 || is_own_of_each(name, by_value, have))) continue;
         std::string line = name + ":";
         std::size_t told = 0;
         for (const auto& [value, who] : by_value) {
