@@ -34,6 +34,7 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wshadow> $<$<COMPILE_LANGUAGE:CXX
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict)  # false alarms on std::string at -O2 (GCC bug 105651)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)  # and on std::optional (GCC bug 80635)
 endif()
 if(DEADRANK_WERROR)
   add_compile_options(-Werror)
