@@ -14,6 +14,7 @@ namespace {
 
 constexpr Time grace{30'000'000'000};       // between SIGTERM and SIGKILL
 constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
+constexpr Time test_interval{100'000'000};  // between two looks of torch's MultiProcessTestCase
 constexpr int sigkill = 9, sigterm = 15;
 
 }  // namespace
@@ -96,6 +97,7 @@ bool Launcher::end_attempt() {
         return false;
     }
     if (settings.launcher == LauncherKind::test) {
+        if (first_failure_ != results::no_rank) sleep_until_next_look(test_interval);
         report_test();
         return false;
     }
@@ -116,11 +118,7 @@ bool Launcher::end_attempt() {
         stop_job(code, "");
         return false;
     }
-    // The agents look at their children at fixed intervals, for the first time after one of them.
-    const Time interval = std::max(settings.monitor_interval, Time{1});
-    const Time since = machine_.engine.now() - machine_.attempt_started;
-    const auto looks = std::max<std::int64_t>(1, (since + interval - Time{1}) / interval);
-    machine_.engine.sleep_until(machine_.attempt_started + interval * looks);
+    sleep_until_next_look(settings.monitor_interval);
     recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
@@ -131,6 +129,14 @@ bool Launcher::end_attempt() {
     }
     stop_job(1, fmt::format("rank {} failed", failed.id));
     return false;
+}
+
+// Launchers look at their children at fixed intervals, for the first time after one of them.
+void Launcher::sleep_until_next_look(Time interval) {
+    interval = std::max(interval, Time{1});
+    const Time since = machine_.engine.now() - machine_.attempt_started;
+    const auto looks = std::max<std::int64_t>(1, (since + interval - Time{1}) / interval);
+    machine_.engine.sleep_until(machine_.attempt_started + interval * looks);
 }
 
 // As torch's MultiProcessTestCase: one line for each process that failed, or is still there when time is up.

@@ -24,6 +24,7 @@ private:
     void show_sample();
     void start_processes();
     bool end_attempt();  // false: the job is over
+    void sleep_until_next_look(Time interval);
     void report_test();
     void wait_for_trouble();
     void end_others();

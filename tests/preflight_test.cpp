@@ -9,6 +9,7 @@
 #include "results/preflight/examine.h"
 #include "runners/line.h"
 #include "runners/sim/runner.h"
+#include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {
@@ -29,15 +30,6 @@ const Knowledge& knowledge() {
 bool shows_at_start(const scenarios::FaultSpec& fault) {
     static const std::set<std::string> kinds = {"set_env", "unset_env", "skew_version", "swap_ranks"};
     return kinds.contains(fault.kind);
-}
-
-// What the machine shows before the start does not tell these: the plugins that are there, an option of the
-// job that a package no longer takes, and which network was meant where all ranks agree on one.
-bool needs_more_than_the_start(const scenarios::Scenario& scenario) {
-    static const std::set<std::string> ids = {"initialization/net_plugin_of_another_cloud",
-                                              "fault_tolerance/writer_uses_a_removed_shard_format",
-                                              "communication/sockets_although_ports_stand_idle"};
-    return ids.contains(scenario.id);
 }
 
 std::string subject_of(const scenarios::FaultSpec& fault) {

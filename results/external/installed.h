@@ -7,7 +7,7 @@
 
 namespace deadrank::results::external {
 
-// $DEADRANK_TOOLS, else tools/ in the cache directory of deadrank.
+// What DEADRANK_TOOLS says, else the directory 'tools' in deadrank's cache.
 std::filesystem::path tools_home();
 
 // The Python that has torch: $DEADRANK_PYTHON, else the environment that `./dev tools` makes. Empty when

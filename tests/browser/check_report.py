@@ -81,6 +81,8 @@ class Check:
         self.page.key("f")
         self.that(says and says in self.text(".timeline .status"), f"F does not go to the fault: "
                   f"'{self.text('.timeline .status')}' lacks '{says}'")
+        self.page.key("0")  # a fault may be shown as near as it gets
+        self.page.settle()
         before = self.value("document.querySelector('.timeline canvas').toDataURL()")
         self.page.key("+")
         self.page.settle()

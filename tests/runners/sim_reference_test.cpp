@@ -17,6 +17,8 @@ struct Job {
     std::string workload;
     tests::Words settings;
     tests::Words cluster = {{"nodes", "2"}};
+
+    friend void PrintTo(const Job& job, std::ostream* out) { *out << job.name; }
 };
 
 std::vector<Job> jobs() {

@@ -19,9 +19,8 @@ deadrank::scenarios::Kind words() {
 
 void body(deadrank::sim::World& world, const deadrank::sim::Settings& settings) {
     const deadrank::sim::Rank rank = world.process(), ranks = world.processes();
-    deadrank::sim::CommRequest request{.name = "world", .members = {}, .rank = rank};
-    for (deadrank::sim::Rank r = 0; r < ranks; ++r) request.members.push_back(r);
-    const auto comm = world.communicator(request);
+    const auto comm = world.communicator(
+        {.name = "world", .members = deadrank::sim::Members::range(0, ranks), .rank = rank});
     const deadrank::results::TextId name = world.text("token");
     Number token[] = {0};
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {

@@ -1,0 +1,19 @@
+// tests/support/beyond_the_start.h — What a preflight cannot tell: the plugins that are there, an option of
+// the job that a package no longer takes, and which network was meant where all ranks agree on one.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "scenarios/scenario.h"
+
+namespace deadrank::tests {
+
+inline bool needs_more_than_the_start(const scenarios::Scenario& scenario) {
+    static const std::set<std::string> ids = {"initialization/net_plugin_of_another_cloud",
+                                              "fault_tolerance/writer_uses_a_removed_shard_format",
+                                              "communication/sockets_although_ports_stand_idle"};
+    return ids.contains(scenario.id);
+}
+
+}  // namespace deadrank::tests
