@@ -31,6 +31,7 @@ Communicator::Communicator(Machine& machine, results::CommId id, std::string nam
         ring_.add(hop);
         if (hop.from != hop.to) nodes_out_.insert(nodes_out_.end(), {hop.from, hop.to});
     }
+    if (!has_crowd()) find_ports();
 }
 
 std::size_t Communicator::slot_of(Rank place) const {
@@ -92,6 +93,10 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->spoiled = false;
         fresh->state = Meeting::State::gathering;
         fresh->movement = {};
+        fresh->met.clear();
+        fresh->ends.clear();
+        fresh->gives_up = results::never;
+        fresh->stalled = -1;
         fresh->kept.clear();
         fresh->members = size();
         fresh->offers.assign(members_.size(), Offer{});
@@ -125,8 +130,7 @@ void Communicator::try_start() {
         return;
     }
     compute(front);
-    front.state = Meeting::State::moving;
-    pace(front);
+    start(front);
 }
 
 // A receiver on another node that expects messages of another size says so, and only it.
@@ -144,48 +148,30 @@ bool Communicator::chunks_fit() {
     return fit;
 }
 
-// Sets, or sets anew, when the collective is over. While a hop is down it stands still, until the sender's
-// retries run out.
-void Communicator::pace(Meeting& meeting) {
-    const Offer& offer = meeting.offers.front();
-    Time whole = collective_time(offer.op, bytes_of(offer), ring_now(nullptr), member(0).algorithm);
-    if (whole != results::never && machine_.network.disturbed()) {
-        const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
-        for (Rank i = 0; i < size() && size() > 1; ++i) {
-            const Hop hop = hop_between(i, (i + 1) % size());
-            whole += loss_penalty(hop, machine_.network.retransmits(hop, bytes));
-        }
-    }
-    machine_.engine.cancel(meeting.movement.timer);
-    const Time left = meeting.movement.advance(machine_.engine.now(), whole);
-    const Cause cause{nobody, id_ ^ static_cast<std::uint64_t>(meeting.seq) << 20, "collective"};
-    if (left != results::never) {
-        meeting.movement.timer =
-            machine_.engine.call_after(left, cause, [this, seq = meeting.seq] { finish(seq); });
-        return;
-    }
-    Rank sender = 0;
-    ring_now(&sender);
-    const Time patience = machine_.bootstrap.settings_of(member(sender).process).retry_window();
-    if (patience == results::never) return;
-    meeting.movement.timer =
-        machine_.engine.call_after(patience, cause, [this, seq = meeting.seq] { break_after_retries(seq); });
-}
-
 void Communicator::finish(std::int64_t seq) {
     CHECK(!open_.empty() && open_.front()->seq == seq);
     std::unique_ptr<Meeting> over = std::move(open_.front());
     open_.erase(open_.begin());
     completed_ = seq;
+    release_ports();
     count_traffic(*over);
-    for (std::size_t slot = 0; slot < members_.size(); ++slot) {
-        const Offer& offer = over->offers[slot];
-        deliver(*over, offer);
-        if (offer.work) offer.work->completed();
-        if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
-    }
+    for (std::size_t slot = 0; slot < members_.size(); ++slot) leave(*over, slot);
     if (spare_.size() < 4) spare_.push_back(std::move(over));
     try_start();
+}
+
+void Communicator::leave(Meeting& meeting, std::size_t slot) {
+    Offer& offer = meeting.offers[slot];
+    if (std::exchange(offer.left, true)) return;
+    deliver(meeting, offer);
+    if (offer.work) offer.work->completed();
+    if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
+}
+
+bool Communicator::completed(Rank index, std::int64_t seq) const {
+    if (completed(seq)) return true;
+    const Meeting* open = meeting(seq);
+    return open && open->offers[slot_of(index)].left;
 }
 
 void Communicator::count_traffic(const Meeting& meeting) {
@@ -201,7 +187,7 @@ void Communicator::count_traffic(const Meeting& meeting) {
 const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
     for (const auto& meeting : open_) {
         const Offer& offer = meeting->offers[slot_of(index)];
-        if (!offer.arrived || offer.gone) continue;
+        if (!offer.arrived || offer.gone || offer.left) continue;
         seq = meeting->seq;
         return &offer;
     }
@@ -213,16 +199,15 @@ void Communicator::member_gone(Rank index) {
     if (std::exchange(left.gone, true)) return;
     for (const auto& meeting : open_) {
         Offer& offer = this->offer(*meeting, index);
+        if (offer.left) continue;
         offer.gone = meeting->spoiled = true;
         offer.out = nullptr;
         offer.work = nullptr;
         offer.waiting = false;
     }
     // Its kernel dies with it, also while the data moves.
-    if (!open_.empty() && open_.front()->state == Meeting::State::moving) {
-        machine_.engine.cancel(open_.front()->movement.timer);
-        open_.front()->state = Meeting::State::hopeless;
-    }
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving && open_.front()->spoiled)
+        halt(*open_.front());
     p2p_.member_gone(index);
 }
 

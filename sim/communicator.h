@@ -11,6 +11,7 @@
 #include "sim/cost.h"
 #include "sim/offer.h"
 #include "sim/p2p.h"
+#include "sim/playout.h"
 #include "sim/process.h"
 
 namespace deadrank::sim {
@@ -56,6 +57,7 @@ public:
     // the data may be gone already.
     void withdraw(Rank index, std::int64_t seq, bool data_is_there);
     bool completed(std::int64_t seq) const { return seq <= completed_; }
+    bool completed(Rank index, std::int64_t seq) const;  // its own part at least
     bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
     Meeting* meeting(std::int64_t seq);  // nullptr once it is over
     const Meeting* meeting(std::int64_t seq) const { return const_cast<Communicator*>(this)->meeting(seq); }
@@ -70,7 +72,11 @@ public:
     void abort(Rank index);
     void async_error(Rank index, Code code, std::string text);
     void links_changed(const LinkChange* reset);
+    void shares_changed(const Ports& ports);
+    void member_stopped();                      // or resumed
     Hop hop_between(Rank from, Rank to) const;  // as the links are now
+    int port_of(Rank index) const;
+    bool stands_still(Rank from, Rank to) const;  // a process at one end is stopped
     bool crosses(const LinkChange& change) const;
 
     // What its ring sends from one node to others, for the port counters.
@@ -79,13 +85,27 @@ public:
 private:
     Meeting& open(std::int64_t seq);
     void try_start();
+    void start(Meeting& meeting);
     void pace(Meeting& meeting);
+    void pace_as_a_whole(Meeting& meeting, const Course& course);
+    void pace_by_chunks(Meeting& meeting, const Course& course);
+    void set_timer(Meeting& meeting);
+    void go_on(std::int64_t seq);
+    void leave(Meeting& meeting, std::size_t slot);
     void finish(std::int64_t seq);
+    void halt(Meeting& meeting);  // it never ends
+    void release_ports();
     void break_after_retries(std::int64_t seq);
     bool chunks_fit();
     RingCost ring_now(Rank* broken) const;
+    const RingCost& usual_ring();
+    Hop usual_hop(Rank from, Rank to) const;
+    LinkConditions conditions() const;
+    Course course_of(const Meeting& meeting);
+    struct HistoryOfLinks;
     Place place_of(Rank index) const;
     std::size_t slot_of(Rank place) const;
+    void find_ports();
     void count_traffic(const Meeting& meeting);
     void wake_all();
 
@@ -94,11 +114,15 @@ private:
     bool detail_ = false;
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
-    std::vector<Rank> ranks_;      // as RANK names them
-    std::vector<Member> members_;  // by place; those in the crowd have one
-    std::size_t crowd_ = 0;        // which of them that is
-    RingCost ring_;                // while nothing disturbs the links
-    std::vector<int> nodes_out_;   // where the ring leaves a node, and for which one: pairs
+    std::vector<Rank> ranks_;                // as RANK names them
+    std::vector<Member> members_;            // by place; those in the crowd have one
+    std::size_t crowd_ = 0;                  // which of them that is
+    RingCost ring_;                          // while nothing disturbs the links
+    std::int64_t ring_permille_ = 1000;      // what it was made with
+    std::vector<int> nodes_out_;             // where the ring leaves a node, and for which one: pairs
+    std::vector<int> nodes_;                 // of its members, ascending
+    std::vector<int> ports_out_, ports_in_;  // of its ring, ascending; none of a crowd, which is alone
+    PlayedBefore played_;                    // under what stays unusual, all calls alike take as long
     std::int64_t completed_ = 0;
     std::int64_t bytes_moved_ = 0;
     std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1

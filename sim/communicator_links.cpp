@@ -25,6 +25,40 @@ Hop Communicator::hop_between(Rank from, Rank to) const {
     return hop;
 }
 
+Hop Communicator::usual_hop(Rank from, Rank to) const {
+    Hop hop = machine_.topology.hop(place_of(from), place_of(to));
+    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
+    return hop;
+}
+
+const RingCost& Communicator::usual_ring() {
+    if (std::exchange(ring_permille_, network_permille) == network_permille) return ring_;
+    ring_ = {.size = size()};
+    for (Rank i = 0; i < size() && size() > 1; ++i) ring_.add(usual_hop(i, (i + 1) % size()));
+    return ring_;
+}
+
+void Communicator::find_ports() {
+    for (Rank i = 0; i < size(); ++i) {
+        const Place from = place_of(i), to = place_of((i + 1) % size());
+        nodes_.push_back(from.node);
+        if (from.node == to.node) continue;
+        ports_out_.push_back(machine_.topology.port(from));
+        ports_in_.push_back(machine_.topology.port(to));
+    }
+    for (std::vector<int>* list : {&nodes_, &ports_out_, &ports_in_}) {
+        std::sort(list->begin(), list->end());
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+}
+
+int Communicator::port_of(Rank index) const { return machine_.topology.port(place_of(index)); }
+
+bool Communicator::stands_still(Rank from, Rank to) const {
+    if (!machine_.processes.any_stopped() || place_of(from).node == place_of(to).node) return false;
+    return machine_.processes[member(from).process].stopped || machine_.processes[member(to).process].stopped;
+}
+
 RingCost Communicator::ring_now(Rank* broken) const {
     if (!machine_.network.disturbed() && network_permille == 1000) return ring_;
     RingCost ring;
@@ -37,20 +71,6 @@ RingCost Communicator::ring_now(Rank* broken) const {
     return ring;
 }
 
-void Communicator::break_after_retries(std::int64_t seq) {
-    const Meeting* stalled = meeting(seq);
-    if (!stalled || stalled->state != Meeting::State::moving) return;
-    Rank sender = -1;
-    ring_now(&sender);
-    if (sender < 0) return;
-    broken_ = true;
-    open_.front()->state = Meeting::State::hopeless;
-    const Rank peer = (sender + 1) % size();
-    async_error(
-        sender, Code::remote_error,
-        retries_exceeded_text(machine_.topology.host_name(machine_.processes[member(peer).process].node)));
-}
-
 bool Communicator::crosses(const LinkChange& change) const {
     for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
         const auto fits_end = [](int wanted, int node) { return wanted < 0 || wanted == node; };
@@ -61,14 +81,28 @@ bool Communicator::crosses(const LinkChange& change) const {
     return false;
 }
 
+void Communicator::shares_changed(const Ports& ports) {
+    const auto common = [](std::span<const int> mine, std::span<const int> others) {
+        return std::any_of(mine.begin(), mine.end(), [&](int port) {
+            return std::find(others.begin(), others.end(), port) != others.end();
+        });
+    };
+    const bool moving = !open_.empty() && open_.front()->state == Meeting::State::moving;
+    if (moving && (common(ports_out_, ports.out) || common(ports_in_, ports.in))) pace(*open_.front());
+    p2p_.shares_changed(ports);
+}
+
+void Communicator::member_stopped() {
+    if (nodes_.size() < 2) return;
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    p2p_.links_changed();
+}
+
 void Communicator::links_changed(const LinkChange* reset) {
     if (reset && crosses(*reset)) {
         broken_ = true;
         p2p_.break_connections();
-        if (!open_.empty() && open_.front()->state == Meeting::State::moving) {
-            machine_.engine.cancel(open_.front()->movement.timer);
-            open_.front()->state = Meeting::State::hopeless;
-        }
+        if (!open_.empty() && open_.front()->state == Meeting::State::moving) halt(*open_.front());
         for (Rank i = 0; i < size() && size() > 1; ++i) {
             const Rank next = (i + 1) % size();
             const Hop hop = machine_.topology.hop(place_of(i), place_of(next));

@@ -18,6 +18,10 @@ void Communicators::links_changed(const LinkChange* reset) {
     for (const auto& comm : all_) comm->links_changed(reset);
 }
 
+void Communicators::shares_changed(const Ports& ports) {
+    for (const auto& comm : all_) comm->shares_changed(ports);
+}
+
 void Communicators::clear() {
     for (auto& comm : all_) past_.push_back(std::move(comm));
     all_.clear();

@@ -18,6 +18,7 @@ public:
                       std::vector<Rank> processes);
     void member_gone(const Membership& membership) { membership.comm->member_gone(membership.index); }
     void links_changed(const LinkChange* reset);
+    void shares_changed(const Ports& ports);  // somebody begins or ends to use one of them
     const std::vector<std::unique_ptr<Communicator>>& all() const { return all_; }
     void clear();
 

@@ -12,8 +12,6 @@ namespace {
 
 using results::Op;
 
-constexpr Time launch{4'000};  // a kernel, however small its work
-
 // So many steps of a pipelined ring, each moving one chunk over every hop.
 Time ring_time(const RingCost& ring, std::int64_t steps, std::int64_t chunk_bytes) {
     return ring.latency_sum * steps / ring.size + time_of(chunk_bytes, ring.bandwidth) * steps;
@@ -26,6 +24,11 @@ Time tree_time(const RingCost& ring, std::int64_t bytes) {
 
 std::int64_t chunk(std::int64_t bytes, int size) { return (bytes + size - 1) / size; }
 
+Time all_reduce_time(std::int64_t bytes, const RingCost& ring, Algorithm algorithm) {
+    return algorithm == Algorithm::tree ? tree_time(ring, bytes)
+                                        : ring_time(ring, 2 * (ring.size - 1), chunk(bytes, ring.size));
+}
+
 }  // namespace
 
 void RingCost::add(const Hop& hop) {
@@ -36,24 +39,27 @@ void RingCost::add(const Hop& hop) {
 
 Time collective_time(Op op, std::int64_t bytes, const RingCost& ring, Algorithm algorithm) {
     if (ring.bandwidth == 0) return results::never;
-    if (ring.size < 2) return launch;
+    if (ring.size < 2) return kernel_launch;
     const std::int64_t rounds = ring.size - 1;
     switch (op) {
         case Op::barrier:
-        case Op::all_reduce: {
-            const Time by_ring = ring_time(ring, 2 * rounds, chunk(bytes, ring.size));
-            if (algorithm == Algorithm::ring) return launch + by_ring;
-            const Time by_tree = tree_time(ring, bytes);
-            return launch + (algorithm == Algorithm::tree ? by_tree : std::min(by_ring, by_tree));
-        }
+        case Op::all_reduce:
+            return kernel_launch + all_reduce_time(bytes, ring, algorithm_for(op, bytes, ring, algorithm));
         case Op::all_gather:
         case Op::reduce_scatter:
-            return launch + ring_time(ring, rounds, bytes);
+            return kernel_launch + ring_time(ring, rounds, bytes);
         case Op::all_to_all:
-            return launch + (ring.latency_max + time_of(bytes, ring.bandwidth)) * rounds;
+            return kernel_launch + (ring.latency_max + time_of(bytes, ring.bandwidth)) * rounds;
         default:
-            return launch + ring.latency_sum + time_of(bytes, ring.bandwidth);
+            return kernel_launch + ring.latency_sum + time_of(bytes, ring.bandwidth);
     }
+}
+
+Algorithm algorithm_for(Op op, std::int64_t bytes, const RingCost& ring, Algorithm wanted) {
+    if (op != Op::all_reduce && op != Op::barrier) return Algorithm::ring;
+    if (wanted != Algorithm::automatic) return wanted;
+    const Time by_ring = all_reduce_time(bytes, ring, Algorithm::ring);
+    return by_ring <= all_reduce_time(bytes, ring, Algorithm::tree) ? Algorithm::ring : Algorithm::tree;
 }
 
 std::int64_t bytes_per_hop(Op op, std::int64_t bytes, int size) {

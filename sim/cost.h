@@ -12,6 +12,8 @@ namespace deadrank::sim {
 
 enum class Algorithm : std::uint8_t { automatic, ring, tree };
 
+inline constexpr Time kernel_launch{4'000};  // however small its work
+
 // A ring of devices, folded: the sum of its hops' latencies and the narrowest of their bandwidths.
 struct RingCost {
     int size = 1;
@@ -26,6 +28,9 @@ struct RingCost {
 // all_to_all: for each peer).
 Time collective_time(results::Op op, std::int64_t bytes, const RingCost& ring,
                      Algorithm algorithm = Algorithm::automatic);
+
+// What all_reduce takes when it may choose: the cheaper one.
+Algorithm algorithm_for(results::Op op, std::int64_t bytes, const RingCost& ring, Algorithm wanted);
 
 // Bytes that each hop of the ring carries for it.
 std::int64_t bytes_per_hop(results::Op op, std::int64_t bytes, int size);

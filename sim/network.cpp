@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "sim/link_history.h"
 #include "sim/machine.h"
 
 namespace deadrank::sim {
 
 namespace {
 
-constexpr std::int64_t packet_bytes = 4096;
-constexpr std::int64_t resent_window = 64 << 10;  // a go-back-N sender repeats about that much for each loss
 constexpr std::int64_t billion = 1'000'000'000;
 
 bool covers(const LinkChange& change, int from, int to) {
@@ -23,19 +22,27 @@ bool covers(const LinkChange& change, int from, int to) {
     return fits(from, to) || (!change.one_way && fits(to, from));
 }
 
+bool healthy(const LinkChange& change) {
+    return !change.down.value_or(false) && change.bandwidth_permille.value_or(1000) == 1000 &&
+           change.extra_latency.value_or(Time{0}) == Time{0} && change.loss_ppb.value_or(0) == 0;
+}
+
 template <class T>
-void take(std::optional<T>& into, const std::optional<T>& from) {
+void merge(std::optional<T>& into, const std::optional<T>& from) {
     if (from) into = from;
 }
 
 }  // namespace
 
 Network::Network(Machine& machine)
-    : machine_(machine), ports_(static_cast<std::size_t>(machine.settings.nodes)) {}
+    : machine_(machine),
+      ports_(static_cast<std::size_t>(machine.settings.nodes)),
+      leaving_(static_cast<std::size_t>(machine.topology.ports())),
+      entering_(leaving_.size()) {}
 
-LinkState Network::state(int from, int to) const {
+LinkState state_under(const std::vector<LinkChange>& changes, int from, int to) {
     LinkState state;
-    for (const LinkChange& change : changes_) {
+    for (const LinkChange& change : changes) {
         if (!covers(change, from, to)) continue;
         state.down = change.down.value_or(state.down);
         state.bandwidth_permille = change.bandwidth_permille.value_or(state.bandwidth_permille);
@@ -57,17 +64,41 @@ void Network::change(const LinkChange& change) {
     if (same != changes_.end()) {
         merged = *same;
         changes_.erase(same);
-        take(merged.down, change.down);
-        take(merged.bandwidth_permille, change.bandwidth_permille);
-        take(merged.extra_latency, change.extra_latency);
-        take(merged.loss_ppb, change.loss_ppb);
+        merge(merged.down, change.down);
+        merge(merged.bandwidth_permille, change.bandwidth_permille);
+        merge(merged.extra_latency, change.extra_latency);
+        merge(merged.loss_ppb, change.loss_ppb);
     }
     changes_.push_back(merged);
+    ++version_;
     // A port counts its own going down; a break further on, between switches, it does not feel.
     for (const int node : were_up) {
         if (!up(node)) ++ports(node).errors;
     }
     machine_.communicators.links_changed(change.reset && change.down.value_or(false) ? &change : nullptr);
+}
+
+bool Network::touches(const std::vector<int>& nodes) const {
+    const auto among = [&](int node) {
+        return node < 0 || std::binary_search(nodes.begin(), nodes.end(), node);
+    };
+    return std::any_of(changes_.begin(), changes_.end(), [&](const LinkChange& change) {
+        return !healthy(change) && among(change.from) && among(change.to);
+    });
+}
+
+bool Network::take(const Ports& ports) {
+    bool shared = false;
+    for (const int port : ports.out) shared |= ++leaving_[static_cast<std::size_t>(port)] > 1;
+    for (const int port : ports.in) shared |= ++entering_[static_cast<std::size_t>(port)] > 1;
+    return shared;
+}
+
+bool Network::release(const Ports& ports) {
+    bool shared = false;
+    for (const int port : ports.out) shared |= --leaving_[static_cast<std::size_t>(port)] > 0;
+    for (const int port : ports.in) shared |= --entering_[static_cast<std::size_t>(port)] > 0;
+    return shared;
 }
 
 Hop Network::now(Hop hop) const {
@@ -85,15 +116,11 @@ Hop Network::now(Hop hop) const {
 
 std::int64_t Network::retransmits(const Hop& hop, std::int64_t bytes) const {
     if (!disturbed() || bytes <= 0) return 0;
-    const std::int64_t loss = state(hop.from, hop.to).loss_ppb;
-    if (loss <= 0 || loss >= billion) return 0;
-    const std::int64_t packets = (bytes + packet_bytes - 1) / packet_bytes;
-    __extension__ typedef __int128 Wide;
-    return static_cast<std::int64_t>((Wide{packets} * loss + billion - loss - 1) / (billion - loss));
+    return expected_resent(bytes, state(hop.from, hop.to).loss_ppb);
 }
 
 Time loss_penalty(const Hop& hop, std::int64_t retransmits) {
-    return retransmits * (2 * hop.latency + time_of(resent_window, hop.bandwidth));
+    return resending_time(retransmits, hop.latency, hop.bandwidth);
 }
 
 void Network::count(int from, int to, std::int64_t bytes, std::int64_t resent) {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sim/comm.h"
-#include "sim/engine.h"
+#include "sim/link_conditions.h"
+#include "sim/movement.h"
 
 namespace deadrank::sim {
 
@@ -31,6 +32,7 @@ struct Offer {
     bool stuck = false;    // its kernel hangs
     bool gone = false;     // its process died, or aborted the communicator
     bool waiting = false;  // its process is to be woken
+    bool left = false;     // it is done, others may not be
 };
 
 inline constexpr std::int64_t count_max = std::int64_t{1} << 50;  // so that its bytes and times stay in range
@@ -40,17 +42,6 @@ std::int64_t bytes_of(const Offer& offer);
 // Whether NCCL's kernels would fit together. Types and reductions may differ: nobody checks them.
 bool fits(const Offer& one, const Offer& other);
 
-// How far something has come on its way, while its pace may change. Parts per billion of the whole.
-struct Movement {
-    bool under_way = false;
-    std::int64_t done_ppb = 0;
-    Time since{0};
-    Time whole{0};  // the time it takes at the present pace; never = it stands still
-    TimerId timer;
-
-    Time advance(Time now, Time new_whole);  // what is left at the new pace, or never
-};
-
 struct Meeting {
     enum class State : std::uint8_t { gathering, moving, hopeless, failed };
 
@@ -58,7 +49,13 @@ struct Meeting {
     Rank arrived = 0;
     bool spoiled = false;  // somebody is stuck or gone
     State state = State::gathering;
-    Movement movement;
+    Movement movement;  // of the whole, and the timer in any case
+    Time started{0};
+    // Played out chunk by chunk once anything is unusual: what it has met so far, and what came of it.
+    std::vector<LinkConditions> met;
+    std::vector<Time> ends;          // by place
+    Time gives_up = results::never;  // when the sender's retries run out
+    Rank stalled = -1, towards = -1;
     Rank members = 0;
     std::vector<Offer> offers;   // by place in the communicator; a crowd has one
     std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has

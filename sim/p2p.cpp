@@ -15,8 +15,6 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr Time launch{4'000};
-
 std::int64_t bytes_of(const P2pCall& call) { return call.count * results::size_of(call.dtype); }
 
 }  // namespace
@@ -72,17 +70,39 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     for (Number& value : receive.payload) {
         if (send.dtype != receive.dtype) value = decode(encode(value, send.dtype), receive.dtype);
     }
+    depart(receive);
+}
+
+void P2pBoard::depart(P2pCall& receive) {
     moving_.push_back(&receive);
+    const Hop hop = comm_.hop_between(receive.from, receive.to);
+    if (hop.from == hop.to) return pace(receive);
+    receive.out_port = comm_.port_of(receive.from);
+    receive.in_port = comm_.port_of(receive.to);
+    const Ports ports{{&receive.out_port, 1}, {&receive.in_port, 1}};
+    const bool shared = machine_.network.take(ports);
     pace(receive);
+    if (shared) machine_.communicators.shares_changed(ports);
+}
+
+void P2pBoard::arrive(P2pCall& receive) {
+    forget(moving_, receive);
+    if (receive.out_port < 0) return;
+    const int out = std::exchange(receive.out_port, -1), in = receive.in_port;
+    const Ports ports{{&out, 1}, {&in, 1}};
+    if (machine_.network.release(ports)) machine_.communicators.shares_changed(ports);
 }
 
 void P2pBoard::pace(P2pCall& receive) {
-    const Hop hop = comm_.hop_between(receive.from, receive.to);
+    Hop hop = comm_.hop_between(receive.from, receive.to);
+    if (receive.out_port >= 0) hop.bandwidth /= machine_.network.sharers(receive.out_port, receive.in_port);
+    const bool still = comm_.stands_still(receive.from, receive.to);
     const std::int64_t bytes = bytes_of(receive);
     machine_.engine.cancel(receive.movement.timer);
     const Cause cause{nobody, comm_.id() ^ static_cast<std::uint64_t>(receive.seq) << 20, "p2p"};
-    if (hop.bandwidth == 0) {
+    if (hop.bandwidth == 0 || still) {
         receive.movement.advance(machine_.engine.now(), results::never);
+        if (hop.bandwidth > 0) return;
         const Time patience =
             machine_.bootstrap.settings_of(comm_.member(receive.from).process).retry_window();
         if (patience == results::never) return;
@@ -90,14 +110,14 @@ void P2pBoard::pace(P2pCall& receive) {
             machine_.engine.call_after(patience, cause, [this, &receive] { give_up(receive); });
         return;
     }
-    const Time whole = launch + hop.latency + time_of(bytes, hop.bandwidth) +
+    const Time whole = kernel_launch + hop.latency + time_of(bytes, hop.bandwidth) +
                        loss_penalty(hop, machine_.network.retransmits(hop, bytes));
     const Time left = receive.movement.advance(machine_.engine.now(), whole);
     receive.movement.timer = machine_.engine.call_after(left, cause, [this, &receive] { finish(receive); });
 }
 
 void P2pBoard::finish(P2pCall& receive) {
-    forget(moving_, receive);
+    arrive(receive);
     P2pCall* send = receive.partner;
     const Hop hop = comm_.hop_between(receive.from, receive.to);
     const std::int64_t sent = receive.arriving;
@@ -129,7 +149,7 @@ void P2pBoard::finish(P2pCall& receive) {
 }
 
 void P2pBoard::give_up(P2pCall& receive) {
-    forget(moving_, receive);
+    arrive(receive);
     broken_ = true;
     lay_dead(receive);
     comm_.async_error(receive.from, Code::remote_error,
@@ -152,7 +172,7 @@ void P2pBoard::withdraw(P2pCall& call) {
     P2pCall* other = std::exchange(call.partner, nullptr);
     P2pCall& receive = call.is_send && other ? *other : call;
     machine_.engine.cancel(receive.movement.timer);
-    forget(moving_, receive);
+    arrive(receive);
     if (!other) return;
     other->partner = nullptr;
     if (other->dead) return;
@@ -164,11 +184,21 @@ void P2pBoard::links_changed() {
     for (P2pCall* receive : std::vector<P2pCall*>(moving_)) pace(*receive);
 }
 
+void P2pBoard::shares_changed(const Ports& ports) {
+    const auto uses = [](int port, std::span<const int> some) {
+        return std::find(some.begin(), some.end(), port) != some.end();
+    };
+    for (P2pCall* receive : moving_) {
+        if (receive->out_port < 0) continue;
+        if (uses(receive->out_port, ports.out) || uses(receive->in_port, ports.in)) pace(*receive);
+    }
+}
+
 void P2pBoard::member_gone(Rank index) {
     for (P2pCall* receive : std::vector<P2pCall*>(moving_)) {
         if (receive->from != index && receive->to != index) continue;
         machine_.engine.cancel(receive->movement.timer);
-        forget(moving_, *receive);
+        arrive(*receive);
         lay_dead(*receive);
     }
     for (auto& list : waiting_) {

@@ -32,6 +32,7 @@ struct P2pCall {
     Time entered{0};
     P2pCall* partner = nullptr;
     Movement movement = {};            // of the receiver's call
+    int out_port = -1, in_port = -1;   // ports that it uses; -1: it stays within a node
     std::int64_t arriving = 0;         // bytes, of the receiver's call
     std::vector<Number> payload = {};  // of the receiver's call, since the sender may be gone when it lands
 
@@ -49,6 +50,7 @@ public:
     void withdraw(P2pCall& call);
     void adopt(std::unique_ptr<P2pCall> call);  // nobody waits for it any more, but it goes on
     void links_changed();
+    void shares_changed(const Ports& ports);
     void member_gone(Rank index);
     const P2pCall* oldest_pending(Rank caller) const;
     bool broken() const { return broken_; }
@@ -57,6 +59,8 @@ public:
 private:
     void match(P2pCall& send, P2pCall& receive);
     void pace(P2pCall& receive);
+    void depart(P2pCall& receive);
+    void arrive(P2pCall& receive);  // or stop for good
     void finish(P2pCall& receive);
     void give_up(P2pCall& receive);
     void lay_dead(P2pCall& receive);

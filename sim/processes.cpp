@@ -118,7 +118,7 @@ void Processes::fail(Process& process, const RankFailure& failure) {
 
 void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
     process.alive = false;
-    process.stopped = false;
+    if (std::exchange(process.stopped, false)) --stopped_;
     process.end = how;
     process.exit_signal = signal;
     process.exit_code = signal != 0 ? -signal : code;
@@ -156,16 +156,23 @@ void Processes::stop(Process& process) {
         process.pending_stop = true;
         return;
     }
-    process.stopped = true;
+    set_stopped(process, true);
     machine_.engine.freeze(actor);
 }
 
 void Processes::resume(Process& process) {
     if (!process.alive || !process.stopped) return;
-    process.stopped = false;
+    set_stopped(process, false);
     machine_.engine.thaw(static_cast<ActorId>(process.id));
     if (process.pending_signal != 0) return signal(process, std::exchange(process.pending_signal, 0));
     machine_.watchdog.resumed(process);
+}
+
+// The network needs the process: what it sends to other nodes stands still with it.
+void Processes::set_stopped(Process& process, bool stopped) {
+    if (std::exchange(process.stopped, stopped) == stopped) return;
+    stopped_ += stopped ? 1 : -1;
+    for (const Membership& membership : process.comms) membership.comm->member_stopped();
 }
 
 void Processes::lose(Process& process) {
@@ -181,7 +188,7 @@ void Processes::lose(Process& process) {
 
 void Processes::take_pending(Process& process) {
     if (std::exchange(process.pending_stop, false)) {
-        process.stopped = true;
+        set_stopped(process, true);
         machine_.engine.freeze(static_cast<ActorId>(process.id));  // comes back when it is resumed
     }
     if (const int number = std::exchange(process.pending_signal, 0)) {

@@ -22,6 +22,7 @@ public:
     Rank count() const { return count_; }
     bool has_crowd() const { return static_cast<std::size_t>(count_) > all_.size(); }
     bool in_crowd(Rank id) const { return has_crowd() && (*this)[id].weight > 1; }
+    bool any_stopped() const { return stopped_ > 0; }
     std::vector<Process>& all() { return all_; }  // those that are played, by id
     const std::vector<Process>& all() const { return all_; }
 
@@ -47,8 +48,11 @@ private:
     void fail(Process& process, const RankFailure& failure);
     void end(Process& process, ProcessEnd how, int code, int signal);
 
+    void set_stopped(Process& process, bool stopped);
+
     Machine& machine_;
     Rank count_ = 0;
+    Rank stopped_ = 0;  // how many of them are
     std::vector<Process> all_;
     std::size_t crowd_ = 0;  // the place of who plays for the crowd
 };

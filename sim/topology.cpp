@@ -38,6 +38,16 @@ Hop Topology::hop(Place from, Place to) const {
     return hop;
 }
 
+int Topology::port(Place place) const {
+    return settings_.topology == TopologyKind::rails ? place.node * settings_.gpus_per_node + place.local
+                                                     : place.node;
+}
+
+int Topology::ports() const {
+    return settings_.topology == TopologyKind::rails ? settings_.nodes * settings_.gpus_per_node
+                                                     : settings_.nodes;
+}
+
 std::string Topology::host_name(int node) const { return fmt::format("node{}", node); }
 
 int Topology::node_named(std::string_view host) const {

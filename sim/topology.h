@@ -1,6 +1,6 @@
 // sim/topology.h — Where things are, and what lies between two devices: NVLink within a node, the network
-// between nodes. Switches do not block and links are not shared; a hop costs its latency and its bytes over
-// its bandwidth.
+// between nodes. Switches do not block; a hop costs its latency and its bytes over its bandwidth, which
+// transfers that use a port at the same time share.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,10 @@ public:
     explicit Topology(const ClusterSettings& settings) : settings_(settings) {}
 
     Hop hop(Place from, Place to) const;
+    // The port by which a device's data leaves and enters its node: of its own on rails, the node's
+    // elsewhere.
+    int port(Place place) const;
+    int ports() const;
     std::string host_name(int node) const;        // node0, node1, …
     int node_named(std::string_view host) const;  // -1 when there is none
 
