@@ -1,5 +1,5 @@
 // scenarios/selector.cpp — Grammar: (number list | all | first | last | same | others | [any] node … | any
-// [n] [other | of node n]) [but list].
+// [n] [other | of node n]) [but list], and several of them joined by "and".
 #include "scenarios/selector.h"
 
 #include <algorithm>
@@ -237,29 +237,61 @@ std::vector<std::int64_t> Shape::ranks_of(std::int64_t node) const {
     return found;
 }
 
-Result<void> check_selector(ValueType type, std::string_view text) {
-    if (Grammar(text).read()) return {};
-    return cannot(fmt::format("'{}' does not say which {}s", text, noun(type)), remedy(type));
+namespace {
+
+// "node 1 and node 3": each part is a selector of its own.
+std::vector<std::string_view> parts_of(std::string_view text) {
+    constexpr std::string_view joint = " and ";
+    std::vector<std::string_view> parts;
+    for (auto at = text.find(joint); at != std::string_view::npos; at = text.find(joint)) {
+        parts.push_back(text.substr(0, at));
+        text.remove_prefix(at + joint.size());
+    }
+    parts.push_back(text);
+    return parts;
 }
 
-Result<Numbers> select(ValueType type, std::string_view text, const Shape& shape,
-                       const std::vector<Targets>& earlier, const Draw& draw) {
-    const auto wish = Grammar(text).read();
-    if (!wish) return tl::unexpected(check_selector(type, text).error());
-    auto found = candidates(type, *wish, shape, earlier, draw);
+Result<Numbers> select_part(ValueType type, std::string_view text, const Wish& wish, const Shape& shape,
+                            const std::vector<Targets>& earlier, const Draw& draw) {
+    auto found = candidates(type, wish, shape, earlier, draw);
     if (!found) return found;
     if (const auto inside = check_inside(type, *found, shape); !inside) return tl::unexpected(inside.error());
-    without(*found, wish->but);
-    if (wish->but_first) without(*found, {0});
-    if (wish->but_last) without(*found, {(type == ValueType::ranks ? shape.ranks : shape.nodes) - 1});
+    without(*found, wish.but);
+    if (wish.but_first) without(*found, {0});
+    if (wish.but_last) without(*found, {(type == ValueType::ranks ? shape.ranks : shape.nodes) - 1});
     const std::int64_t available = static_cast<std::int64_t>(found->size());
-    const std::int64_t wanted = wish->count.value_or(std::max<std::int64_t>(available, 1));
+    const std::int64_t wanted = wish.count.value_or(std::max<std::int64_t>(available, 1));
     if (wanted > available) {
         return cannot(fmt::format("\"{}\" wants {} {}{}, and there are {}", text, wanted, noun(type),
                                   wanted == 1 ? "" : "s", available),
                       "let the cluster be larger, or ask for fewer");
     }
-    return wish->count ? draw.some(std::move(*found), static_cast<std::size_t>(wanted)) : std::move(*found);
+    return wish.count ? draw.some(std::move(*found), static_cast<std::size_t>(wanted)) : std::move(*found);
+}
+
+}  // namespace
+
+Result<void> check_selector(ValueType type, std::string_view text) {
+    for (const std::string_view part : parts_of(text)) {
+        if (!Grammar(part).read())
+            return cannot(fmt::format("'{}' does not say which {}s", part, noun(type)), remedy(type));
+    }
+    return {};
+}
+
+Result<Numbers> select(ValueType type, std::string_view text, const Shape& shape,
+                       const std::vector<Targets>& earlier, const Draw& draw) {
+    if (const auto known = check_selector(type, text); !known) return tl::unexpected(known.error());
+    const auto parts = parts_of(text);
+    Numbers all;
+    for (const std::string_view part : parts) {
+        auto found = select_part(type, part, *Grammar(part).read(), shape, earlier, draw);
+        if (!found || parts.size() == 1) return found;
+        all.insert(all.end(), found->begin(), found->end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
 }
 
 }  // namespace deadrank::scenarios

@@ -41,7 +41,7 @@ std::string form(ValueType type) {
             return "write \"1.5x\" or a number";
         case ValueType::ranks:
         case ValueType::nodes:
-            return "write a number, a list of numbers, or words such as \"any 2\"";
+            return "write a number, a list of numbers, or words such as \"any 2\" and \"node 1 and node 2\"";
         case ValueType::table:
             return "write { NAME = \"value\" }";
     }

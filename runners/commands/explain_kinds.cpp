@@ -5,6 +5,7 @@
 #include "results/alarm.h"
 #include "results/words.h"
 #include "runners/commands/explain_words.h"
+#include "sim/workloads/places.h"
 
 namespace deadrank::runners::commands {
 
@@ -92,8 +93,10 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
     Explanation explanation{what, kind.name, kind.what, {}};
     for (const auto& parameter : kind.parameters) row(explanation, parameter.name, parameter_text(parameter));
     row(explanation, "(levers)", joined(kind.levers));
-    row(explanation, "(seams)", joined(kind.seams));
-    row(explanation, "(blocks)", joined(kind.blocks));
+    for (const std::string& seam : kind.seams)
+        row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
+    for (const std::string& block : kind.blocks)
+        row(explanation, "block", fmt::format("{} — {}", block, sim::meaning_of_place(block)));
     if (kind.at_start) row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
     return explanation;
 }

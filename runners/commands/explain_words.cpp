@@ -8,6 +8,7 @@
 
 #include "results/detect.h"
 #include "runners/commands/selection.h"
+#include "sim/workloads/places.h"
 
 namespace deadrank::runners::commands {
 
@@ -90,29 +91,53 @@ void explain_detector(const Library& library, const std::string& word, std::vect
     }
 }
 
+bool names_place(const scenarios::FaultSettings& fault, const std::string& what, const std::string& word) {
+    const auto setting = fault.parameters.find(what);
+    if (setting == fault.parameters.end()) return false;
+    const auto& options = setting->second.options;
+    return std::any_of(options.begin(), options.end(),
+                       [&](const scenarios::Value& option) { return option.text == word; });
+}
+
+// A seam or block: what it means, who publishes it, and which scenarios bend or skip it.
+void explain_place(const Library& library, const std::string& what, const std::string& fault,
+                   std::vector<std::string> scenarios::Kind::*words, const std::string& word,
+                   std::vector<Explanation>& found) {
+    std::vector<std::string> workloads;
+    for (const scenarios::Kind& workload : library.vocabulary.workloads) {
+        const auto& list = workload.*words;
+        if (std::find(list.begin(), list.end(), word) != list.end()) workloads.push_back(workload.name);
+    }
+    if (workloads.empty()) return;
+    Explanation explanation{what, word, std::string(sim::meaning_of_place(word)), {}};
+    row(explanation, "published by", joined(workloads));
+    row(explanation, what == "seam" ? "bent by" : "left out by", "the fault " + fault);
+    if (auto all = select(library, {})) {
+        for (const auto& scenario : all->scenarios) {
+            for (const auto& one : scenario.faults) {
+                if (!names_place(one, what, word)) continue;
+                row(explanation, "scenario", scenario.id);
+                break;
+            }
+        }
+    }
+    found.push_back(std::move(explanation));
+}
+
 // Of the fault's and workload's own words, the one that is meant: "kill_rank", "gradient.scale".
 void explain_vocabulary(const Library& library, const std::string& word, std::vector<Explanation>& found) {
     if (const auto* kind = library.vocabulary.fault(word)) found.push_back(explain_kind("fault", *kind));
     if (const auto* kind = library.vocabulary.workload(word))
         found.push_back(explain_kind("workload", *kind));
-    const auto within = [&](const char* what, const std::vector<std::string>& words,
-                            const std::string& workload) {
-        if (std::find(words.begin(), words.end(), word) == words.end()) return;
-        Explanation explanation{what, word, fmt::format("A {} of the workload {}.", what, workload), {}};
-        row(explanation, "bent by",
-            std::string(what) == "seam" ? "the fault bend_value" : "the fault skip_block");
-        found.push_back(std::move(explanation));
-    };
-    for (const scenarios::Kind& workload : library.vocabulary.workloads) {
-        within("seam", workload.seams, workload.name);
-        within("block", workload.blocks, workload.name);
-    }
+    explain_place(library, "seam", "bend_value", &scenarios::Kind::seams, word, found);
+    explain_place(library, "block", "skip_block", &scenarios::Kind::blocks, word, found);
 }
 
 std::vector<std::string> known_words(const Library& library) {
     std::vector<std::string> words;
     for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
     for (const auto& kind : library.vocabulary.workloads) words.push_back(kind.name);
+    for (const sim::Place& place : sim::places()) words.emplace_back(place.name);
     for (const Axis& axis : axes(library.taxonomy)) {
         for (const auto& entry : axis.entries) words.push_back(entry.id);
     }

@@ -51,7 +51,7 @@ void add_json(CLI::App& app, bool& json, const std::string& what) { app.add_flag
 
 void add_seeds(CLI::App& app, SeedOptions& options) {
     auto* seed = app.add_option("--seed", options.seed, "The seed that makes every draw [1]")->type_name("N");
-    app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20")
+    app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20; or one number")
         ->type_name("A..B")
         ->excludes(seed);
 }
@@ -61,9 +61,9 @@ scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
     constexpr std::uint64_t most = 1'000'000;
     const std::size_t dots = options.range.find("..");
     std::uint64_t first = 0, last = 0;
-    const bool read = dots != std::string::npos &&
-                      read_number(std::string_view(options.range).substr(0, dots), first) &&
-                      read_number(std::string_view(options.range).substr(dots + 2), last);
+    const std::string_view text = options.range;
+    const bool read = read_number(text.substr(0, dots), first) &&
+                      read_number(dots == std::string::npos ? text : text.substr(dots + 2), last);
     if (!read || last < first) {
         return refuse(ErrorCode::usage, fmt::format("--seeds '{}' is no range", options.range),
                       "write it as A..B with A not above B, as in 1..20");

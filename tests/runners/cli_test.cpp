@@ -69,6 +69,7 @@ TEST_F(Cli, RefusesWhatItDoesNotKnowAndNamesTheNearest) {
 
 TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
     expect_refusal("run --seeds 5..1", "--seeds '5..1' is no range — write it as A..B");
+    expect_refusal("run --seeds 5..", "--seeds '5..' is no range");
     expect_refusal("run --seed x", "--seed");
     expect_refusal("run --jobs 0", "--jobs");
     expect_refusal("plan", "scenario is required");

@@ -101,6 +101,15 @@ TEST(Selector, NamesNodes) {
               "node 2 is outside the cluster — there are nodes 0 to 1");
 }
 
+TEST(Selector, JoinsSeveralWithAnd) {
+    EXPECT_EQ(ranks("first and last"), (Numbers{0, 7}));
+    EXPECT_EQ(ranks("node 0 and 5"), (Numbers{0, 1, 2, 3, 5}));
+    EXPECT_EQ(ranks("node 1 but 4 and 0, 5"), (Numbers{0, 5, 6, 7})) << "each once, in order";
+    EXPECT_EQ(ranks("node 1 and node 0", partly_filled), (Numbers{0, 1, 2, 3, 4, 5}));
+    EXPECT_NE(refusal("node 1 and nobody").find("'nobody' does not say which ranks"), std::string::npos);
+    EXPECT_NE(refusal("first and 9").find("rank 9 is outside the cluster"), std::string::npos);
+}
+
 TEST(Selector, RefusesWhatItDoesNotUnderstand) {
     for (const char* text : {"", "anyone", "any two", "any 0", "any -1", "all of them", "node", "node x",
                              "any but", "-3", "1-3", "but 1", "last 2", "any node 2 3", "node any"}) {

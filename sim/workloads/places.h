@@ -1,0 +1,21 @@
+// sim/workloads/places.h — What each seam and block of the workloads means, for those who bend and skip them
+// from outside. A test holds the table and the workloads together.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace deadrank::sim {
+
+struct Place {
+    std::string_view name;
+    std::string_view meaning;  // a seam: the value and what it is without a fault; a block: what is left out
+};
+
+// Sorted by name; a name means the same in every workload that has it.
+const std::vector<Place>& places();
+
+// Empty where nobody published such a name.
+std::string_view meaning_of_place(std::string_view name);
+
+}  // namespace deadrank::sim
