@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/leaving.h"
 #include "results/detectors/facts/outbreaks.h"
 #include "results/detectors/facts/waits.h"
 #include "results/words.h"
@@ -36,6 +37,38 @@ Time still_since(const Lives& lives, int attempt, const Standstill& found) {
     return since;
 }
 
+// All work is done, and those who did it do not get out: they wait at the store that they once met at. Those
+// who never came there are waited for; where all came it is the store itself.
+std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& lives, int attempt) {
+    const auto leaving = leaving_of(evidence, attempt);
+    std::vector<Rank> stuck, came;
+    Time at{0};
+    for (const Leaving& one : leaving) {
+        came.push_back(one.process);
+        const Time until = std::min(one.left, evidence.observed_until());
+        if (until - one.entered < lives.hang_after()) continue;
+        stuck.push_back(one.process);
+        at = std::max(at, one.entered + lives.hang_after());
+    }
+    if (stuck.empty()) return {};
+    came = sorted(std::move(came));
+    std::vector<Rank> missing;
+    for (Rank rank = 0; rank < evidence.world_size(); ++rank) {
+        if (!std::binary_search(came.begin(), came.end(), rank)) missing.push_back(rank);
+    }
+    Finding finding{
+        .symptom = "collective_deadlock_hang",
+        .detector = "collective_hang",
+        .blame = blame_ranks(lives, missing),
+        .at = at,
+        .says = fmt::format("{} ended the last step, and waited {} and longer to leave the process group{}",
+                            ranks_text(sorted(stuck)), duration_text(lives.hang_after()),
+                            missing.empty() ? ", though all had come" : ", for " + ranks_text(missing)),
+        .causes = {missing.empty() ? "rendezvous_store_or_endpoint_error" : "rank_divergent_control_flow"}};
+    finding.blame.component = missing.empty() ? "store" : "";
+    return {finding};
+}
+
 }  // namespace
 
 std::vector<Finding> CollectiveHang::examine(const Evidence& evidence) const {
@@ -58,7 +91,7 @@ std::vector<Finding> CollectiveHang::examine(const Evidence& evidence) const {
         finding.blame.step = step_at(evidence, who, look);
         return {finding};
     }
-    return {};
+    return stuck_at_the_end(evidence, lives, attempt);
 }
 
 }  // namespace deadrank::results::detectors

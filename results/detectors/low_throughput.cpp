@@ -1,6 +1,6 @@
-// results/detectors/low_throughput.cpp — Against what the run itself did before, or against what its log says
-// it should do. Where single ranks are slow the straggler detector speaks; where only the transfers are, the
-// transport's.
+// results/detectors/low_throughput.cpp — Against what the run itself did before, in this attempt or the last,
+// or against what its log says it should do. Where single ranks are slow the straggler detector speaks; where
+// only the transfers are, the transport's.
 #include "results/detectors/low_throughput.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "results/detectors/facts/findings.h"
 #include "results/detectors/facts/paces.h"
+#include "results/detectors/facts/pairs.h"
 #include "results/words.h"
 
 namespace deadrank::results::detectors {
@@ -90,6 +91,45 @@ std::vector<Finding> against_itself(const Paces& paces) {
     return {};
 }
 
+// The same job, started again, is slower from its first step on: as many ranks, and none of them stands out.
+std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces& paces) {
+    struct Attempt {
+        std::vector<std::int64_t> own, whole;
+        std::size_t ranks = 0;
+        bool uniform = true;
+    };
+    std::map<int, Attempt> attempts;
+    for (const StepPace& step : paces.steps()) {
+        Attempt& here = attempts[step.attempt];
+        if (step.first) continue;
+        here.own.push_back(step.own.count());
+        here.whole.push_back(step.whole.count());
+        here.ranks = std::max(here.ranks, step.ranks.size());
+        here.uniform &= uniform(step);
+        const auto before = attempts.find(step.attempt - 1);
+        if (before == attempts.end() || before->second.own.size() < history_min ||
+            here.own.size() < static_cast<std::size_t>(streak_min) || before->second.ranks != here.ranks ||
+            !here.uniform)
+            continue;
+        const Time own = median_of(here.own), usual_own = median_of(before->second.own);
+        const Time whole = median_of(here.whole), usual_whole = median_of(before->second.whole);
+        if (!above(own, usual_own, slow_permille) || !above(whole, usual_whole, slow_permille)) continue;
+        const auto change = change_between({evidence, step.attempt - 1, PairTables::Of::versions},
+                                           {evidence, step.attempt, PairTables::Of::versions});
+        Finding found = finding(
+            step.ended, step.step,
+            fmt::format(
+                "all ranks take {} per step since the restart, {} before it{}", duration_text(whole),
+                duration_text(usual_whole),
+                change ? fmt::format("; {} was {} and is {}", change->name, change->before, change->after)
+                       : ""),
+            {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"});
+        if (change) found.blame.component = change->name;
+        return {found};
+    }
+    return {};
+}
+
 // value.sample "step_time" beside what was measured for this job before.
 std::vector<Finding> against_log(const Evidence& evidence) {
     std::map<Rank, int> slow;
@@ -134,7 +174,9 @@ std::vector<Finding> retries(const Evidence& evidence) {
 std::vector<Finding> LowThroughput::examine(const Evidence& evidence) const {
     if (auto found = retries(evidence); !found.empty()) return found;
     if (auto found = against_log(evidence); !found.empty()) return found;
-    return against_itself(evidence.facts<Paces>());
+    const Paces& paces = evidence.facts<Paces>();
+    if (auto found = against_itself(paces); !found.empty()) return found;
+    return against_last_attempt(evidence, paces);
 }
 
 }  // namespace deadrank::results::detectors

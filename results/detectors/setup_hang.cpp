@@ -9,6 +9,7 @@
 
 #include "results/detectors/facts/calls.h"
 #include "results/detectors/facts/findings.h"
+#include "results/detectors/facts/leaving.h"
 #include "results/words.h"
 
 namespace deadrank::results::detectors {
@@ -34,6 +35,7 @@ Hold at_store(const Evidence& evidence, int attempt) {
     std::set<Rank> came, odd;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         if (lives.attempt_at(event->at) != attempt) continue;
+        if (had_worked(evidence, attempt, event->rank, event->at)) continue;
         hold.waiting[event->rank] = event->at;
         came.insert(event->rank);
         if (event->as<RendezvousEnter>()->expected != evidence.world_size()) odd.insert(event->rank);

@@ -1,6 +1,6 @@
 // results/detectors/transport_degraded.cpp — The choice of transport shows at creation; lost messages in the
-// ports' counters; lost bandwidth in calls that take twice as long as they did, or as those of an equal group
-// do.
+// ports' counters; lost bandwidth in calls that take twice as long as they did, or did before a restart, or
+// as those of an equal group do.
 #include "results/detectors/transport_degraded.h"
 
 #include <algorithm>
@@ -160,6 +160,40 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
     return found;
 }
 
+// The same group of the same job took less than half of that before it was started again.
+std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
+                                              const std::vector<CommTransfers>& all) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::tuple<int, std::string_view, std::vector<Rank>, TransferKind>, Time> usual;
+    for (const CommTransfers& transfers : all) {
+        const Communicator& comm = *transfers.comm;
+        for (const auto& [kind, calls] : transfers.kinds) {
+            if (calls.size() < history_min) continue;
+            std::vector<std::int64_t> lasted;
+            for (const Transfer& call : calls) lasted.push_back(call.lasted.count());
+            const Time now{median(std::move(lasted))};
+            usual.try_emplace({comm.attempt, comm.name, comm.processes, kind}, now);
+            const auto before = usual.find({comm.attempt - 1, comm.name, comm.processes, kind});
+            if (before == usual.end() || now <= 2 * before->second || now - before->second <= felt(lives))
+                continue;
+            const auto change = change_between({evidence, comm.attempt - 1, PairTables::Of::versions},
+                                               {evidence, comm.attempt, PairTables::Of::versions});
+            Finding found = finding(
+                lives, comm.processes, calls[history_min - 1].at,
+                fmt::format(
+                    "{} of {} bytes over {} takes {} since the restart, {} before it{}", name_of(kind.op),
+                    kind.bytes, comm.name, duration_text(now), duration_text(before->second),
+                    change ? fmt::format("; {} was {} and is {}", change->name, change->before, change->after)
+                           : ""),
+                change ? "dependency_or_hardware_mismatch" : "hardware_or_link_fault");
+            found.blame.component = change ? std::string(change->name) : link_of(lives, found.blame);
+            found.blame.collective = name_of(kind.op);
+            return {found};
+        }
+    }
+    return {};
+}
+
 // Groups of one name and size do the same work over links of the same kind.
 std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vector<CommTransfers>& all) {
     const Lives& lives = evidence.facts<Lives>();
@@ -204,6 +238,7 @@ std::vector<Finding> TransportDegraded::examine(const Evidence& evidence) const 
     if (auto found = lossy(evidence); !found.empty()) return found;
     const auto all = transfers_of(evidence);
     auto slow = slower_than_before(evidence, all);
+    if (slow.empty()) slow = slower_than_last_attempt(evidence, all);
     if (slow.empty()) slow = slower_than_equals(evidence, all);
     if (slow.empty()) return {};
     // The smallest group that suffers is nearest to the bad link.

@@ -19,7 +19,7 @@ std::vector<std::string_view> all_clues() {
     // clang-format off
     return {
         // environment_clues
-        "version_differs", "variable_blamed", "variable_differs", "variable_absent", "setting_differs",
+        "version_differs", "version_changed_at_restart", "variable_blamed", "variable_differs", "variable_absent", "setting_differs",
         "seeds_differ", "package_failed", "package_failed_on_some", "endpoint_refused",
         "interface_unroutable",
         // machine_clues

@@ -33,6 +33,17 @@ void versions(const PairTables& tables, Clues& clues) {
     }
 }
 
+// What an attempt was started with, and the one before it was not.
+void versions_since(const Evidence& evidence, int attempt, Clues& clues) {
+    if (attempt < 1) return;
+    const auto change = change_between({evidence, attempt - 1, PairTables::Of::versions},
+                                       {evidence, attempt, PairTables::Of::versions});
+    if (!change) return;
+    clues.push_back({"version_changed_at_restart",
+                     fmt::format("{} was {} before the restart and is {} after it", change->name,
+                                 change->before.empty() ? "absent" : change->before, change->after)});
+}
+
 void variables(const PairTables& tables, Clues& clues) {
     for (const std::string_view name : tables.names()) {
         const Variable* known = known_variable(name);
@@ -123,6 +134,7 @@ void complaints(const Evidence& evidence, Clues& clues) {
 
 void environment_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
     versions({evidence, 0, PairTables::Of::versions}, clues);
+    versions_since(evidence, evidence.facts<Lives>().attempt_at(finding.at), clues);
     variables({evidence, 0, PairTables::Of::environment}, clues);
     if (is_variable(finding.blame.variable))
         clues.push_back({"variable_blamed", fmt::format("the alarm names {}", finding.blame.variable)});

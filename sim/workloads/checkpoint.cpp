@@ -22,8 +22,21 @@ std::string Job::shard_path(std::int64_t step, int shard) const {
     return fmt::format("checkpoint/step{}/shard{}of{}", step, shard, state_.shards);
 }
 
+// Every so many steps, which all ranks count alike; or by the clock, which each rank reads for itself unless
+// one decides for all.
+bool Job::save_is_due(std::int64_t step) {
+    const std::int64_t every = settings_.integer("checkpoint_every");
+    if (every > 0 && (step + 1) % every == 0) return true;
+    const results::Time interval(settings_.stated("checkpoint_interval"));
+    if (interval <= results::Time{0}) return false;
+    Number due[] = {world_.timer().now() - saved_ >= interval ? 1 : 0};
+    if (settings_.stated("checkpoint_agreed") != 0) comm().broadcast(due, 0, Dtype::i32);
+    return due[0] != 0;
+}
+
 void Job::save(std::int64_t step) {
     if (!state_.numbers) return;
+    saved_ = world_.timer().now();
     world_.phase(results::Phase::checkpoint);
     if (world_.seam("checkpoint.writer", state_.writer ? 1 : 0) != 0) write_shard(step);
     if (world_.block("checkpoint.wait_for_all")) world_comm_->barrier();

@@ -19,8 +19,8 @@ scenarios::Kind expert_parallel_words() {
                              "ep.size", "gradient.divisor", "loss.divisor", "expert.first"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"dispatch.exchange", "combine.exchange", "gradient.all_reduce",
-                              "expert.gradient_all_reduce", "router.agree"}) {
+    for (const char* block :
+         {"dispatch.exchange", "combine.exchange", "gradient.all_reduce", "expert.gradient_all_reduce"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;

@@ -17,16 +17,17 @@ ModelShape Job::shape() const {
 
 void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
     const std::int64_t steps = world_.seam("sampler.steps", until < 0 ? settings_.integer("steps") : until);
-    const std::int64_t every = settings_.integer("checkpoint_every");
     restore();
+    saved_ = world_.timer().now();
     for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
         const StepResult result = step(number);
         memory_.step_over();
         world_.phase(results::Phase::none);
         world_.record(results::StepEnd{number, shown(result.loss), shown(result.gradient_norm)});
-        if (every > 0 && (number + 1) % every == 0) save(number);
+        if (save_is_due(number)) save(number);
     }
+    if (until < 0) leave();
 }
 
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
@@ -157,6 +158,24 @@ scenarios::Kind job_words(std::string name, std::string what) {
         {"seed", ValueType::integer, "1234", "seed of parameters and sampler"},
         {"learning_rate", ValueType::ratio, "1/100", "step size of the optimizer"},
         {"checkpoint_every", ValueType::integer, "0", "steps between checkpoints; 0 = none"},
+        {"checkpoint_interval",
+         ValueType::duration,
+         "",
+         "save as well when a rank's own clock says that so much time has passed since the last one",
+         {},
+         true},
+        {"checkpoint_agreed",
+         ValueType::boolean,
+         "",
+         "rank 0 decides for all whether that time has passed",
+         {},
+         true},
+        {"exit_barrier",
+         ValueType::boolean,
+         "",
+         "meet once more before leaving, in the file that the process group was made with",
+         {},
+         true},
         {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
         {"load",
          ValueType::choice,

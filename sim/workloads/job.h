@@ -102,11 +102,13 @@ private:
     void meet();
     void validate();
     void probe();
+    bool save_is_due(std::int64_t step);
     void save(std::int64_t step);
     void write_shard(std::int64_t step);
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
+    void leave();
 
     World& world_;
     const Settings& settings_;
@@ -118,6 +120,7 @@ private:
     Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
+    results::Time saved_{0};  // by the rank's own clock, as is whether the next one is due
 };
 
 // Parameters, seams and blocks that every job has; a workload's Kind adds its own to these.

@@ -115,10 +115,42 @@ void Job::meet() {
     world_.record(results::RendezvousLeave{static_cast<std::int32_t>(joined), Code::ok});
 }
 
+namespace {
+
+constexpr std::string_view group_file = "rendezvous/store";
+constexpr Time ask_again{1'000'000'000};
+
+}  // namespace
+
+// destroy_process_group joins a thread that still asks the file which the group was made with; where the file
+// is gone it asks again until its patience ends.
+void Job::leave() {
+    if (settings_.stated("exit_barrier") == 0 || !world_comm_) return;
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(group_file)});
+    std::vector<Number> content;
+    const Time patience = settings_.duration("store_timeout");
+    for (Time waited{0}; world_.storage().read(group_file, content) != Code::ok; waited += ask_again) {
+        if (waited < patience) {
+            world_.timer().sleep(ask_again);
+            continue;
+        }
+        world_.record(results::RendezvousLeave{0, Code::timeout});
+        world_.log(fmt::format("[W] destroy_process_group: gave up waiting for {} after {} s", group_file,
+                               patience.count() / 1'000'000'000),
+                   1);
+        return;
+    }
+    world_.record(results::RendezvousLeave{size_, Code::ok});
+}
+
 void Job::start() {
     read_environment();
     if (!world_.block("startup.init_process_group")) return;
     meet();
+    if (settings_.stated("exit_barrier") != 0 && rank_ == 0) {
+        const Number members[] = {size_};
+        world_.storage().write(group_file, members);
+    }
     world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
     memory_.open();
     probe();

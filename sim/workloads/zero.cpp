@@ -76,7 +76,7 @@ scenarios::Kind zero_words() {
     }
     for (const char* block :
          {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
-          "fetch.agree", "partition.skip_empty", "offload.queue_guard", "gradient.accumulate"}) {
+          "partition.skip_empty", "offload.queue_guard", "gradient.accumulate"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;

@@ -76,4 +76,26 @@ std::optional<Difference> difference_in(const PairTables& tables, std::string_vi
     return found;
 }
 
+std::optional<Change> change_between(const PairTables& earlier, const PairTables& later) {
+    const auto value = [](const Pairs* pairs, std::string_view name) {
+        const auto found = pairs->find(name);
+        return found == pairs->end() ? std::string_view() : found->second;
+    };
+    for (const std::string_view name : later.names()) {
+        std::optional<Change> change;
+        bool everywhere = true;
+        const std::size_t count = std::min(earlier.by_process().size(), later.by_process().size());
+        for (std::size_t i = 0; i < count && everywhere; ++i) {
+            const Pairs* before = earlier.by_process()[i];
+            const Pairs* after = later.by_process()[i];
+            if (!before || !after) continue;
+            const Change here{name, value(before, name), value(after, name)};
+            everywhere = here.before != here.after;
+            if (!change) change = here;
+        }
+        if (everywhere && change) return change;
+    }
+    return std::nullopt;
+}
+
 }  // namespace deadrank::results::detectors

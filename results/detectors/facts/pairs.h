@@ -42,4 +42,14 @@ struct Difference {
 // lowest rank. Nothing when all agree.
 std::optional<Difference> difference_in(const PairTables& tables, std::string_view name);
 
+// What every process that was seen in both has otherwise in the later table than in the earlier one.
+struct Change {
+    std::string_view name;
+    std::string_view before;  // "" where it had none
+    std::string_view after;
+};
+
+// Nothing when no name changed for all of them; of several the first in the order of names.
+std::optional<Change> change_between(const PairTables& earlier, const PairTables& later);
+
 }  // namespace deadrank::results::detectors

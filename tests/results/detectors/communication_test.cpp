@@ -4,6 +4,7 @@
 #include "results/detectors/collective_mismatch.h"
 #include "results/detectors/collective_timeout.h"
 #include "results/detectors/peer_connection.h"
+#include "results/detectors/setup_hang.h"
 #include "results/detectors/transport_degraded.h"
 #include "tests/results/detectors/asked.h"
 
@@ -198,6 +199,35 @@ TEST(PeerConnection, BlamesTheNodeWhosePortIsDown) {
     EXPECT_EQ(found.blame.component, "link 1");
 }
 
+// The work is done, and nobody gets out: no beginning, no collective, and no rank to blame.
+TEST(CollectiveHang, SeesRanksThatCannotLeaveTheGroup) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (std::int64_t step = 0; step < 4; ++step) job.step(step);
+    for (const Rank rank : job.everybody())
+        job.add(rank, RendezvousEnter{rank, 4, job.text("rendezvous/store")});
+    const Finding all = found_by<CollectiveHang>(job.watched(2min));
+    EXPECT_TRUE(all.blame.ranks.empty());
+    EXPECT_EQ(all.blame.component, "store");
+    expect_silence_of<SetupHang>(job.watched());
+
+    EvidenceBuilder one_missing(4);
+    one_missing.start().world();
+    for (std::int64_t step = 0; step < 4; ++step) one_missing.step(step);
+    for (const Rank rank : {0, 1, 3})
+        one_missing.add(rank, RendezvousEnter{rank, 4, one_missing.text("rendezvous/store")});
+    EXPECT_EQ(found_by<CollectiveHang>(one_missing.watched(2min)).blame.ranks, ranks({2}));
+}
+
+TEST(CollectiveHang, IsSilentWhereAllLeave) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).step(1).step(2);
+    for (const Rank rank : job.everybody())
+        job.add(rank, RendezvousEnter{rank, 4, job.text("rendezvous/store")});
+    for (const Rank rank : job.everybody()) job.add(rank, RendezvousLeave{4, Code::ok});
+    expect_silence_of<CollectiveHang>(job.after(5s).all_exit().watched());
+}
+
 TEST(TransportDegraded, SeesTcpWhereThereIsRdma) {
     EvidenceBuilder job(8);
     job.start();
@@ -216,6 +246,26 @@ TEST(TransportDegraded, SeesCallsThatTakeLongerThanTheyDid) {
     }
     const Finding found = found_by<TransportDegraded>(job.watched());
     EXPECT_EQ(found.blame.component, "link 0-1");
+}
+
+TEST(TransportDegraded, ComparesAGroupWithItselfBeforeTheRestart) {
+    const auto job_with = [](Time after) {
+        EvidenceBuilder job(8);
+        job.start().world();
+        for (std::int64_t seq = 1; seq <= 6; ++seq)
+            job.after(100ms).collective(1, seq, job.everybody(), Op::all_reduce, 1ms);
+        job.after(5s).add(no_rank, Restart{1, job.text("rank 2 failed")});
+        for (const Rank rank : job.everybody())
+            job.start(rank, job.environment(rank), "cuda=13.0\nnccl=2.16.2");
+        job.world();
+        for (std::int64_t seq = 1; seq <= 6; ++seq)
+            job.after(100ms).collective(1, seq, job.everybody(), Op::all_reduce, after);
+        return job.watched();
+    };
+    const Finding found = found_by<TransportDegraded>(job_with(10ms));
+    EXPECT_EQ(found.causes.front(), "dependency_or_hardware_mismatch");
+    EXPECT_NE(found.says.find("since the restart"), std::string::npos) << found.says;
+    expect_silence_of<TransportDegraded>(job_with(1ms));
 }
 
 TEST(TransportDegraded, SeesPortsThatSendAgain) {

@@ -224,6 +224,33 @@ TEST(LowThroughput, SeesStallsThatComeAgain) {
     EXPECT_EQ(found_by<LowThroughput>(evidence).symptom, "low_throughput_uniform");
 }
 
+// The same job before and after it was started again, with another release of torch on `changed` ranks.
+Evidence restarted(Time before, Time after, Rank changed = 4) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (std::int64_t step = 0; step < 8; ++step) job.step(step, 1.0, before);
+    job.after(5s).add(no_rank, Restart{1, job.text("rank 2 failed")});
+    for (Rank rank = 0; rank < 4; ++rank) {
+        const std::string release = rank < changed ? "torch=2.3.0" : "torch=2.11.0";
+        job.start(rank, job.environment(rank), "nccl=2.28.9\n" + release);
+    }
+    job.world();
+    for (std::int64_t step = 8; step < 16; ++step) job.step(step, 1.0, after);
+    return job.watched();
+}
+
+TEST(LowThroughput, ComparesWithTheAttemptBefore) {
+    const Finding found = found_by<LowThroughput>(restarted(100ms, 150ms));
+    EXPECT_TRUE(found.blame.ranks.empty());
+    EXPECT_EQ(found.blame.component, "torch");
+    EXPECT_EQ(found.causes.front(), "dependency_or_hardware_mismatch");
+    EXPECT_NE(found.says.find("since the restart"), std::string::npos) << found.says;
+    EXPECT_TRUE(found_by<LowThroughput>(restarted(100ms, 150ms, 2)).blame.component.empty())
+        << "what only some ranks have otherwise is no change of all";
+    expect_silence_of<LowThroughput>(restarted(100ms, 104ms));
+    expect_silence_of<LowThroughput>(restarted(150ms, 100ms));
+}
+
 TEST(LowThroughput, ReadsRetries) {
     EvidenceBuilder job(4);
     job.start().world();
