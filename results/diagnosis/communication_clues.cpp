@@ -72,6 +72,19 @@ void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) 
             {"subgroup", fmt::format("the call was made in the group {}", found.last.comm->name)});
 }
 
+// Does anybody but the odd ones ever make this call in that communicator?
+bool made_by_others(const Communicator& comm, const Disagreement& odd, Time until) {
+    for (const auto& [seq, meeting] : comm.meetings) {
+        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
+            const Call& call = meeting.calls[place];
+            if (!call.what || call.entered > until || call.what->op != odd.unusual->op) continue;
+            const Rank process = comm.processes[place];
+            if (std::find(odd.odd.begin(), odd.odd.end(), process) == odd.odd.end()) return true;
+        }
+    }
+    return false;
+}
+
 // Calls of one communicator that do not fit together.
 void disagreements(const Evidence& evidence, const Finding& finding, Clues& clues) {
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
@@ -83,6 +96,9 @@ void disagreements(const Evidence& evidence, const Finding& finding, Clues& clue
             clues.push_back(
                 {odd.skipped ? "call_left_out" : "call_differs",
                  fmt::format("{} in call {} of {}: {}", ranks_text(odd.odd), seq, comm.name, odd.aspect)});
+            if (!made_by_others(comm, odd, finding.at))
+                clues.push_back({"call_nobody_else_makes", fmt::format("nobody else calls {} in {}",
+                                                                       name_of(odd.unusual->op), comm.name)});
             return;
         }
     }
@@ -141,6 +157,23 @@ void rendezvous(const Evidence& evidence, Clues& clues) {
     }
 }
 
+// Code of the server that is wrong is wrong on all ranks of a replica alike; a rank that goes another way
+// than those who answer with it has decided something for itself.
+void serving(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    if (evidence.each<ServeOutput>().empty()) return;
+    const std::set<Rank> blamed(finding.blame.ranks.begin(), finding.blame.ranks.end());
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (comm.name == "world" || comm.processes.size() < 2) continue;
+        const auto apart = std::count_if(comm.processes.begin(), comm.processes.end(),
+                                         [&](Rank rank) { return blamed.contains(rank); });
+        if (apart == 0 || apart == std::ssize(comm.processes)) continue;
+        clues.push_back({"served_apart", fmt::format("{} of {} ranks that answer together went another way",
+                                                     apart, comm.processes.size())});
+        return;
+    }
+    clues.push_back({"serving", "the job serves a model"});
+}
+
 }  // namespace
 
 void communication_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
@@ -150,7 +183,7 @@ void communication_clues(const Evidence& evidence, const Finding& finding, Clues
     rendezvous(evidence, clues);
     if (finding.blame.collective == "send" || finding.blame.collective == "recv")
         clues.push_back({"point_to_point", fmt::format("it was a {}", finding.blame.collective)});
-    if (!evidence.each<ServeOutput>().empty()) clues.push_back({"serving", "the job serves a model"});
+    serving(evidence, finding, clues);
 }
 
 }  // namespace deadrank::results::diagnosis

@@ -138,6 +138,8 @@ void environment_clues(const Evidence& evidence, const Finding& finding, Clues& 
     variables({evidence, 0, PairTables::Of::environment}, clues);
     if (is_variable(finding.blame.variable))
         clues.push_back({"variable_blamed", fmt::format("the alarm names {}", finding.blame.variable)});
+    if (finding.blame.variable == "MASTER_ADDR" || finding.blame.variable == "MASTER_PORT")
+        clues.push_back({"endpoint_blamed", fmt::format("{} says where ranks meet", finding.blame.variable)});
     settings(evidence, clues);
     packages(evidence, clues);
     complaints(evidence, clues);

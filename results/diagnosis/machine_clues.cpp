@@ -79,6 +79,15 @@ void memory(const Evidence& evidence, const Finding& finding, Clues& clues) {
     }
 }
 
+// Whoever waited until its own watchdog rang, and was ended by that, is not the failure: it is its echo.
+std::set<Rank> ended_by_their_watchdog(const Evidence& evidence, int attempt) {
+    std::set<Rank> echoes;
+    for (const Complaint& complaint : evidence.facts<Complaints>().first_of_each(attempt)) {
+        if (complaint.trouble == Trouble::timeout) echoes.insert(complaint.process);
+    }
+    return echoes;
+}
+
 // Processes of which the last attempt saw an end before the alarm.
 void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
     const Lives& lives = evidence.facts<Lives>();
@@ -86,8 +95,9 @@ void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
     bool killed = false, in_error = false, early = false, any = false;
     std::int64_t furthest = -1;
     for (const Life& life : lives.of(attempt)) furthest = std::max(furthest, life.step);
+    const std::set<Rank> echoes = ended_by_their_watchdog(evidence, attempt);
     for (const Life& life : lives.of(attempt)) {
-        if (life.ended > finding.at || life.signal == 15) continue;
+        if (life.ended > finding.at || life.signal == 15 || echoes.contains(life.process)) continue;
         any |= life.failed();
         if (!blamed(finding, life.process)) continue;
         if (life.signal != 0 && !killed) {
@@ -100,8 +110,10 @@ void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
                 {"exited_in_error", fmt::format("rank {} left with code {}", life.process, life.code)});
         } else if (life.code == 0 && life.ended != never && !early) {
             early = true;
-            clues.push_back({"finished_early", fmt::format("rank {} had left in peace after step {}",
-                                                           life.process, life.finished)});
+            const bool all_steps = life.finished >= furthest;
+            clues.push_back({all_steps ? "finished_all_steps" : "finished_early",
+                             fmt::format("rank {} had left in peace after step {}{}", life.process,
+                                         life.finished, all_steps ? ", the last that anybody began" : "")});
         }
     }
     if (!any && !early) clues.push_back({"nobody_ended", "every process was there when the alarm rang"});

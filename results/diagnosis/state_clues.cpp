@@ -72,6 +72,40 @@ void checkpoints(const Evidence& evidence, const Finding& finding, Clues& clues)
     }
 }
 
+// What was asked for, beside what a whole save holds.
+void wanted_and_held(const Evidence& evidence, const Finding& finding, Clues& clues) {
+    const Checkpoints& saved = evidence.facts<Checkpoints>();
+    bool beyond = false;
+    std::int64_t newest = -1, loaded = -1;
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempt_at(finding.at);
+    for (const SavedStep& step : saved.steps()) {
+        if (step.whole() && step.attempt < attempt) newest = std::max(newest, step.step);
+    }
+    for (const Event* event : evidence.each<CheckpointLoad>()) {
+        const auto* load = event->as<CheckpointLoad>();
+        if (event->at > finding.at) break;
+        if (lives.attempt_at(event->at) == attempt) loaded = std::max(loaded, load->step);
+        const SavedStep* step = saved.find(load->step, event->at);
+        if (beyond || load->result != Code::not_found || !step || !step->whole()) continue;
+        beyond = true;
+        clues.push_back({"asked_beyond_a_whole_save",
+                         fmt::format("rank {} asked for {}, and the save of {} shards is whole", event->rank,
+                                     evidence.text(load->path), step->shards)});
+    }
+    if (attempt > 0 && newest >= 0 && loaded < newest)
+        clues.push_back(
+            {"newer_save_passed_over", fmt::format("step {} was saved whole, {} was read", newest,
+                                                   loaded < 0 ? "nothing" : fmt::format("step {}", loaded))});
+    for (const Event* event : evidence.each<CheckpointSave>()) {
+        const auto* save = event->as<CheckpointSave>();
+        if (save->bytes > 0 || save->result != Code::ok) continue;
+        clues.push_back({"nothing_in_it", fmt::format("rank {} saved {} with nothing in it", event->rank,
+                                                      evidence.text(save->path))});
+        break;
+    }
+}
+
 // Ranks in the order of a pipeline: is the slow one its last stage?
 void last_stage(const Evidence& evidence, const Finding& finding, Clues& clues) {
     if (finding.symptom != "straggler_step_time_skew" || evidence.each<P2pEnter>().empty()) return;
@@ -85,6 +119,7 @@ void last_stage(const Evidence& evidence, const Finding& finding, Clues& clues) 
 void state_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
     batches(evidence, finding, clues);
     checkpoints(evidence, finding, clues);
+    wanted_and_held(evidence, finding, clues);
     last_stage(evidence, finding, clues);
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempt_at(finding.at) > 0)

@@ -36,10 +36,22 @@ std::int64_t factor_of(double value, double right) {
                : 0;
 }
 
+// Off by exactly one bit of some weight: sums and factors of real numbers do not do that.
+bool one_bit(double value, double right) {
+    const double off = std::fabs(value - right);
+    int exponent = 0;
+    return std::isfinite(off) && off >= 64 && std::frexp(off, &exponent) == 0.5;
+}
+
 void factors(const Evidence& evidence, Clues& clues) {
-    bool factor = false, constant = false;
+    bool factor = false, constant = false, bit = false;
     for (const WrongValue& wrong : wrong_values(evidence)) {
         const auto* sample = wrong.event->as<ValueSample>();
+        if (!bit && one_bit(sample->value, sample->expected)) {
+            bit = true;
+            clues.push_back({"off_by_one_bit", fmt::format("{} is off by {}, a power of two", wrong.name,
+                                                           std::fabs(sample->value - sample->expected))});
+        }
         if (const auto times = factor_of(sample->value, sample->expected); times > 0 && !factor) {
             factor = true;
             clues.push_back(
