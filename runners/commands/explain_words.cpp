@@ -75,6 +75,10 @@ Explanation explain_entry(const Library& library, const Axis& axis, const Taxono
     if (entry.distributed_only) row(explanation, "only in", "distributed jobs");
     row(explanation, "provenance", entry.provenance);
     row(explanation, "reports", joined(entry.examples));
+    for (const scenarios::TieBreak& one : library.taxonomy.tie_breaks) {
+        if (std::find(one.between.begin(), one.between.end(), entry.id) != one.between.end())
+            row(explanation, "tie-break", one.rule);
+    }
     partners(explanation, library.taxonomy, entry.id);
     if (axis.name == "symptom") detectors_of(explanation, library, entry.id);
     scenarios_of(explanation, library, axis, entry.id);

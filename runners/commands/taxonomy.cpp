@@ -121,6 +121,8 @@ void print_tree(const Style& style, const Taxonomy& taxonomy) {
     }
     fmt::print("\n{}\n", style.paint(Ink::bold, "Fix patterns"));
     for (const TaxonomyEntry& fix : taxonomy.fixes) fmt::print("  {}\n", marked(fix));
+    fmt::print("\n{}\n", style.paint(Ink::bold, "Where two fit"));
+    for (const scenarios::TieBreak& one : taxonomy.tie_breaks) fmt::print("  {}: {}\n", one.kind, one.rule);
     fmt::print("\n  {} stages · {} symptoms · {} causes · {} fix patterns · {} pairs\n",
                taxonomy.stages.size(), taxonomy.symptoms.size(), taxonomy.causes.size(),
                taxonomy.fixes.size(), taxonomy.pairs.size());
