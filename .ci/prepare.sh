@@ -124,11 +124,12 @@ prepare_torch() {
 
 # Other people's detection tools, in an environment of their own: what they need must not touch our torch.
 TOOLS=${DEADRANK_TOOLS:-$CACHE/tools}
-TOOLS_RECIPE="gpucm==0.0.2 nvidia-resiliency-ext==0.7.0"
+TOOLS_RECIPE="gpucm==0.0.2 traincheck-lint==0.1.0 nvidia-resiliency-ext==0.7.0"
 
 build_tools_environment() {
   rm -rf "$TOOLS" && python_for_venv -m venv "$TOOLS" &&
-    "$TOOLS/bin/python" -m pip install --quiet --no-cache-dir gpucm==0.0.2 httpx langchain-core numpy &&
+    "$TOOLS/bin/python" -m pip install --quiet --no-cache-dir gpucm==0.0.2 traincheck-lint==0.1.0 \
+      httpx langchain-core numpy &&
     install_resiliency_extension
 }
 
@@ -149,7 +150,7 @@ prepare_tools() {
   local stamp=$TOOLS/.deadrank
   mkdir -p "$CACHE" && exec 9>"$CACHE/lock" && flock 9
   if [ "$(cat "$stamp" 2>/dev/null)" != "$TOOLS_RECIPE" ]; then
-    phase_may_fail "tools: gpucm, NVIDIA's resiliency extension" build_tools_environment &&
+    phase_may_fail "tools: gpucm, traincheck-lint, NVIDIA's resiliency extension" build_tools_environment &&
       printf '%s\n' "$TOOLS_RECIPE" >"$stamp"
   fi
   flock -u 9 && exec 9>&-

@@ -9,6 +9,7 @@
 #include "results/external/gpucm.h"
 #include "results/external/nvrx.h"
 #include "results/external/torchfrtrace.h"
+#include "results/external/traincheck.h"
 #include "runners/serve/ras_poller.h"
 
 namespace deadrank::runners {
@@ -45,6 +46,9 @@ Tool restart_agent(const Bounds& bounds) {
 Tool attribution(const Bounds& bounds) {
     return theirs<results::external::NvrxAttribution>("nvrx_fr_attribution", {"rank"}, bounds);
 }
+Tool traincheck(const Bounds& bounds) {
+    return theirs<results::external::TraincheckLint>("traincheck_lint", {"rank", "variable"}, bounds);
+}
 Tool gpucm(const Bounds& bounds) { return theirs<results::external::Gpucm>("gpucm", {"node"}, bounds); }
 
 // What c10d printed is in the evidence: of real processes it is torch's own, of the simulator what torch 2.11
@@ -68,7 +72,7 @@ struct Line {
 constexpr Line lines[] = {
     {"deadrank", ours}, {"torchfrtrace", torchfrtrace},        {"c10d", c10d},
     {"nccl_ras", ras},  {"nvrx_restart_agent", restart_agent}, {"nvrx_fr_attribution", attribution},
-    {"gpucm", gpucm},
+    {"gpucm", gpucm},   {"traincheck_lint", traincheck},
 };
 
 }  // namespace

@@ -1,24 +1,9 @@
 // results/emitters/flight_recorder_profiles.cpp — Dump versions by release of torch. That of 2.11 was read
 // from a dump of its own, the older ones from the analyzer's checks.
-#include <cstdlib>
-#include <utility>
-
 #include "results/emitters/flight_recorder.h"
+#include "results/emitters/releases.h"
 
 namespace deadrank::results::emitters {
-
-namespace {
-
-// "2.11.0+cu130" → {2, 11}
-std::pair<int, int> release(std::string_view words) {
-    const std::string text(words);
-    char* end = nullptr;
-    const long major = std::strtol(text.c_str(), &end, 10);
-    const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
-    return {static_cast<int>(major), static_cast<int>(minor)};
-}
-
-}  // namespace
 
 const std::vector<FlightRecorderProfile>& flight_recorder_profiles() {
     static const std::vector<FlightRecorderProfile> profiles = {

@@ -21,11 +21,22 @@ struct WatchdogProfile {
 const std::vector<WatchdogProfile>& watchdog_profiles();
 const WatchdogProfile& watchdog_profile(std::string_view torch);
 
+// What differs between releases of NCCL in its own log.
+struct NcclLogProfile {
+    std::string nccl;    // since this release
+    std::string starts;  // what stands before "comm 0x…" at Init START; {rank} is the rank
+    bool stamps;         // NCCL_DEBUG_TIMESTAMP_LEVELS exists; a WARN has the time without being asked
+    bool function;       // a WARN names its function behind file:line
+};
+const std::vector<NcclLogProfile>& nccl_log_profiles();
+const NcclLogProfile& nccl_log_profile(std::string_view nccl);
+
 // logs/rank_<R>.log: standard error of each rank. A watchdog's line is put into the words of the rank's
 // torch.
 std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& snapshot);
 
-// nccl/<host>.<pid>.log, as NCCL_DEBUG_FILE=%h.%p and NCCL_DEBUG=INFO with stamps on every level.
+// nccl/<host>.<pid>.log, as NCCL_DEBUG_FILE=%h.%p, NCCL_DEBUG=INFO and, where the release knows them, stamps
+// on every level; in the words of the process's NCCL.
 std::vector<EmittedFile> nccl_logs(const Evidence& evidence, const Snapshot& snapshot);
 
 // torchrun/agent.log, torchrun/attempt_<N>/<rank>/error.json where a rank raised.

@@ -1,5 +1,5 @@
-// results/emitters/nccl_logs.cpp — A WARN has an empty line before it; since 2.28 its function stands behind
-// the place. What a run did not print is printed here from its events, so that INFO is whole.
+// results/emitters/nccl_logs.cpp — A WARN has an empty line before it; the rest differs by release. What a
+// run did not print is printed here from its events, so that INFO is whole.
 #include <fmt/format.h>
 #include <map>
 
@@ -15,7 +15,8 @@ namespace {
 
 class NcclLog {
 public:
-    NcclLog(const Evidence& evidence, const ProcessPlace& place) : evidence_(evidence), place_(place) {}
+    NcclLog(const Evidence& evidence, const ProcessPlace& place)
+        : evidence_(evidence), place_(place), profile_(nccl_log_profile(place.nccl)) {}
 
     void take(const Event& event) {
         at_ = event.at;
@@ -47,29 +48,35 @@ private:
     }
     void init(const CommInitEnter& enter) {
         last_rank_ = enter.rank_in_comm, last_size_ = enter.size;
-        info(fmt::format(
-            "[Rank {}] ncclCommInitRankConfig comm {:#x} rank {} nranks {} cudaDev {} nvmlDev {} busId "
-            "{} commId {:#018x} - Init START",
-            enter.rank_in_comm, pointer(enter.comm), enter.rank_in_comm, enter.size, place_.gpu, place_.gpu,
-            bus(), comm_hash(enter.comm)));
+        info(in_comm(fmt::format(fmt::runtime(profile_.starts), fmt::arg("rank", enter.rank_in_comm)),
+                     enter.comm, enter.rank_in_comm, enter.size) +
+             "Init START");
         sizes_[enter.comm] = {enter.rank_in_comm, enter.size};
     }
     void complete(const CommInitLeave& leave) {
         const auto [rank, size] = sizes_[leave.comm];
-        info(fmt::format(
-            "ncclCommInitRankConfig comm {:#x} rank {} nranks {} cudaDev {} nvmlDev {} busId {} commId "
-            "{:#018x} - Init COMPLETE",
-            pointer(leave.comm), rank, size, place_.gpu, place_.gpu, bus(), comm_hash(leave.comm)));
+        // The rank stands in front of the first line alone.
+        const std::size_t bracket = profile_.starts.find("] ");
+        const std::string call =
+            bracket == std::string::npos ? profile_.starts : profile_.starts.substr(bracket + 2);
+        info(in_comm(call, leave.comm, rank, size) + "Init COMPLETE");
     }
+    std::string in_comm(const std::string& call, CommId comm, Rank rank, std::int32_t size) const {
+        return fmt::format("{}comm {:#x} rank {} nranks {} cudaDev {} nvmlDev {} busId {} commId {:#018x} - ",
+                           call, pointer(comm), rank, size, place_.gpu, place_.gpu, bus(), comm_hash(comm));
+    }
+    std::string stamp() const { return profile_.stamps ? fmt::format("[{}] ", nccl_stamp(at_)) : ""; }
     void info(std::string_view words) {
-        text_ += fmt::format("[{}] {} NCCL INFO {}\n", nccl_stamp(at_), nccl_prefix(place_), words);
+        text_ += fmt::format("{}{} NCCL INFO {}\n", stamp(), nccl_prefix(place_), words);
     }
     void warn(std::string_view words) {
-        text_ += fmt::format("\n[{}] {} {} NCCL WARN {}\n", nccl_stamp(at_), nccl_prefix(place_),
-                             where(words), words);
+        std::string_view place = where(words);
+        if (!profile_.function) place = place.substr(0, place.find(' '));
+        text_ += fmt::format("\n{}{} {} NCCL WARN {}\n", stamp(), nccl_prefix(place_), place, words);
     }
+    // The line is that of one release; the file has not moved.
     static std::string_view where(std::string_view words) {
-        if (words.find("Mismatched NCCL version") != words.npos) return "init.cc:1059 (initTransportsRank)";
+        if (words.find("Mismatched NCCL version") != words.npos) return "init.cc:1043 (initTransportsRank)";
         if (words.find("Bootstrap") != words.npos) return "bootstrap.cc:122 (bootstrapNetInit)";
         if (words.find("shared memory") != words.npos) return "misc/shmutils.cc:87 (ncclShmOpen)";
         if (words.find("closed by remote peer") != words.npos) return "misc/socket.cc:58 (socketProgressOpt)";
@@ -81,6 +88,7 @@ private:
 
     const Evidence& evidence_;
     const ProcessPlace& place_;
+    const NcclLogProfile& profile_;
     Time at_{0};
     Rank last_rank_ = 0;
     std::int32_t last_size_ = 0;

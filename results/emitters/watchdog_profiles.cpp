@@ -4,17 +4,11 @@
 #include <fmt/format.h>
 
 #include "results/emitters/logs.h"
+#include "results/emitters/releases.h"
 
 namespace deadrank::results::emitters {
 
 namespace {
-
-std::pair<int, int> release(std::string_view words) {
-    const std::string text(words);
-    char* end = nullptr;
-    const long major = std::strtol(text.c_str(), &end, 10);
-    return {static_cast<int>(major), *end == '.' ? std::atoi(end + 1) : 0};
-}
 
 // The number behind `name`, which ends with '='.
 std::int64_t number_after(std::string_view line, std::string_view name) {

@@ -41,6 +41,18 @@ Result<Gpucm> Gpucm::find(const Bounds& bounds) {
                              "`./dev tools` installs it (gpucm of PyPI)");
 }
 
+Memo::Answer Gpucm::ask(const std::string& log) const {
+    auto scratch = Scratch::make();
+    if (!scratch) return tl::unexpected(scratch.error());
+    make_dmesg(scratch->path(), log);
+    const char* path = std::getenv("PATH");
+    return run_bounded(
+        {program_, "check-syslogs", "xid", "deadrank", "nagios", "--sink=do_nothing", "--log-folder",
+         (scratch->path() / "logs").string()},
+        bounds_, {},
+        {fmt::format("PATH={}/bin:{}", scratch->path().string(), path ? path : "/usr/bin:/bin")});
+}
+
 std::vector<Finding> Gpucm::examine(const Evidence& evidence) const {
     const auto snapshot = emitters::snapshot_of(evidence);
     std::map<std::string, std::int32_t> nodes;
@@ -48,15 +60,7 @@ std::vector<Finding> Gpucm::examine(const Evidence& evidence) const {
         nodes[place.host] = place.node;
     std::vector<Finding> findings;
     for (const auto& file : emitters::kernel_logs(evidence, snapshot)) {
-        auto scratch = Scratch::make();
-        if (!scratch) throw std::runtime_error(scratch.error().text());
-        make_dmesg(scratch->path(), file.bytes);
-        const char* path = std::getenv("PATH");
-        const auto answer = run_bounded(
-            {program_, "check-syslogs", "xid", "deadrank", "nagios", "--sink=do_nothing", "--log-folder",
-             (scratch->path() / "logs").string()},
-            bounds_, {},
-            {fmt::format("PATH={}/bin:{}", scratch->path().string(), path ? path : "/usr/bin:/bin")});
+        const auto answer = memo_.ask({{"dmesg", file.bytes}}, [&] { return ask(file.bytes); });
         if (!answer) throw std::runtime_error(answer.error().text());
         if (answer->out.find("OK - xid") != std::string::npos) continue;
         if (answer->out.find(" - xid errors") == std::string::npos)

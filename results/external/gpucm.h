@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "results/detector.h"
-#include "results/external/bounded.h"
+#include "results/external/memo.h"
 
 namespace deadrank::results::external {
 
@@ -19,8 +19,10 @@ public:
     const std::string& version() const { return version_; }
 
 private:
+    Memo::Answer ask(const std::string& log) const;
     std::string program_, version_;
     Bounds bounds_;
+    mutable Memo memo_;  // most nodes have nothing to say
 };
 
 }  // namespace deadrank::results::external

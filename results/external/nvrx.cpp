@@ -100,16 +100,18 @@ std::vector<std::string_view> NvrxRestartAgent::symptoms() const {
 
 std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
     const auto snapshot = emitters::snapshot_of(evidence);
-    const auto scratch = need(Scratch::make());
     emitters::EmittedFile log{"job.log", {}};
     for (const auto& file : emitters::kernel_logs(evidence, snapshot)) log.bytes += file.bytes;
     for (const auto& file : emitters::c10d_logs(evidence, snapshot)) log.bytes += file.bytes;
     log.bytes += emitters::torchrun_files(evidence, snapshot).front().bytes;
-    need(emitters::write_files({log}, scratch.path()).map([] { return 0; }));
-    const auto answer = need(run_bounded(
-        {python_, "-m", "nvidia_resiliency_ext.attribution.restart_agent.cli",
-         (scratch.path() / log.name).string(), "--job-id", "deadrank", "--cycle-id", "0", "--disable-l1"},
-        bounds_));
+    const auto answer = need(memo_.ask({log}, [&]() -> Memo::Answer {
+        const auto scratch = need(Scratch::make());
+        need(emitters::write_files({log}, scratch.path()).map([] { return 0; }));
+        return run_bounded(
+            {python_, "-m", "nvidia_resiliency_ext.attribution.restart_agent.cli",
+             (scratch.path() / log.name).string(), "--job-id", "deadrank", "--cycle-id", "0", "--disable-l1"},
+            bounds_);
+    }));
     if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
     const RestartVerdict verdict = need(read_restart_response(answer.out));
     const std::string_view symptom = symptom_of_failure_class(verdict.failure_class);
@@ -141,14 +143,15 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     const auto snapshot = emitters::snapshot_of(evidence);
     const auto dumps = emitters::dumping_ranks(evidence, snapshot);
     if (dumps.empty()) return {};
-    const auto scratch = need(Scratch::make());
     const auto files =
         emitters::flight_recorder_files(evidence, snapshot, emitters::DumpForm::pickle, "_dump_");
-    need(emitters::write_files(files, scratch.path()).map([] { return 0; }));
-    const auto answer =
-        need(run_bounded({python_, "-m", "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution",
-                          "--fr-path", scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
-                         bounds_));
+    const auto answer = need(memo_.ask(files, [&]() -> Memo::Answer {
+        const auto scratch = need(Scratch::make());
+        need(emitters::write_files(files, scratch.path()).map([] { return 0; }));
+        return run_bounded({python_, "-m", "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution",
+                            "--fr-path", scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
+                           bounds_);
+    }));
     if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
     std::vector<Finding> findings;
     for (const AttributionRow& row : read_attribution(answer.out)) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/detector.h"
-#include "results/external/bounded.h"
+#include "results/external/memo.h"
 
 namespace deadrank::results::external {
 
@@ -37,6 +37,7 @@ public:
 private:
     std::string python_, version_;
     Bounds bounds_;
+    mutable Memo memo_;
 };
 
 // The missing ranks of its table, with the operation; one row a process group.
@@ -58,6 +59,7 @@ public:
 private:
     std::string python_, version_;
     Bounds bounds_;
+    mutable Memo memo_;
 };
 
 }  // namespace deadrank::results::external

@@ -240,7 +240,11 @@ void add_alerts(CLI::App& app, Session& session) {
         "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
         "of the "
         "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
-        "judged.");
+        "judged.\n\nExamples:\n"
+        "  deadrank alerts --list                                       the failures there are\n"
+        "  deadrank alerts --rules my.yml                               each of them against your rules\n"
+        "  deadrank alerts --rules my.yml --policy policy.toml --junit alerts.xml\n"
+        "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain");
     auto arguments = std::make_shared<Arguments>();
     command
         ->add_option("rules,-r,--rules", arguments->rules,

@@ -128,6 +128,12 @@ void print(const CLI::App& program, const std::string& shell) {
 
 void add_completion(CLI::App& app, Session&) {
     CLI::App* command = app.add_subcommand("completion", "Prints the completion script of a shell");
+    command->footer(
+        "Written from the parser itself: every command and option that this build has.\n\n"
+        "Examples:\n"
+        "  deadrank completion bash > ~/.local/share/bash-completion/completions/deadrank\n"
+        "  deadrank completion zsh > ~/.zfunc/_deadrank\n"
+        "  deadrank completion fish > ~/.config/fish/completions/deadrank.fish");
     auto shell = std::make_shared<std::string>();
     command->add_option("shell", *shell, "bash, zsh or fish")
         ->required()

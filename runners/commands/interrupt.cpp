@@ -36,15 +36,18 @@ void on_signal(int signal) {
     }
 }
 
-}  // namespace
-
-std::atomic<bool>& stop_on_interrupt() {
+std::atomic<bool>& answer_signals(int flags) {
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = flags;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     return stop_requested;
 }
+
+}  // namespace
+
+std::atomic<bool>& stop_on_interrupt() { return answer_signals(SA_RESTART); }
+std::atomic<bool>& stop_while_reading() { return answer_signals(0); }
 
 }  // namespace deadrank::runners::commands

@@ -9,4 +9,7 @@ namespace deadrank::runners::commands {
 // second one has its usual effect.
 std::atomic<bool>& stop_on_interrupt();
 
+// The same for a dialogue: who waits for a line of input gets none.
+std::atomic<bool>& stop_while_reading();
+
 }  // namespace deadrank::runners::commands

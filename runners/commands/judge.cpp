@@ -59,7 +59,11 @@ void add_judge(CLI::App& app, Session& session) {
     command->footer(
         "A run's directory (from run --out) has plan, evidence and truth, and gets a verdict. An evidence "
         "file "
-        "alone, say of a production job, gets findings and the verdict unknown (exit code 2).");
+        "alone, say of a production job, gets findings and the verdict unknown (exit code 2).\n\n"
+        "Examples:\n"
+        "  deadrank judge out/communication/rank_leaves_all_reduce/1\n"
+        "  deadrank judge out/*/*/1 --html report.html\n"
+        "  deadrank judge incident/evidence.jsonl --json               after deadrank import");
     auto arguments = std::make_shared<Arguments>();
     command->add_option("places", arguments->places, "Directories of runs, or evidence files")
         ->required()

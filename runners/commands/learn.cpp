@@ -62,9 +62,16 @@ public:
         const results::Detectors detectors = library->detectors();
         const learn::Classroom room{library->taxonomy, library->vocabulary, **runner, detectors};
         if (!arguments_.html.empty()) return write_pages(course, room);
-        if (arguments_.quiz > 0) return examine(course, room);
+        if (arguments_.quiz > 0) {
+            const std::atomic<bool>& stop = stop_while_reading();
+            examine(course, room);
+            if (stop.load()) session_.code = exit_interrupted;
+            return;
+        }
         if (arguments_.show || arguments_.json) return show(course, room);
+        const std::atomic<bool>& stop = stop_while_reading();
         teach(course, room);
+        if (stop.load()) session_.code = exit_interrupted;
     }
 
 private:

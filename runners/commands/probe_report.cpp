@@ -108,7 +108,11 @@ std::string probe_text(const Curve& curve, const ProbeSubject& subject, const St
         if (!words.empty())
             text += fmt::format("  {} {}\n", style.paint(Ink::dim, pad_right(label, 12)), words);
     };
-    if (curve.crossings.empty() && !curve.points.empty()) {
+    const bool measured = std::any_of(curve.points.begin(), curve.points.end(),
+                                      [](const CurvePoint& point) { return point.shots > 0; });
+    if (!measured) {
+        row("threshold", "not measured: no run could be told");
+    } else if (curve.crossings.empty()) {
         const bool all = curve.points.front().share() >= 0.5;
         row("threshold", all ? "none in this range: it is seen everywhere in at least half of the runs"
                              : "none in this range: it is nowhere seen in half of the runs");

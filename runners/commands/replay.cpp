@@ -9,6 +9,7 @@
 
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
+#include "runners/commands/paging.h"
 #include "runners/commands/replaying.h"
 #include "runners/commands/screen.h"
 
@@ -19,7 +20,7 @@ namespace {
 using results::reports::Ink;
 
 struct Arguments {
-    std::string what, against, catalog, runner = "sim";
+    std::string what, scenario, against, catalog, html, runner = "sim";
     bool json = false;
 };
 
@@ -64,11 +65,43 @@ void print_text(const Replayed& replayed) {
     for (const std::string& note : replayed.notes) row("note", note, Ink::dim);
 }
 
+// The run as a page, beside nothing: a token or a plan is one run.
+scenarios::Result<void> write_page(Replayed& replayed, const Wanted& wanted, const Library& library,
+                                   const std::string& file) {
+    Played& played = *replayed.played;
+    JudgedRun judged;
+    results::Case& one = judged.outcome;
+    one.scenario = played.plan.scenario;
+    one.runner = wanted.runner;
+    one.seed = played.plan.seed.number;
+    one.bug = played.plan.bug;
+    one.expect = played.plan.expect;
+    one.token = replayed.token;
+    one.trace_hash = replayed.trace_hash;
+    one.notes = replayed.notes;
+    one.verdict = replayed.judgement.verdict;
+    one.reason = replayed.judgement.reason;
+    const auto variant = played.plan.variant;
+    auto& judgement = variant == scenarios::Variant::control  ? one.control
+                      : variant == scenarios::Variant::healed ? one.healed
+                                                              : one.fault;
+    auto& heard = variant == scenarios::Variant::control  ? judged.control
+                  : variant == scenarios::Variant::healed ? judged.healed
+                                                          : judged.fault;
+    judgement = replayed.judgement;
+    heard = Heard{std::move(played.plan), std::move(played.record.truth), std::move(played.record.evidence),
+                  std::move(played.findings)};
+    results::reports::Page page;
+    add_to_page(page, 0, judged);
+    return page.write(file, results::score_by_class({one}, library.taxonomy), "class",
+                      "1 run, played again: " + replayed.says);
+}
+
 void replay(const Arguments& arguments, Session& session) {
     auto library = open_library(session, arguments.catalog);
     if (!session.take(library)) return;
     auto wanted = arguments.what.starts_with("dr1-")
-                      ? wanted_by_token(*library, arguments.what)
+                      ? wanted_by_token(*library, arguments.what, arguments.scenario)
                       : wanted_by_plan(*library, arguments.what, arguments.runner);
     if (!session.take(wanted)) return;
     if (!arguments.against.empty()) wanted->against = arguments.against;
@@ -76,6 +109,9 @@ void replay(const Arguments& arguments, Session& session) {
     if (!session.take(replayed)) return;
     arguments.json ? print_json(*replayed) : print_text(*replayed);
     session.code = code_of(*replayed);
+    if (arguments.html.empty()) return;
+    if (auto written = write_page(*replayed, *wanted, *library, arguments.html); !written)
+        session.complain(written.error());
 }
 
 }  // namespace
@@ -91,11 +127,16 @@ void add_replay(CLI::App& app, Session& session) {
         "cannot be told.\n\n"
         "Examples:\n"
         "  deadrank replay dr1-0a1b2c3d4e5f-sim-communication/rank_leaves_all_reduce-7-…\n"
-        "  deadrank replay out/communication/rank_leaves_all_reduce/7/plan.toml");
+        "  deadrank replay dr1-… --scenario my_bug.toml            a token of a file outside of the catalog\n"
+        "  deadrank replay out/communication/rank_leaves_all_reduce/7/plan.toml --html run.html");
     auto arguments = std::make_shared<Arguments>();
     command->add_option("what", arguments->what, "A token or a plan's file")
         ->required()
         ->type_name("TOKEN|PLAN");
+    command->add_option("--scenario", arguments->scenario, "The token's scenario, where it is in no catalog")
+        ->type_name("FILE");
+    command->add_option("--html", arguments->html, "Write a page that shows this run, as run --html")
+        ->type_name("FILE");
     command->add_option("--against", arguments->against, "Evidence, or a run's directory, to compare with")
         ->type_name("PLACE");
     command->add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")

@@ -77,12 +77,17 @@ std::string_view name_of(Replayed::Outcome outcome) {
     return names.at(static_cast<std::size_t>(outcome));
 }
 
-Result<Wanted> wanted_by_token(const Library& library, const std::string& text) {
+Result<Wanted> wanted_by_token(const Library& library, const std::string& text, const std::string& file) {
     auto token = parse_token(text);
     if (!token) return tl::unexpected(token.error());
     SelectionOptions options;
-    options.names = {token->scenario};
+    options.names = {file.empty() ? token->scenario : file};
     auto selection = select(library, options);
+    if (!selection && file.empty()) {
+        return refuse(ErrorCode::usage,
+                      fmt::format("the catalog has no scenario '{}' for this token", token->scenario),
+                      "name its file with --scenario FILE");
+    }
     if (!selection) return tl::unexpected(selection.error());
     if (selection->scenarios.empty()) return tl::unexpected(selection->broken.front());
     auto runner = make_runner(token->runner, *library.extension);
@@ -147,6 +152,7 @@ Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::a
         if (!again) return tl::unexpected(again.error());
         compare_with_itself(replayed, wanted, *played, *again);
     }
+    replayed.played = std::move(*played);
     return replayed;
 }
 

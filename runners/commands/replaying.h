@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "results/judge.h"
 #include "runners/commands/library.h"
+#include "runners/line.h"
 #include "scenarios/plan.h"
 
 namespace deadrank::runners::commands {
@@ -24,8 +26,10 @@ struct Wanted {
     std::string build;                 // commit of then
 };
 
-// Errors: usage (no token, no such scenario), bad_input (the plan's file).
-scenarios::Result<Wanted> wanted_by_token(const Library& library, const std::string& text);
+// `file`: the token's scenario, where it lies in no catalog; empty = found by its id. Errors: usage (no
+// token, no such scenario), bad_input (the plan's file).
+scenarios::Result<Wanted> wanted_by_token(const Library& library, const std::string& text,
+                                          const std::string& file = {});
 scenarios::Result<Wanted> wanted_by_plan(const Library& library, const std::filesystem::path& file,
                                          const std::string& runner);
 
@@ -39,6 +43,7 @@ struct Replayed {
     std::string token;
     results::Judgement judgement;
     std::vector<std::string> notes;
+    std::optional<Played> played;  // always there once it was played
 };
 std::string_view name_of(Replayed::Outcome outcome);
 

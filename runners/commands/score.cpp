@@ -26,7 +26,8 @@ struct Arguments {
     bool json = false, list = false;
 };
 
-scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments, const Library& library,
+scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments,
+                                               const std::vector<std::string>& symptoms,
                                                const results::external::Bounds& bounds) {
     std::vector<Tool> tools;
     std::vector<std::string> names = arguments.tools;
@@ -36,7 +37,6 @@ scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments, const
         if (!tool) return tl::unexpected(tool.error());
         tools.push_back(std::move(*tool));
     }
-    const auto symptoms = scenarios::ids(library.taxonomy.symptoms);
     for (const std::string& command : arguments.detectors) {
         auto tool = tool_of_command(command, symptoms, bounds);
         if (!tool) return tl::unexpected(tool.error());
@@ -45,7 +45,11 @@ scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments, const
     return tools;
 }
 
-void list(const std::vector<Tool>& tools) {
+void list(const std::vector<Tool>& tools, bool json) {
+    if (json) {
+        fmt::print("{}", list_json(tools));
+        return;
+    }
     for (const Tool& tool : tools) {
         fmt::print("  {:24}{}\n", tool.name,
                    !tool.missing.empty()  ? "not here: " + tool.missing
@@ -59,14 +63,19 @@ public:
     ScoreCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.selection.catalog);
-        if (!session_.take(library)) return;
         results::external::Bounds bounds;
         bounds.time = std::chrono::milliseconds(static_cast<std::int64_t>(arguments_.time_limit * 1000));
         bounds.stop = &stop_on_interrupt();
-        auto tools = tools_for(arguments_, *library, bounds);
+        if (arguments_.list && arguments_.detectors.empty()) {
+            auto tools = tools_for(arguments_, {}, bounds);
+            if (session_.take(tools)) list(*tools, arguments_.json);
+            return;
+        }
+        auto library = open_library(session_, arguments_.selection.catalog);
+        if (!session_.take(library)) return;
+        auto tools = tools_for(arguments_, scenarios::ids(library->taxonomy.symptoms), bounds);
         if (!session_.take(tools)) return;
-        if (arguments_.list) return list(*tools);
+        if (arguments_.list) return list(*tools, arguments_.json);
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;
         auto runner = make_runner(arguments_.runner);
@@ -147,9 +156,11 @@ void add_score(CLI::App& app, Session& session) {
         app.add_subcommand("score", "Judges other people's detection tools, unmodified, over scenarios");
     command->footer(
         "Each scenario is played with its fault and without it, once for all tools. A tool is asked for what "
-        "it "
-        "can name at all (a dump analyzer knows no training step). What a release is known to get wrong is "
-        "pinned: '=' is as known, '≠' has changed.\n\n"
+        "it can name at all (a dump analyzer knows no training step). What a release is known to get wrong "
+        "is "
+        "pinned: '=' is as known, '≠' has changed. A tool that is ended at --time-limit counts as crashed; "
+        "on "
+        "a busy machine give it more.\n\n"
         "Exit code: 0, however good the tools are; 1 when one no longer behaves as pinned, 2 when none could "
         "be "
         "asked, 64 the command line or a file is wrong.\n\n"

@@ -113,6 +113,16 @@ std::string pinned_text(const ToolScore& score, const results::reports::Style& s
     return text;
 }
 
+std::string list_json(const std::vector<Tool>& tools) {
+    Json all = Json::array();
+    for (const Tool& tool : tools) {
+        Json one = {{"tool", tool.name}, {"version", tool.version}};
+        if (!tool.missing.empty()) one["missing"] = tool.missing;
+        all.push_back(std::move(one));
+    }
+    return Json{{"format", 1}, {"tools", std::move(all)}}.dump(2) + "\n";
+}
+
 std::string score_json(const std::vector<ToolScore>& scores) {
     Json tools = Json::array();
     for (const ToolScore& score : scores) {

@@ -23,6 +23,8 @@ ToolScore score_of(const Tool& tool, const std::vector<ToolCase>& cases, const s
 std::string tool_table(const ToolScore& score, const results::reports::Style& style);
 // What differs from what is pinned, either way, and what is as pinned; empty when nothing was pinned.
 std::string pinned_text(const ToolScore& score, const results::reports::Style& style);
+// Which tools are here, and how to get the others.
+std::string list_json(const std::vector<Tool>& tools);
 std::string score_json(const std::vector<ToolScore>& scores);
 std::string score_csv(const std::vector<ToolScore>& scores);
 

@@ -101,11 +101,18 @@ void serve_command(const Arguments& arguments, Session& session) {
 void add_serve(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand(
         "serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus");
+    command->footer(
+        "One failure of `deadrank alerts --list`, on loopback, in real or accelerated time.\n\n"
+        "Exit code: 0 the run is over or was stopped, 64 the command line is wrong or the port is taken.\n\n"
+        "Examples:\n"
+        "  deadrank serve --scenarios thermal_throttle\n"
+        "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
+        "  curl http://127.0.0.1:9400/prometheus.yml");
     auto arguments = std::make_shared<Arguments>();
     runners::alerts::add_site(*command, arguments->site);
     command->add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
         ->type_name("N")
-        ->check(CLI::Range(0, 65535));
+        ->check(CLI::Range(0, 65535).description(""));
     command->add_option("--address", arguments->address, "Address to listen on [127.0.0.1]")->type_name("IP");
     command->add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")
         ->type_name("FACTOR");

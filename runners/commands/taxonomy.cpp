@@ -169,7 +169,12 @@ void taxonomy(const Arguments& arguments, Session& session) {
 void add_taxonomy(CLI::App& app, Session& session) {
     CLI::App* command =
         app.add_subcommand("taxonomy", "Prints the bug taxonomy, saying where each entry comes from");
-    command->footer("`deadrank explain ID` says what one entry means and which scenarios show it.");
+    command->footer(
+        "`deadrank explain ID` says what one entry means and which scenarios show it.\n\n"
+        "Examples:\n"
+        "  deadrank taxonomy\n"
+        "  deadrank taxonomy --matrix\n"
+        "  deadrank taxonomy --json");
     auto arguments = std::make_shared<Arguments>();
     command->add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");
     add_json(*command, arguments->json, "A JSON object with every entry");

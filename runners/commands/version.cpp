@@ -73,6 +73,8 @@ void version(bool json) {
 
 void add_version(CLI::App& app, Session&) {
     CLI::App* command = app.add_subcommand("version", "Says which build this is, and with which libraries");
+    command->footer(
+        "Exit code: 0.\n\nExamples:\n  deadrank version\n  deadrank version --json   for a bug report");
     auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "A JSON object");
     command->callback([json] { version(*json); });

@@ -90,6 +90,12 @@ struct RasServer::Inside {
                 const auto status = report();
                 say(socket, json ? results::emitters::ras_json(status) : results::emitters::ras_text(status));
                 return;
+            } else if (command == "MONITOR" || command.starts_with("MONITOR ")) {
+                // NCCL 2.29 and newer stream events from here on; ncclras shows this line and ends.
+                if (!say(socket,
+                         "ERROR: MONITOR is not served: a run that is over has no events to come; "
+                         "ask for STATUS\n"))
+                    return;
             } else if (!say(socket, fmt::format("ERROR: Unknown command {}\n", line))) {
                 return;
             }

@@ -11,6 +11,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/catalog.h"
 #include "results/emitters/flight_recorder.h"
+#include "results/emitters/logs.h"
 #include "results/emitters/pickle.h"
 #include "tests/results/incident.h"
 
@@ -114,6 +115,55 @@ TEST(FlightRecorder, WritesEachReleaseInItsOwnVersion) {
     EXPECT_EQ(results::emitters::flight_recorder_profile("2.11.0+cu130").version, "2.10");
     EXPECT_EQ(results::emitters::flight_recorder_profile("2.11.0").prefix, "comm_lib_trace_rank_");
     EXPECT_EQ(results::emitters::flight_recorder_profile("").version, "2.4");
+}
+
+// What rank 0's NCCL of this release prints about a peer that is gone.
+std::string nccl_log_of(const std::string& nccl) {
+    EvidenceBuilder story(2);
+    for (const Rank rank : {0, 1})
+        story.start(rank, story.environment(rank, "NCCL_DEBUG=INFO"), "nccl=" + nccl + "\ntorch=2.11.0");
+    story.world();
+    story.add(0, CommError{1, Code::remote_error,
+                           story.text("socketProgress: Connection closed by remote peer 10.0.0.2<4791>")});
+    const Evidence evidence = story.watched();
+    return results::emitters::nccl_logs(evidence, snapshot_of(evidence)).at(0).bytes;
+}
+
+TEST(NcclLogs, AreWordedAsEachReleaseWordsThem) {
+    using testing::HasSubstr;
+    using testing::Not;
+    const std::string old = nccl_log_of("2.18.5"), middle = nccl_log_of("2.26.2"),
+                      recent = nccl_log_of("2.30.7");
+    EXPECT_THAT(old, HasSubstr("\n\nnode0:1000:1000 [0] misc/socket.cc:58 NCCL WARN socketProgress"));
+    EXPECT_THAT(old, HasSubstr("[0] NCCL INFO comm 0x"));
+    EXPECT_THAT(old, Not(HasSubstr("[20")));
+    EXPECT_THAT(nccl_log_of("2.21.5"), HasSubstr("NCCL INFO ncclCommInitRank comm 0x"));
+    EXPECT_THAT(middle, HasSubstr(":00] node0:1000:1000 [0] misc/socket.cc:58 NCCL WARN socketProgress"));
+    EXPECT_THAT(middle, HasSubstr("NCCL INFO ncclCommInitRankConfig comm 0x"));
+    EXPECT_THAT(recent, HasSubstr("[0] misc/socket.cc:58 (socketProgressOpt) NCCL WARN socketProgress"));
+    EXPECT_THAT(recent, HasSubstr("NCCL INFO [Rank 0] ncclCommInitRankConfig comm 0x"));
+    EXPECT_THAT(recent, HasSubstr("NCCL INFO ncclCommInitRankConfig comm 0x"));  // Init COMPLETE
+}
+
+TEST(WatchdogTexts, AreWordedAsEachReleaseWordsThem) {
+    const auto logged = [](const std::string& torch) {
+        EvidenceBuilder story(1);
+        story.start(0, story.environment(0), "nccl=2.28.9\ntorch=" + torch).world();
+        story.log(0,
+                  "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, "
+                  "OpType=ALLREDUCE, NumelIn=16, NumelOut=32, Timeout(ms)=600000) ran for 600012 "
+                  "milliseconds before timing out.");
+        const Evidence evidence = story.watched();
+        return results::emitters::c10d_logs(evidence, snapshot_of(evidence)).at(0).bytes;
+    };
+    EXPECT_THAT(logged("1.13.1"),
+                testing::AllOf(testing::StartsWith("[E ProcessGroupNCCL.cpp:821] "),
+                               testing::HasSubstr("OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600012")));
+    EXPECT_THAT(logged("2.3.0"), testing::AllOf(testing::StartsWith("[rank0]:[E"),
+                                                testing::HasSubstr("cpp:525] [Rank 0] Watchdog caught"),
+                                                testing::HasSubstr("NumelIn=16, NumelOut=32, Timeout")));
+    EXPECT_THAT(logged("2.11.0"), testing::HasSubstr("ProcessGroupNCCL.cpp:683] [Rank 0] Watchdog"));
+    EXPECT_THAT(logged("2.15.0"), testing::HasSubstr("timeout: NCCL operation timed out"));
 }
 
 TEST(C10dNames, AreReadBackAsTheyWereWritten) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "runners/commands/command.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -134,6 +135,22 @@ TEST_F(Cli, PlaysAndReplaysAScenarioAsScriptsExpect) {
     EXPECT_EQ(deadrank("replay " + place + "/plan.toml").code, 0);
 }
 
+// Goal: what a report says to see it again does so, also for a file that lies in no catalog.
+TEST_F(Cli, ReplaysTheTokenOfAFileOutsideOfTheCatalog) {
+    const std::string file = altered("steps = 20", "steps = 22");
+    deadrank("run " + file + " -q --out " + directory_.string());
+    std::ifstream in(directory_ / "altered/1/verdict.json");
+    const auto verdict = nlohmann::json::parse(in, nullptr, false);
+    ASSERT_TRUE(verdict.is_object());
+    const std::string token = verdict["token"], page = (directory_ / "run.html").string();
+    EXPECT_EQ(verdict["see_it_again"][0], "deadrank replay " + token + " --scenario " + file);
+    expect_refusal("replay " + token, "name its file with --scenario FILE");
+    const Answer again = deadrank("replay " + token + " --scenario " + file + " --html " + page);
+    EXPECT_EQ(again.code, 0) << again.out;
+    EXPECT_THAT(again.out, HasSubstr("reproduced"));
+    EXPECT_GT(fs::file_size(page), 10'000u);
+}
+
 TEST_F(Cli, NamesTheFirstEventThatDiffers) {
     ASSERT_EQ(deadrank("run communication/rank_leaves_all_reduce -q --out " + directory_.string()).code, 0);
     const std::string place = (directory_ / "communication/rank_leaves_all_reduce/1").string();
@@ -184,11 +201,11 @@ TEST_F(Cli, PrintsListingsAsJson) {
 }
 
 TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
-    for (const std::string command : {"run", "list", "explain", "plan", "replay", "judge", "coverage",
-                                      "taxonomy", "version", "completion"}) {
-        const Answer answer = deadrank(command + " --help");
-        EXPECT_EQ(answer.code, 0) << command;
-        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command;
+    for (const auto& command : runners::commands::all_commands()) {
+        const Answer answer = deadrank(std::string(command.name) + " --help");
+        EXPECT_EQ(answer.code, 0) << command.name;
+        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command.name;
+        EXPECT_THAT(answer.out, testing::ContainsRegex("Examples?:\n  [a-z]")) << command.name;
     }
     EXPECT_EQ(
         std::system((std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank completion bash | bash -n").c_str()),

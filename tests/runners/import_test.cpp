@@ -10,11 +10,13 @@
 
 #include "results/detect.h"
 #include "results/emitters/catalog.h"
+#include "results/emitters/logs.h"
 #include "results/emitters/pickle.h"
 #include "results/external/bounded.h"
 #include "results/external/installed.h"
 #include "results/external/scratch.h"
 #include "results/importers/unpickle.h"
+#include "tests/results/evidence_builder.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {
@@ -81,6 +83,35 @@ INSTANTIATE_TEST_SUITE_P(
                     "initialization/nccl_version_skew_between_nodes", "memory/batch_too_large_for_device",
                     "memory/gpu_memory_double_bit_error", "memory/oom_on_one_rank_seen_as_timeout"),
     [](const auto& one) { return std::string(one.param.substr(one.param.find('/') + 1)); });
+
+// Goal: a log of any release is read: who ran where, under which NCCL, and what it warned of.
+TEST(Import, ReadsTheNcclLogOfEachRelease) {
+    for (const auto& profile : results::emitters::nccl_log_profiles()) {
+        EvidenceBuilder story(2);
+        for (const Rank rank : {0, 1}) {
+            story.start(rank, story.environment(rank, "NCCL_IB_TIMEOUT=18"),
+                        "nccl=" + profile.nccl + ".9\ncuda=13.0");
+        }
+        story.world();
+        story.add(0, CommError{1, Code::remote_error, story.text("NET/IB: Got completion with error")});
+        const Evidence evidence = story.watched();
+        const auto scratch = results::external::Scratch::make();
+        const auto snapshot = results::emitters::snapshot_of(evidence);
+        ASSERT_TRUE(scratch && results::emitters::write_files(
+                                   results::emitters::nccl_logs(evidence, snapshot), scratch->path()));
+        const auto imported = import_directory(scratch->path());
+        ASSERT_TRUE(imported) << profile.nccl << ": " << imported.error().text();
+        const Evidence& back = imported->evidence;
+        EXPECT_EQ(back.world_size(), 2) << profile.nccl;
+        ASSERT_EQ(back.each<RankStart>().size(), 2u) << profile.nccl;
+        const auto* start = back.each<RankStart>()[1]->as<RankStart>();
+        EXPECT_EQ(back.text(start->host), "node0") << profile.nccl;
+        EXPECT_EQ(start->pid, 1001) << profile.nccl;
+        EXPECT_THAT(std::string(back.text(start->versions)), HasSubstr(profile.nccl + ".9"));
+        ASSERT_EQ(back.each<CommError>().size(), 1u) << profile.nccl;
+        EXPECT_EQ(back.each<CommError>()[0]->rank, 0);
+    }
+}
 
 std::string bytes_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);

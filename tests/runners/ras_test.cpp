@@ -78,6 +78,10 @@ TEST_F(Ras, SpeaksTheProtocolInAnyCaseAndWithEitherEndOfLine) {
     EXPECT_EQ(answers("TIMEOUT soon\n"), "ERROR: Invalid timeout value soon\n");
     EXPECT_EQ(answers("SET FORMAT xml\n"), "ERROR: Invalid format xml\n");
     EXPECT_EQ(answers("HELLO\n"), "ERROR: Unknown command HELLO\n");
+    // What newer clients ask for is refused in a line that they print, and the conversation goes on.
+    EXPECT_THAT(
+        answers("monitor lifecycle\nset format text\n"),
+        testing::AllOf(testing::StartsWith("ERROR: MONITOR is not served"), testing::EndsWith("OK\n")));
     EXPECT_EQ(answers(std::string(5000, 'x')), "");
 }
 

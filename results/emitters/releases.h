@@ -1,0 +1,20 @@
+// results/emitters/releases.h — The two numbers of a release by which text profiles are chosen.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace deadrank::results::emitters {
+
+// "2.11.0+cu130" → {2, 11}
+inline std::pair<int, int> release(std::string_view words) {
+    const std::string text(words);
+    char* end = nullptr;
+    const long major = std::strtol(text.c_str(), &end, 10);
+    const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
+    return {static_cast<int>(major), static_cast<int>(minor)};
+}
+
+}  // namespace deadrank::results::emitters
