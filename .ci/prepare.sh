@@ -156,3 +156,25 @@ prepare_tools() {
   flock -u 9 && exec 9>&-
   [ -e "$stamp" ] || say "  The tools could not be installed; what needs them is skipped (log: $LOGS)"
 }
+
+# NCCL in another version than CUDA's packages bring, for the tests of inject/shims: one library out of a wheel.
+NCCL_OF_WHEEL=2.21.5
+
+fetch_nccl() {
+  local place=$CACHE/nccl/$NCCL_OF_WHEEL scratch code=0
+  scratch=$(mktemp -d "$CACHE/nccl-XXXXXX") || return 1
+  "$TOOLS/bin/python" -m pip download --quiet --no-cache-dir --no-deps --only-binary=:all: -d "$scratch" \
+    "nvidia-nccl-cu12==$NCCL_OF_WHEEL" &&
+    "$TOOLS/bin/python" -m zipfile -e "$scratch"/*.whl "$scratch" && mkdir -p "$place" &&
+    mv "$scratch/nvidia/nccl/lib/libnccl.so.2" "$place/" || code=1
+  rm -rf "$scratch"
+  return $code
+}
+
+prepare_nccl() {
+  mkdir -p "$CACHE" && exec 9>"$CACHE/lock" && flock 9
+  [ -e "$CACHE/nccl/$NCCL_OF_WHEEL/libnccl.so.2" ] ||
+    phase_may_fail "NCCL $NCCL_OF_WHEEL out of its wheel" fetch_nccl ||
+    say "  The wheel could not be had; the tests that load it are skipped (log: $LOGS)"
+  flock -u 9 && exec 9>&-
+}

@@ -48,6 +48,7 @@ test_command() {
   prepare_packages
   prepare_torch
   [ $ci = no ] || prepare_tools
+  [ $ci = no ] || prepare_nccl
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   if [ -n "$sanitize" ]; then

@@ -1,0 +1,187 @@
+// inject/shims/nccl/interposer.cpp — One call of the program on its way to NCCL: its moment, what a fault
+// makes of it, what is written down, what follows its launch.
+#include "inject/shims/nccl/interposer.h"
+
+#include "inject/shims/core/process.h"
+
+namespace deadrank::inject::shims {
+
+namespace {
+
+// A collective.leave or p2p.leave that waits for its stream.
+struct Leave {
+    LineFile* file;
+    results::Rank rank;
+    results::CommId comm;
+    std::int64_t number;
+    results::Op op;
+    int peer;  // of a message
+
+    void write(int code) const {
+        const bool message = op == results::Op::send || op == results::Op::recv;
+        Line line(message ? "p2p.leave" : "collective.leave", rank);
+        line.add("comm", comm).add("seq", number);
+        if (message) line.add("peer", peer);
+        line.add("op", results::name_of(op));
+        file->write(line.add("result", results::name_of(static_cast<results::Code>(code))));
+    }
+    static void landed(void* one) {
+        const std::unique_ptr<Leave> leave(static_cast<Leave*>(one));
+        leave->write(nccl_success);
+    }
+};
+
+Line entry_of(const Communicator& comm, const Collective& call, std::int64_t number) {
+    const bool message = is_message(call.which);
+    Line line(message ? "p2p.enter" : "collective.enter", comm.rank->rank);
+    line.add("comm", comm.number).add("seq", number).add("count", static_cast<std::int64_t>(call.count));
+    line.add(message ? "peer" : "root", call.root).add("op", results::name_of(op_of(call.which)));
+    line.add("dtype", results::name_of(dtype_of(call.dtype)));
+    const bool reduces = call.which == Function::all_reduce || call.which == Function::reduce ||
+                         call.which == Function::reduce_scatter;
+    if (reduces) line.add("reduce", results::name_of(reduce_of(call.reduce)));
+    return line;
+}
+
+int code_of(results::Code answer) {
+    const int code = static_cast<int>(answer);
+    return code >= 0 && code <= nccl_in_progress ? code : static_cast<int>(results::Code::internal_error);
+}
+
+}  // namespace
+
+int& Inside::depth() {
+    thread_local int depth = 0;
+    return depth;
+}
+
+Group& Group::of_thread() {
+    thread_local Group group;
+    return group;
+}
+
+void Group::after_launch(int code, AfterLaunch then) {
+    if (depth == 0 || is_failure(code)) return then(code);
+    waiting.push_back(std::move(then));
+}
+
+void Group::ended(int code) {
+    if (depth > 0) --depth;
+    if (depth > 0) return;
+    std::vector<AfterLaunch> now;
+    now.swap(waiting);
+    for (const AfterLaunch& then : now) then(code);
+}
+
+Interposer::Interposer() : session_([this](RankSession& rank) { greet(rank); }), communicators_(session_) {}
+
+Interposer& Interposer::here() {
+    static Interposer* const one = new Interposer;
+    return *one;
+}
+
+int Interposer::version() { return session_.rank().faults.version(); }
+
+void Interposer::failed(Communicator& comm, int code) {
+    auto* words = real<const char*(CommHandle)>(Function::get_last_error);
+    auto* name = real<const char*(int)>(Function::get_error_string);
+    std::string message = name ? name(code) : "";
+    if (const char* last = words ? words(nullptr) : nullptr; last && *last)
+        message += ": " + std::string(last);
+    Line line("comm.error", comm.rank->rank);
+    line.add("comm", comm.number).add("code", results::name_of(static_cast<results::Code>(code)));
+    comm.rank->evidence.write(line.add("message", message));
+}
+
+std::optional<int> Interposer::suffer(RankSession& rank, std::uint32_t comm, const Decision& decision) {
+    if (!decision.any) return std::nullopt;
+    sleep_for(decision.alteration.delay.count());
+    if (decision.alteration.answer == results::Code::ok) return std::nullopt;
+    const int code = code_of(decision.alteration.answer);
+    Line line("comm.error", rank.rank);
+    line.add("comm", comm).add("code", results::name_of(static_cast<results::Code>(code))).add("message", "");
+    if (is_failure(code)) rank.evidence.write(line);
+    return code;
+}
+
+int Interposer::collective(const Collective& asked) {
+    const Inside guard;
+    Communicator& comm = communicators_.of(asked.comm);
+    RankSession& rank = *comm.rank;
+    const Decision decision = rank.faults.at(moment_of(asked.which), comm.name);
+    if (const auto answer = suffer(rank, comm.number, decision)) return *answer;
+    const Alteration& how = decision.alteration;
+    if (how.hold) {
+        const std::lock_guard lock(guard_);
+        held_.push_back({&comm, asked});
+        return nccl_success;
+    }
+    if (how.skip) return nccl_success;
+    const Altered altered = decision.any ? alter(asked, how, device_) : Altered{asked, {}, {}};
+    if (!altered.refused.empty()) rank.faults.refuse(decision.fault, altered.refused);
+    const int code = carry_out(comm, altered, how.never_completes);
+    issue_held(rank);
+    return code;
+}
+
+void Interposer::issue_held(RankSession& rank) {
+    std::vector<Held> mine;
+    {
+        const std::lock_guard lock(guard_);
+        std::erase_if(held_, [&](const Held& held) {
+            const bool is_mine = held.comm->rank == &rank;
+            if (is_mine) mine.push_back(held);
+            return is_mine;
+        });
+    }
+    for (const Held& held : mine) carry_out(*held.comm, {held.call, {}, {}}, false);
+}
+
+int Interposer::carry_out(Communicator& comm, const Altered& altered, bool never) {
+    const Collective& call = altered.call;
+    const bool message = is_message(call.which);
+    const std::int64_t number = message ? ++comm.messages : ++comm.collectives;
+    if (session_.evidence()) comm.rank->evidence.write(entry_of(comm, call, number));
+    if (never) sleep_forever();
+    const int code = issue(call);
+    Group::of_thread().after_launch(code, [this, &comm, altered, number](int launched) {
+        if (!is_failure(launched)) {
+            for (const auto& then : altered.afterwards) then();
+        }
+        left(comm, altered.call, number, launched);
+    });
+    return code;
+}
+
+void Interposer::left(Communicator& comm, const Collective& call, std::int64_t number, int code) {
+    if (!session_.evidence()) return;
+    auto leave = std::make_unique<Leave>(
+        Leave{&comm.rank->evidence, comm.rank->rank, comm.number, number, op_of(call.which), call.root});
+    if (is_failure(code)) {
+        leave->write(code);
+        failed(comm, code);
+    } else if (device_.when_done(call.stream, &Leave::landed, leave.get())) {
+        (void)leave.release();
+    } else {
+        leave->write(nccl_success);
+    }
+}
+
+std::optional<int> Interposer::other(Function which, CommHandle handle) {
+    RankSession* rank = nullptr;
+    std::string_view name;
+    std::uint32_t number = 0;
+    if (handle) {
+        Communicator& comm = communicators_.of(handle);
+        rank = comm.rank, name = comm.name, number = comm.number;
+    } else {
+        rank = &session_.rank();
+    }
+    const Decision decision = rank->faults.at(moment_of(which), name);
+    if (const auto answer = suffer(*rank, number, decision)) return answer;
+    if (decision.alteration.never_completes) sleep_forever();
+    if (decision.alteration.skip) return nccl_success;
+    return std::nullopt;
+}
+
+}  // namespace deadrank::inject::shims

@@ -1,0 +1,85 @@
+// inject/shims/nccl/library.h — The NCCL below us: whichever the program brought, found at the first call of
+// each function.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace deadrank::inject::shims {
+
+// The 52 public functions of NCCL 2.28. Older libraries lack some of them.
+enum class Function : std::uint8_t {
+    all_gather,
+    all_reduce,
+    all_to_all,
+    bcast,
+    broadcast,
+    gather,
+    recv,
+    reduce,
+    reduce_scatter,
+    scatter,
+    send,
+    comm_abort,
+    comm_count,
+    comm_cu_device,
+    comm_deregister,
+    comm_destroy,
+    comm_finalize,
+    comm_get_async_error,
+    comm_init_all,
+    comm_init_rank,
+    comm_init_rank_config,
+    comm_init_rank_scalable,
+    comm_register,
+    comm_revoke,
+    comm_shrink,
+    comm_split,
+    comm_user_rank,
+    comm_window_deregister,
+    comm_window_register,
+    dev_comm_create,
+    dev_comm_destroy,
+    get_error_string,
+    get_last_error,
+    get_unique_id,
+    get_version,
+    gin_barrier_create_requirement,
+    group_end,
+    group_simulate_end,
+    group_start,
+    ll_a2a_calc_slots,
+    ll_a2a_create_requirement,
+    lsa_barrier_create_requirement,
+    mem_alloc,
+    mem_free,
+    red_op_create_pre_mul_sum,
+    red_op_destroy,
+    reset_debug_init,
+    team_lsa,
+    team_rail,
+    team_rank_to_lsa,
+    team_rank_to_world,
+    team_world,
+    count
+};
+
+inline constexpr auto function_count = static_cast<std::size_t>(Function::count);
+
+const char* symbol_of(Function which);  // "ncclAllReduce"
+const char* moment_of(Function which);  // as a plan's `before` calls it: "all_reduce"; every way to a
+                                        // communicator is "comm_init"
+
+// The next ncclAllReduce behind ours in the order of libraries; else that of a libnccl.so.2 loaded out of
+// sight, as a dlopen with RTLD_LOCAL does. Null when there is none.
+void* find(Function which);
+
+// What a call answers when this NCCL has no such function. Said once on stderr.
+int missing(Function which);
+
+template <class Shape>
+Shape* real(Function which) {
+    return reinterpret_cast<Shape*>(find(which));
+}
+
+}  // namespace deadrank::inject::shims

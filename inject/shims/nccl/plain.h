@@ -1,0 +1,31 @@
+// inject/shims/nccl/plain.h — A public function that is only passed through, at its moment.
+#pragma once
+
+#include "inject/shims/nccl/interposer.h"
+
+namespace deadrank::inject::shims {
+
+template <class... Arguments>
+int passed(Function which, CommHandle comm, Arguments... arguments) {
+    auto* const function = real<int(Arguments...)>(which);
+    if (!function) return missing(which);
+    if (!awake() || Inside::now()) return function(arguments...);
+    if (const auto answer = Interposer::here().other(which, comm)) return *answer;
+    const Inside guard;
+    return function(arguments...);
+}
+
+// What answers with something else than a code is not altered.
+template <class Answer, class... Arguments>
+Answer untouched(Function which, Arguments... arguments) {
+    auto* const function = real<Answer(Arguments...)>(which);
+    if (function) return function(arguments...);
+    missing(which);
+    return Answer();
+}
+
+inline int collective(const Collective& call) {
+    return awake() && !Inside::now() ? Interposer::here().collective(call) : issue(call);
+}
+
+}  // namespace deadrank::inject::shims
