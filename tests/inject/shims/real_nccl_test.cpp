@@ -63,7 +63,8 @@ TEST_P(DeviceRealNccl, RefusesAPeerOfAnotherVersion) {
     if (both.out.find("init 1") != std::string::npos) {
         const std::size_t said = both.out.find("Cuda failure");
         GTEST_SKIP() << "without a GPU, ncclCommInitRank ends before ranks compare versions: "
-                     << (said == std::string::npos ? "init 1" : both.out.substr(said, both.out.find('\n', said) - said));
+                     << (said == std::string::npos ? "init 1"
+                                                   : both.out.substr(said, both.out.find('\n', said) - said));
     }
     EXPECT_THAT(both.out, HasSubstr("Mismatched NCCL version detected"));
     EXPECT_THAT(both.out, HasSubstr("init 5"));

@@ -1,5 +1,5 @@
-// tests/programs/shims/host_main.cpp — Loads a client of NCCL as Python loads torch (out of sight of other
-// libraries) or in sight of all, and lets it run: shim_host local|global CLIENT call …
+// tests/programs/shims/shim_host_main.cpp — Loads a client of NCCL as Python loads torch (out of sight of
+// other libraries) or in sight of all, and lets it run: shim_host local|global CLIENT call …
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,0 +1,37 @@
+// inject/shims/net/network.h — What every version of the plugin's interface calls: the transport behind the
+// plan. Moments: net.listen, net.connect, net.accept, net.reg_mr, net.isend, net.irecv, net.test. A
+// connection counts once however often NCCL asks for it, a message once however often NCCL tests it; net.test
+// counts each look.
+#pragma once
+
+#include "inject/shims/core/session.h"
+#include "inject/shims/net/transport.h"
+
+namespace deadrank::inject::shims {
+
+class Network {
+public:
+    // Lives as long as the process: NCCL may still close connections when destructors have run.
+    static Network& here();
+
+    int listen(void* handle, void** listener);
+    int connect(void* handle, void** connection);
+    int accept(void* listener, void** connection);
+    int register_memory(void* data, void** made);
+    int send(void* connection, void* data, std::uint64_t size, void** request);
+    int receive(void* connection, int count, void** data, std::uint64_t size, void** request);
+    int test(void* request, int* done, int* sizes);
+
+    void properties(NetProperties11& into) const;
+
+private:
+    // Sleeps, and reads the rest as a treatment. A call that cannot wait (listen, reg_mr) says so.
+    Treatment treated(const char* moment, std::uint64_t size, bool waits);
+
+    Session session_;
+    boost::asio::io_context io_;
+    std::mutex guard_;
+    NetClock::time_point line_free_{};  // when a limited line has carried what was given to it
+};
+
+}  // namespace deadrank::inject::shims
