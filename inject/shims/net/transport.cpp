@@ -96,8 +96,6 @@ std::size_t Connection::move_some(Request& request, error_code& trouble) {
                          : socket_.read_some(asio::buffer(at, request.size - before), trouble);
 }
 
-void Connection::forget(Request* request) { std::erase(queue_, request); }
-
 std::unique_ptr<Listener> Listener::open(asio::io_context& io, Handle& handle) {
     const char* chosen = std::getenv("DEADRANK_NET_ADDRESS");
     error_code trouble;

@@ -53,8 +53,6 @@ public:
     // 5 when a message is longer than its receiver expected.
     int progress();
 
-    void forget(Request* request);
-
 private:
     int move(Request& request);
     std::size_t move_some(Request& request, boost::system::error_code& trouble);

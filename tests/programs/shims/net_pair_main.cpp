@@ -118,6 +118,7 @@ int as_sender(const Wire& wire, int in, std::size_t bytes, int count) {
             });
         }
         say("sender", "message", code, code == 0 ? difference(content, message(bytes, i)) : "");
+        if (code > 0) wire.close_send(connection);  // as NCCL does when its proxy fails
         if (code != 0) return 1;
     }
     char bye = 0;

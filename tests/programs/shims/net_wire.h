@@ -28,14 +28,14 @@ struct Wire {
 
 namespace wire_detail {
 
-using namespace deadrank::inject::shims;
+namespace shims = deadrank::inject::shims;
 
 template <class Net>
 void common(Wire& wire, const Net& net) {
     wire.name = net.name;
     wire.accept = [&net](void* from, void** made) { return net.accept(from, made, nullptr); };
     wire.register_memory = [&net](void* comm, void* data, std::size_t bytes, void** made) {
-        return net.register_memory(comm, data, bytes, pointer_host, made);
+        return net.register_memory(comm, data, bytes, shims::pointer_host, made);
     };
     wire.test = net.tail.test;
     wire.close_send = net.tail.close_send;
@@ -85,11 +85,11 @@ void moves_without_parents(Wire& wire, const Net& net) {
     };
 }
 
-inline bool take(Wire& wire, const Net11& net) {
+inline bool take(Wire& wire, const shims::Net11& net) {
     void* context = nullptr;
     int settings = -1;
     if (net.init(&context, 1, &settings, nullptr, nullptr) != 0) return false;
-    wire.speed = speed_of<NetProperties11>(net);
+    wire.speed = speed_of<shims::NetProperties11>(net);
     wire.listen = [&net, context](void* handle, void** made) { return net.listen(context, 0, handle, made); };
     wire.connect = [&net, context](void* handle, void** made) {
         return net.connect(context, 0, handle, made, nullptr);
@@ -97,9 +97,9 @@ inline bool take(Wire& wire, const Net11& net) {
     moves_with_parents(wire, net);
     return true;
 }
-inline bool take(Wire& wire, const Net10& net) {
+inline bool take(Wire& wire, const shims::Net10& net) {
     if (net.init(nullptr, nullptr) != 0) return false;
-    wire.speed = speed_of<NetProperties10>(net);
+    wire.speed = speed_of<shims::NetProperties10>(net);
     listens_without_context(wire, net);
     wire.connect = [&net](void* handle, void** made) {
         int settings = -1;
@@ -108,17 +108,17 @@ inline bool take(Wire& wire, const Net10& net) {
     moves_with_parents(wire, net);
     return true;
 }
-inline bool take(Wire& wire, const Net9& net) {
+inline bool take(Wire& wire, const shims::Net9& net) {
     if (net.init(nullptr) != 0) return false;
-    wire.speed = speed_of<NetProperties10>(net);
+    wire.speed = speed_of<shims::NetProperties10>(net);
     listens_without_context(wire, net);
     wire.connect = [&net](void* handle, void** made) { return net.connect(0, handle, made, nullptr); };
     moves_without_parents<std::size_t>(wire, net);
     return true;
 }
-inline bool take(Wire& wire, const Net8& net) {
+inline bool take(Wire& wire, const shims::Net8& net) {
     if (net.init(nullptr) != 0) return false;
-    wire.speed = speed_of<NetProperties8>(net);
+    wire.speed = speed_of<shims::NetProperties8>(net);
     listens_without_context(wire, net);
     wire.connect = [&net](void* handle, void** made) { return net.connect(0, handle, made, nullptr); };
     moves_without_parents<int>(wire, net);
@@ -144,13 +144,13 @@ inline bool load_wire(Wire& wire, const char* plugin, int version) {
     }
     switch (version) {
         case 11:
-            return wire_detail::load<wire_detail::Net11>(wire, table);
+            return wire_detail::load<wire_detail::shims::Net11>(wire, table);
         case 10:
-            return wire_detail::load<wire_detail::Net10>(wire, table);
+            return wire_detail::load<wire_detail::shims::Net10>(wire, table);
         case 9:
-            return wire_detail::load<wire_detail::Net9>(wire, table);
+            return wire_detail::load<wire_detail::shims::Net9>(wire, table);
         default:
-            return wire_detail::load<wire_detail::Net8>(wire, table);
+            return wire_detail::load<wire_detail::shims::Net8>(wire, table);
     }
 }
 
