@@ -157,14 +157,14 @@ prepare_tools() {
   [ -e "$stamp" ] || say "  The tools could not be installed; what needs them is skipped (log: $LOGS)"
 }
 
-# NCCL in another version than CUDA's packages bring, for the tests of inject/shims: one library out of a wheel.
+# NCCL in another version than CUDA's packages bring, for the tests of inject/shims: one library of a wheel.
 NCCL_OF_WHEEL=2.21.5
 
 fetch_nccl() {
   local place=$CACHE/nccl/$NCCL_OF_WHEEL scratch code=0
   scratch=$(mktemp -d "$CACHE/nccl-XXXXXX") || return 1
-  "$TOOLS/bin/python" -m pip download --quiet --no-cache-dir --no-deps --only-binary=:all: -d "$scratch" \
-    "nvidia-nccl-cu12==$NCCL_OF_WHEEL" &&
+  "$TOOLS/bin/python" -m pip download --quiet --no-cache-dir --no-deps --only-binary=:all: \
+    -d "$scratch" "nvidia-nccl-cu12==$NCCL_OF_WHEEL" &&
     "$TOOLS/bin/python" -m zipfile -e "$scratch"/*.whl "$scratch" && mkdir -p "$place" &&
     mv "$scratch/nvidia/nccl/lib/libnccl.so.2" "$place/" || code=1
   rm -rf "$scratch"

@@ -87,7 +87,7 @@ ShimPlan plan_of(const json& said) {
 
 Result<ShimPlan> parse_plan(std::string_view text, const std::string& file) {
     constexpr const char* form =
-        R"(write {"faults": [{"ranks": [1], "when": {"before": "all_reduce"}, "pulls": [{"lever": "kill"}]}]})";
+        R"(write {"faults": [{"ranks": [1], "when": {"before": "send"}, "pulls": [{"lever": "kill"}]}]})";
     try {
         return plan_of(json::parse(text));
     } catch (const std::exception& trouble) {
