@@ -20,6 +20,7 @@ protected:
     // Rank 1 sends to rank 0.
     std::string pair(std::size_t bytes, int count, int version = 11) {
         run.environment.erase("DEADRANK_RANK");
+        run.limit = 90;
         return run
             .start(program_directory + "/net_pair " + shim_directory + "/libnccl-net-deadrank.so " +
                    std::to_string(version) + " " + std::to_string(bytes) + " " + std::to_string(count))
@@ -69,6 +70,7 @@ TEST_F(DeviceNetPlugin, FailsAReceiveOrATest) {
 }
 
 TEST_F(DeviceNetPlugin, LosesAMessageThatItCallsSent) {
+    run.environment["NET_PAIR_PATIENCE_MS"] = "3000";
     fault(1, {{"before", "net.isend"}, {"nth", 2}}, {{"skip", true}});
     const std::string out = pair(1000, 2);
     EXPECT_THAT(out, Not(HasSubstr("sender message stalled")));
@@ -101,6 +103,7 @@ TEST_F(DeviceNetPlugin, IsSlowWhereALineIsNarrow) {
 }
 
 TEST_F(DeviceNetPlugin, GetsStuck) {
+    run.environment["NET_PAIR_PATIENCE_MS"] = "3000";
     for (const char* call : {"net.isend", "net.irecv"}) {
         fault(std::string(call) == "net.isend" ? 1 : 0, {{"before", call}, {"nth", 2}},
               {{"never_completes", true}});
@@ -111,6 +114,7 @@ TEST_F(DeviceNetPlugin, GetsStuck) {
 }
 
 TEST_F(DeviceNetPlugin, NeverConnectsNorAccepts) {
+    run.environment["NET_PAIR_PATIENCE_MS"] = "3000";
     fault(1, {{"before", "net.connect"}}, {{"never_completes", true}});
     EXPECT_THAT(pair(1000, 1), HasSubstr("sender connect stalled"));
     fault(0, {{"before", "net.accept"}}, {{"never_completes", true}});
