@@ -1,5 +1,6 @@
 // runners/commands/catalog.cpp — The commands, one a line, in the order of `deadrank --help`.
 #include "runners/commands/alerts.h"
+#include "runners/commands/campaign.h"
 #include "runners/commands/command.h"
 #include "runners/commands/completion.h"
 #include "runners/commands/conformance.h"
@@ -46,6 +47,7 @@ const std::vector<Command>& all_commands() {
         {"determinism", add_determinism},
         {"judge", add_judge},
         {"diagnose", add_diagnose},
+        {"campaign", add_campaign},
         {"sweep", add_sweep},
         {"storm", add_storm},
         {"swarm", add_swarm},
