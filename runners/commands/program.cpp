@@ -3,11 +3,13 @@
 #include "runners/commands/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 
 #include "runners/build.h"
 #include "runners/commands/command.h"
+#include "runners/commands/under_test.h"
 #include "scenarios/vocabulary.h"
 
 namespace deadrank::runners::commands {
@@ -98,7 +100,10 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
         return exit_usage;
     }
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words = with_command(argc, argv);
+        words.erase(words.begin());
+        std::reverse(words.begin(), words.end());  // as this parse() takes them
+        app.parse(std::move(words));
     } catch (const CLI::Success& asked) {  // --help, --version
         return app.exit(asked);
     } catch (const CLI::ParseError& error) {

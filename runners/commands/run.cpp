@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "results/reports/junit.h"
+#include "results/reports/resilience_table.h"
 #include "results/reports/verdict_json.h"
 #include "results/words.h"
 #include "runners/campaign.h"
@@ -16,6 +17,8 @@
 #include "runners/commands/paging.h"
 #include "runners/commands/run_report.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/scale.h"
 
 namespace deadrank::runners::commands {
 
@@ -25,8 +28,9 @@ struct Arguments {
     SelectionOptions selection;
     SeedOptions seeds;
     std::string runner = "sim";
+    SubjectOptions under_test;
     int jobs = 0;
-    std::string out, junit, html, by = "class";
+    std::string out, junit, html, table, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
 };
 
@@ -43,6 +47,10 @@ constexpr const char* footer =
     "  deadrank run                                             the whole catalog in the simulator\n"
     "  deadrank run communication --seeds 1..20 --jobs 2        one stage, twenty draws of each scenario\n"
     "  deadrank run my_bug.toml --runner local --out out        a file of yours on real processes\n"
+    "  deadrank run my_bug.toml --runner local --ranks 2 --subject ddp --subject fsdp --table table.md\n"
+    "                                                           how two frameworks stand the same bug\n"
+    "  deadrank run my_bug.toml --runner local -- torchrun --nproc-per-node 2 train.py\n"
+    "                                                           a program of yours, as you start it\n"
     "  deadrank run '*/checkpoint_*' --json                     one JSON object a line\n"
     "  deadrank run communication --html report.html            and a page to look at what happened";
 
@@ -79,13 +87,17 @@ public:
         if (!session_.take(library)) return;
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;
-        auto runner = make_runner(arguments_.runner, session_.extension);
-        if (!session_.take(runner)) return;
+        auto programs = programs_under_test(arguments_.runner, session_.extension, arguments_.under_test);
+        if (!session_.take(programs)) return;
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
-        if (!selection->scenarios.empty()) play(*library, *selection, *seeds);
+        if (arguments_.under_test.ranks > 0) {
+            for (auto& scenario : selection->scenarios)
+                scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
+        }
+        if (!selection->scenarios.empty()) play(*library, *selection, *seeds, *programs);
     }
 
 private:
@@ -101,7 +113,8 @@ private:
              "name one to see why, or choose another --runner"});
     }
 
-    void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
+    void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds,
+              const std::vector<UnderTest>& programs) {
         std::atomic<bool>& stop = stop_on_interrupt();
         const results::Detectors detectors = library.detectors();
         RunReport report({.json = arguments_.json,
@@ -122,19 +135,29 @@ private:
         results::reports::Page page;
         const auto begin = std::chrono::steady_clock::now();
         const std::vector<Job> jobs = jobs_of(selection.scenarios, seeds);
-        if (!arguments_.html.empty()) {
+        const std::size_t due = jobs.size() * programs.size();
+        std::size_t played = 0;
+        for (std::size_t which = 0; which < programs.size() && !stop.load(); ++which) {
+            const UnderTest& program = programs[which];
+            std::vector<results::Standing> standings(jobs.size());  // each written by one thread, once
             options.seen = [&](std::size_t index, const Trialled& trial) {
-                add_to_page(page, index, *jobs[index].scenario, trial);
+                if (!arguments_.html.empty())
+                    add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial);
+                if (arguments_.runner == "local") standings[index] = standing_of(trial, program.words);
             };
+            std::size_t taken = 0;
+            played += play_all(jobs, program.make, library.vocabulary, options, [&](results::Case&& one) {
+                if (!program.words.empty()) {  // a token does not say which program was under test
+                    one.runner += " " + program.words;
+                    one.token.clear();
+                }
+                report.take(std::move(one), std::move(standings[taken++]));
+            });
         }
-        const std::size_t played = play_all(
-            jobs, [&] { return std::move(*make_runner(arguments_.runner, session_.extension)); },
-            library.vocabulary, options, [&](results::Case&& one) { report.take(std::move(one)); });
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         session_.code = code_of(report, !selection.broken.empty(), stop.load());
-        if (played < jobs.size()) {
-            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played,
-                       results::counted(jobs.size(), "trial"));
+        if (played < due) {
+            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
         }
         write_files(report, library.taxonomy, detectors);
         if (!arguments_.html.empty()) write_page(page, report);
@@ -154,6 +177,8 @@ private:
         };
         if (!arguments_.junit.empty())
             complain(results::reports::write_junit(report.cases(), arguments_.junit));
+        if (!arguments_.table.empty())
+            complain(results::reports::write_resilience_table(report.standings(), arguments_.table));
         if (arguments_.out.empty()) return;
         const std::filesystem::path out = arguments_.out;
         for (const char* by : {"class", "symptom", "stage", "detector"}) {
@@ -178,6 +203,18 @@ void add_run(CLI::App& app, Session& session) {
         ->add_option("--runner", arguments->runner,
                      "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
         ->type_name("NAME");
+    SubjectOptions& under_test = arguments->under_test;
+    command
+        ->add_option("--subject", under_test.names,
+                     "The program under test on real processes: a name of ours or a manifest FILE.toml; "
+                     "repeat for several. Or type its command behind --")
+        ->type_name("NAME|FILE")
+        ->allow_extra_args(false);
+    command->add_option("--command", under_test.command)->allow_extra_args(false)->group("");
+    command
+        ->add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""));
     command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
@@ -193,6 +230,11 @@ void add_run(CLI::App& app, Session& session) {
     command
         ->add_option("--html", arguments->html,
                      "Write a page with scorecard, timelines, waits and logs: one file, no network needed")
+        ->type_name("FILE");
+    command
+        ->add_option("--table", arguments->table,
+                     "Write how each framework stood each bug, as Markdown with a command behind each bad "
+                     "cell")
         ->type_name("FILE");
     add_json(*command, arguments->json,
              "One JSON object a line and trial, and nothing else, on standard output");

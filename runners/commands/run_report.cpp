@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "results/detect.h"
+#include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
 #include "results/words.h"
@@ -51,10 +52,13 @@ void RunReport::progress(std::size_t done, std::size_t all) {
     if (done < all) progress_.show(fmt::format("  {} of {}", done, all));
 }
 
-void RunReport::take(Case&& one) {
+void RunReport::take(Case&& one, results::Standing&& standing) {
+    const bool real = !standing.subject.name.empty();
+    if (real) standings_.push_back(std::move(standing));
     if (options_.json) {
         progress_.clear();
-        fmt::print("{}\n", results::reports::json_line(one));
+        const std::string line = results::reports::json_line(one);
+        fmt::print("{}\n", real ? results::reports::with_standing(line, standings_.back()) : line);
         std::fflush(stdout);
     } else if (!options_.quiet) {
         if (!same_scenario_.empty() && same_scenario_.front().scenario != one.scenario) print_scenario();
@@ -71,6 +75,8 @@ void RunReport::print_scenario() {
     if (stage != stage_) fmt::print("{}{}\n", stage_.empty() ? "" : "\n", style_.paint(Ink::bold, stage));
     stage_ = stage;
     fmt::print("{}", results::reports::scenario_line(same_scenario_, options_.name_columns, style_));
+    for (; told_ < standings_.size(); ++told_)
+        fmt::print("{}", results::reports::standing_line(standings_[told_], style_));
     std::fflush(stdout);
     same_scenario_.clear();
 }

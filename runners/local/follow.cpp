@@ -1,6 +1,7 @@
 // runners/local/follow.cpp — Files only grow; a look costs one size when nothing came.
 #include "runners/local/follow.h"
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -13,7 +14,8 @@ bool Follow::look(const std::filesystem::path& file, const std::function<void(st
     if (error || size <= state.at) return false;
     std::ifstream in(file, std::ios::binary);
     in.seekg(static_cast<std::streamoff>(state.at));
-    std::string came(size - state.at, '\0');
+    constexpr std::uintmax_t at_once = 4 << 20;  // what a file gained beyond that comes with the next look
+    std::string came(std::min(size - state.at, at_once), '\0');
     in.read(came.data(), static_cast<std::streamsize>(came.size()));
     came.resize(static_cast<std::size_t>(in.gcount()));
     state.at += came.size();
@@ -23,6 +25,10 @@ bool Follow::look(const std::filesystem::path& file, const std::function<void(st
         line(std::string_view(state.begun).substr(begin, end - begin));
     }
     state.begun.erase(0, begin);
+    if (state.begun.size() >= at_once) {  // a line without end
+        line(state.begun);
+        state.begun.clear();
+    }
     return true;
 }
 

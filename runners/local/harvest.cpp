@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "inject/mark.h"
+#include "results/resilience.h"
 #include "runners/local/event_reader.h"
 #include "runners/local/log_reader.h"
 
@@ -102,6 +105,12 @@ void record_exits(const Harvest& harvest, const LogReading& log, Record& record)
                                : results::RankEnd::finished;
         }
     }
+    // A program that nobody watched from inside: its launcher speaks for all ranks.
+    if (launched.ranks.empty() && launched.end == LaunchEnd::ended) {
+        const bool well = launched.launcher.code == 0 && launched.launcher.signal == 0;
+        std::fill(record.truth.ends.begin(), record.truth.ends.end(),
+                  well ? results::RankEnd::finished : results::RankEnd::failed);
+    }
     for (const auto& [pid, state] : launched.left) {
         const auto known = launched.ranks.find(pid);
         auto* end = known == launched.ranks.end() ? nullptr : end_of(known->second);
@@ -119,6 +128,46 @@ void record_job(const Harvest& harvest, const std::string& what, Record& record)
     const int code = launcher.signal ? 128 + launcher.signal : launcher.code;
     evidence.record({Time(launched.ended - launched.started), results::no_rank,
                      results::JobStop{code, evidence.text(code ? "a rank failed" : "all ranks ended")}});
+}
+
+// Steps that were only printed: the hook saw none, or there was no hook.
+void record_printed_steps(const Harvest& harvest, const LogReading& log, results::Evidence& evidence) {
+    std::set<Rank> seen;
+    for (const results::Event* event : evidence.each<results::StepEnd>()) seen.insert(event->rank);
+    std::map<Rank, Nanoseconds> before;
+    for (const auto& [key, printed] : log.steps) {
+        const auto& [rank, step] = key;
+        const Time at(printed.at - harvest.launched.started);
+        if (!printed.digest.empty()) {
+            const std::uint64_t digest = std::hash<std::string>{}(printed.digest);
+            evidence.record(
+                {at, rank,
+                 results::ParametersDigest{.step = step,
+                                           .digest = digest,
+                                           .group = evidence.text(fmt::format("printed by rank {}", rank)),
+                                           .name = evidence.text("printed result")}});
+        }
+        if (seen.count(rank) > 0) continue;
+        const auto previous = before.find(rank);
+        const Time begun = previous == before.end() ? at : Time(previous->second - harvest.launched.started);
+        evidence.record({begun, rank, results::StepBegin{.step = step}});
+        evidence.record({at, rank, results::StepEnd{.step = step, .loss = printed.loss}});
+        before[rank] = printed.at;
+    }
+}
+
+// "torch 2.11.0": of the package that the manifest names, as the ranks themselves saw it.
+std::string version_seen(const Harvest& harvest, const results::Evidence& evidence) {
+    const std::string name = harvest.manifest.version_of;
+    for (const results::Event* event : evidence.each<results::RankStart>()) {
+        const std::string lines =
+            "\n" + std::string(evidence.text(event->as<results::RankStart>()->versions));
+        const std::size_t at = lines.find("\n" + name + "=");
+        if (at == std::string::npos) continue;
+        const std::size_t begin = at + name.size() + 2;
+        return name + " " + lines.substr(begin, lines.find('\n', begin) - begin);
+    }
+    return "";
 }
 
 // torchrun counts its attempts in the ranks' environment.
@@ -172,12 +221,18 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
 
 void gather(const Harvest& harvest, Record& record) {
     results::Evidence& evidence = record.evidence;
-    record_job(harvest, "train.py", record);
-    const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence);
+    StepPattern steps;
+    if (!harvest.manifest.step.empty()) steps = {std::regex(harvest.manifest.step), harvest.manifest.fields};
+    const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence, steps);
     Printed printed(evidence, log);
     if (const int torn = read_evidence_files(harvest, printed)) {
         record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
     }
+    record_printed_steps(harvest, log, evidence);
+    record_job(harvest,
+               results::subject_lines({harvest.manifest.name, harvest.manifest.framework,
+                                       version_seen(harvest, evidence), harvest.timeout}),
+               record);
     read_error_files(harvest, evidence);
     record_exits(harvest, log, record);
     record_restarts(evidence);

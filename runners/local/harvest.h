@@ -15,6 +15,8 @@ struct Harvest {
     const Launched& launched;
     const Arming& arming;
     const LocalLevers& levers;
+    const Manifest& manifest;
+    results::Time timeout;            // what bounds a wait in it; 0 = unknown
     std::filesystem::path directory;  // evidence/, truth/ and logs/ lie below
 };
 

@@ -19,7 +19,7 @@ constexpr const char* names_of_ranks[] = {"RANK",       "WORLD_SIZE",  "LOCAL_RA
 
 // The user's own environment, without what would steer a job, and with what keeps it small and on this
 // machine.
-Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
+Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, const JobPlace& place) {
     Variables job;
     for (char** entry = environ; *entry; ++entry) {
         const std::string_view text(*entry);
@@ -33,6 +33,8 @@ Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
     job["CUDA_VISIBLE_DEVICES"] = "";
     job["PYTHONUNBUFFERED"] = "1";
     job["PYTHONDONTWRITEBYTECODE"] = "1";
+    job["TMPDIR"] = (place.directory / "temporary").string();
+    for (const auto& [name, value] : manifest.environment) job[name] = value;
     const auto debug = plan.cluster.find("debug");
     if (debug != plan.cluster.end() && debug->second.text == "detail")
         job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
@@ -40,7 +42,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const JobPlace& place) {
         for (const auto& [name, value] : stated->second.table) job[name] = value;
     }
     const std::string before = job["PYTHONPATH"];
-    job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
+    if (manifest.hook) job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
     job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
     job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
     job["DEADRANK_STARTED"] = std::to_string(now());
@@ -73,8 +75,19 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
         say("--redirects", "2");
         say("--tee", "1");
     }
-    child.command.insert(child.command.end(), subject.arguments.begin(), subject.arguments.end());
+    if (!subject.script) child.command.emplace_back("--no-python");
+    child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());
     return child;
+}
+
+// A command that starts its own ranks. torchrun takes what it was not told from the environment, so that each
+// rank's output goes to a file of its own here as well.
+ChildSpec by_itself(const Subject& subject, const Python& python, const JobPlace& place, Variables shared) {
+    if (!python.program.empty())  // so that `torchrun` is the one of that Python
+        shared["PATH"] = python.program.parent_path().string() + ":" + shared["PATH"];
+    shared["PET_LOG_DIR"] = (place.directory / "logs").string();
+    if (python.major() >= 2) shared["PET_REDIRECTS"] = "3";
+    return {.rank = results::no_rank, .command = subject.command, .environment = lines(shared)};
 }
 
 ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subject, const Python& python,
@@ -83,8 +96,9 @@ ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subje
     shared["WORLD_SIZE"] = shared["LOCAL_WORLD_SIZE"] = std::to_string(ranks);
     shared["MASTER_ADDR"] = "127.0.0.1";
     shared["MASTER_PORT"] = std::to_string(place.port);
-    ChildSpec child{.rank = rank, .command = {python.program.string()}, .environment = lines(shared)};
-    child.command.insert(child.command.end(), subject.arguments.begin(), subject.arguments.end());
+    ChildSpec child{.rank = rank, .command = {}, .environment = lines(shared)};
+    if (subject.script) child.command.push_back(python.program.string());
+    child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());
     return child;
 }
 
@@ -100,9 +114,10 @@ bool starts_bare(const scenarios::Plan& plan) {
     return stated != plan.cluster.end() && stated->second.text == "bare";
 }
 
-std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Subject& subject, const Python& python,
-                                   const JobPlace& place) {
-    const Variables shared = shared_by_all(plan, place);
+std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
+                                   const Subject& subject, const Python& python, const JobPlace& place) {
+    Variables shared = shared_by_all(plan, manifest, place);
+    if (manifest.starts == Starts::itself) return {by_itself(subject, python, place, std::move(shared))};
     if (!starts_bare(plan)) return {torchrun(plan, subject, python, place, shared)};
     std::vector<ChildSpec> children;
     for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {

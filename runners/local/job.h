@@ -20,8 +20,8 @@ struct JobPlace {
 // Bare: nobody watches over the ranks, as with plain ssh or srun.
 bool starts_bare(const scenarios::Plan& plan);
 
-std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Subject& subject, const Python& python,
-                                   const JobPlace& place);
+std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
+                                   const Subject& subject, const Python& python, const JobPlace& place);
 
 // Of [cluster]; `otherwise` when the plan does not say.
 std::int64_t cluster_number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise);

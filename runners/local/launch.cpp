@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +30,8 @@ using asio::posix::stream_descriptor;
 namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(25);
+constexpr Nanoseconds weigh_every = 500'000'000;
+constexpr std::size_t lines_most = 200'000, line_length_most = 8192, line_begun_most = 1 << 20;
 
 class Launch {
 public:
@@ -39,15 +42,21 @@ public:
         if (!journal) return tl::unexpected(journal.error());
         auto entry = journal->note({Deed::Undo::end_marked, mark()});
         if (!entry) return tl::unexpected(entry.error());
-        done_.started = last_sign_ = now();
+        adopt_orphans();
+        done_.started = last_sign_ = looked_ = weighed_ = now();
         for (const ChildSpec& child : spec_.children) {
             auto started = start(child.command, child.environment);
             if (!started) {
                 end_all_marked(mark());
                 reap();
+                end_orphans();
                 return tl::unexpected(started.error());
             }
             children_.push_back(started->pid);
+            if (spec_.disk > 0) {
+                const rlimit most{static_cast<rlim_t>(spec_.disk), static_cast<rlim_t>(spec_.disk)};
+                prlimit(started->pid, RLIMIT_FSIZE, &most, nullptr);
+            }
             if (child.rank >= 0) done_.ranks[started->pid] = child.rank;
             read(child.rank, false, started->output);
             read(child.rank, true, started->errors);
@@ -72,7 +81,12 @@ private:
     void keep(results::Rank rank, bool error, std::string_view text) { keep(rank, error, text, now()); }
     void keep(results::Rank rank, bool error, std::string_view text, Nanoseconds at) {
         last_sign_ = now();
-        done_.lines.push_back({at, rank, error, std::string(text)});
+        seen_ = true;
+        if (done_.lines.size() >= lines_most) {
+            ++done_.lines_dropped;
+            return;
+        }
+        done_.lines.push_back({at, rank, error, std::string(text.substr(0, line_length_most))});
     }
 
     void read(results::Rank rank, bool error, int descriptor) {
@@ -90,6 +104,10 @@ private:
                     keep(rank, error, std::string_view(stream.begun).substr(begin, end - begin));
                 }
                 stream.begun.erase(0, begin);
+                if (stream.begun.size() > line_begun_most) {
+                    keep(rank, error, stream.begun);
+                    stream.begun.clear();
+                }
                 if (!failed) return read_on(stream, rank, error);
                 if (!stream.begun.empty()) keep(rank, error, stream.begun);
                 if (++closed_ == streams_.size() && stopping_) context_.stop();
@@ -122,24 +140,46 @@ private:
     }
 
     void look_again() {
-        look();
         const Nanoseconds time = now();
+        done_.late = std::max(done_.late, time - looked_ - look_every / std::chrono::nanoseconds(1));
+        look();
+        looked_ = now();
         if (reaped_ == children_.size()) return stop(LaunchEnd::ended);
         if (spec_.stop && spec_.stop->load()) return stop(LaunchEnd::stopped);
         if (time - done_.started > spec_.limit.count()) return stop(LaunchEnd::over_limit);
-        if (time - last_sign_ > spec_.quiet.count()) return stop(LaunchEnd::stuck);
+        if (over_disk(time)) return stop(LaunchEnd::over_disk);
+        const Nanoseconds silence = time - last_sign_;
+        if (!seen_ && spec_.start.count() > 0 && silence > spec_.start.count())
+            return stop(LaunchEnd::silent);
+        if ((seen_ || spec_.start.count() == 0) && silence > spec_.quiet.count())
+            return stop(LaunchEnd::stuck);
         timer_.expires_after(look_every);
         timer_.async_wait([this](auto failed) {
             if (!failed) look_again();
         });
     }
 
-    void look() {
+    bool over_disk(Nanoseconds time) {
+        if (spec_.disk <= 0 || time - weighed_ < weigh_every) return false;
+        weighed_ = time;
+        std::uintmax_t sum = 0;
+        std::error_code ignored;
+        for (const auto& entry : fs::recursive_directory_iterator(spec_.directory, ignored)) {
+            const std::uintmax_t size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
+            if (size != static_cast<std::uintmax_t>(-1)) sum += size;
+        }
+        return sum > static_cast<std::uintmax_t>(spec_.disk);
+    }
+
+    bool look() {
+        bool any = false;
         std::error_code ignored;
         for (const auto& entry : fs::directory_iterator(spec_.directory / "evidence", ignored)) {
             if (entry.path().extension() != ".jsonl") continue;
             const bool came = follow_.look(entry.path(), [this](std::string_view line) { meet_rank(line); });
             if (came) last_sign_ = now();
+            seen_ = seen_ || came;
+            any = any || came;
         }
         for (const auto& entry : fs::recursive_directory_iterator(spec_.directory / "logs", ignored)) {
             const std::string name = entry.path().filename().string();
@@ -147,10 +187,11 @@ private:
             const int rank = std::atoi(entry.path().parent_path().filename().c_str());
             // On a busy machine we look late; the file knows when it was last written.
             const Nanoseconds written = written_at(entry.path());
-            follow_.look(entry.path(), [&](std::string_view line) {
+            any = follow_.look(entry.path(), [&](std::string_view line) {
                 keep(rank, name == "stderr.log", line, std::min(now(), written));
-            });
+            }) || any;
         }
+        return any;
     }
 
     void meet_rank(std::string_view line) {
@@ -172,8 +213,9 @@ private:
             const char state = state_of(pid);
             if (!done_.gone.contains(pid) && state != 'X' && state != 'Z') done_.left[pid] = state;
         }
-        end_all_marked(mark());
+        done_.left_behind = end_all_marked(mark());
         reap();
+        done_.left_behind += end_orphans();
         for (auto& watched : watched_) watched->cancel();
         stopping_ = true;
         if (closed_ == streams_.size()) return context_.stop();
@@ -190,7 +232,7 @@ private:
     }
 
     void finish() {
-        look();
+        while (look()) continue;
         follow_.rest([this](const fs::path& file, std::string_view text) {
             if (file.extension() != ".log") return;
             keep(std::atoi(file.parent_path().filename().c_str()), file.filename() == "stderr.log", text);
@@ -208,7 +250,8 @@ private:
     asio::io_context context_;
     asio::steady_timer timer_;
     Launched done_;
-    Nanoseconds last_sign_ = 0;
+    Nanoseconds last_sign_ = 0, looked_ = 0, weighed_ = 0;
+    bool seen_ = false;
     std::vector<int> children_;
     std::size_t reaped_ = 0, closed_ = 0;
     bool stopping_ = false;

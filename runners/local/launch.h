@@ -25,8 +25,10 @@ struct ChildSpec {
 struct LaunchSpec {
     std::vector<ChildSpec> children;
     std::filesystem::path directory;  // evidence/ and logs/ below it are followed
+    results::Time start{0};           // until the first sign of life; 0 = as quiet
     results::Time quiet{0};           // that long without a sign of life: stuck
     results::Time limit{0};           // of the whole run
+    std::int64_t disk = 0;            // bytes below the directory, and in any file; 0 = unbounded
     std::atomic<bool>* stop = nullptr;
 };
 
@@ -43,7 +45,7 @@ struct Gone {
     int signal = 0;
 };
 
-enum class LaunchEnd { ended, stuck, over_limit, stopped };
+enum class LaunchEnd { ended, silent, stuck, over_limit, over_disk, stopped };
 
 struct Launched {
     Nanoseconds started = 0, ended = 0;
@@ -52,6 +54,9 @@ struct Launched {
     std::map<int, Gone> gone;  // by pid: when it was seen to be gone
     std::map<int, char> left;  // by pid: state letter of ranks that were alive at the end ('T' = stopped)
     std::map<int, results::Rank> ranks;  // by pid
+    std::size_t lines_dropped = 0;       // beyond what is kept of a subject that talks without end
+    int left_behind = 0;                 // processes that outlived the command that had started them
+    Nanoseconds late = 0;                // how far this machine let our own clock fall behind, at worst
     Gone launcher;                       // how the job ended: the first child that failed, else the last one
 };
 

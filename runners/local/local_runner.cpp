@@ -3,12 +3,14 @@
 #include "runners/local/local_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <unistd.h>
 
+#include "results/words.h"
 #include "runners/local/arming.h"
 #include "runners/local/harvest.h"
 #include "runners/local/home.h"
@@ -27,14 +29,13 @@ using scenarios::refuse;
 namespace {
 
 // A real time-out must really pass. Stated ones are kept up to a bound; the library's default of many minutes
-// is shortened.
+// is shortened to the subject's.
 constexpr std::int64_t longest_timeout = 30'000'000'000;
-constexpr std::int64_t played_timeout = 10'000'000'000;
 // torchrun waits 30 s for a rank that does not answer its SIGTERM; before that a silence is no hang.
 constexpr std::int64_t patience = 36'000'000'000;
 constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
 constexpr std::int64_t longest_watch = 120'000'000'000;
-constexpr std::int64_t start_allowance = 90'000'000'000;
+constexpr std::int64_t lateness_allowed = 5'000'000'000;
 
 // The directory of one run's raw files; removed at the end when nobody asked to keep it.
 class Scratch {
@@ -44,7 +45,7 @@ public:
                       : fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), now());
         std::error_code ignored;
         fs::remove_all(path_, ignored);
-        for (const char* part : {"evidence", "truth", "logs", "checkpoints"})
+        for (const char* part : {"evidence", "truth", "logs", "checkpoints", "temporary"})
             fs::create_directories(path_ / part, failed_);
         std::ofstream(path_ / ".deadrank") << "made by a run of deadrank; `deadrank undo` may remove it\n";
     }
@@ -64,49 +65,84 @@ private:
     std::error_code failed_;
 };
 
-std::int64_t timeout_of(const scenarios::Plan& plan, Record& record) {
+std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record) {
+    const std::int64_t usual = manifest.timeout.count();
+    if (usual == 0) return 0;  // the program's own, which nobody told us
     const auto stated = plan.cluster.find("collective_timeout");
     const bool bounded = cluster_number(plan, "watchdog", 1) != 0;
     if (!bounded && stated != plan.cluster.end()) return stated->second.number;  // nothing ends the wait
-    if (stated == plan.cluster.end()) return played_timeout;
+    if (stated == plan.cluster.end()) return usual;
     if (stated->second.number > 0 && stated->second.number <= longest_timeout) return stated->second.number;
-    record.notes.push_back(
-        fmt::format("the collective time-out of {} is played as 10s", scenarios::value_text(stated->second)));
-    return played_timeout;
+    record.notes.push_back(fmt::format("the collective time-out of {} is played as {}s",
+                                       scenarios::value_text(stated->second), usual / 1'000'000'000));
+    return usual;
 }
 
 // How long a silence is watched before the job counts as stuck. Where nothing bounds the waits, that is how
 // long the plan has an observer look.
-std::int64_t quiet_of(const scenarios::Plan& plan, std::int64_t timeout) {
+std::int64_t quiet_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t timeout) {
+    if (manifest.quiet.count() > 0) return manifest.quiet.count();
     if (cluster_number(plan, "watchdog", 1) == 0) {
         return std::clamp<std::int64_t>(cluster_number(plan, "observe", 0), shortest_watch, longest_watch);
     }
     return std::max(timeout + patience, shortest_watch);
 }
 
-void say_how_it_ended(const Launched& launched, std::int64_t quiet, Record& record) {
+std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t quiet) {
+    if (manifest.limit.count() > 0) return manifest.limit.count();
+    const auto setting = [&](const char* name) {
+        return plan.workload.contains(name) ? plan.number(plan.workload, name) : 0;
+    };
+    return manifest.start.count() + 4 * setting("steps") * setting("step_time") + 2 * quiet;
+}
+
+void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
     const auto seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
+    const auto ended = [&](const std::string& why) {
+        record.notes.push_back(fmt::format("ended by us after {:.1f}s: {}", seconds, why));
+    };
     switch (launched.end) {
         case LaunchEnd::ended:
             break;
+        case LaunchEnd::silent:
+            ended(fmt::format("not one line and no event in {}s",
+                              std::chrono::duration_cast<std::chrono::seconds>(spec.start).count()));
+            break;
         case LaunchEnd::stuck:
-            record.notes.push_back(fmt::format("ended by us after {:.1f}s: no sign of life for {}s", seconds,
-                                               quiet / 1'000'000'000));
+            ended(fmt::format("no sign of life for {}s",
+                              std::chrono::duration_cast<std::chrono::seconds>(spec.quiet).count()));
             break;
         case LaunchEnd::over_limit:
-            record.notes.push_back(fmt::format("ended by us after {:.1f}s: over the limit", seconds));
+            ended("over the limit");
+            break;
+        case LaunchEnd::over_disk:
+            ended(fmt::format("it wrote more than {} MiB", spec.disk >> 20));
             break;
         case LaunchEnd::stopped:
             record.notes.push_back(fmt::format("stopped by request after {:.1f}s", seconds));
             break;
     }
+    if (launched.end == LaunchEnd::ended && launched.left_behind > 0)
+        record.notes.push_back(fmt::format("the command ended and left {} process{} running, ended by us",
+                                           launched.left_behind, launched.left_behind == 1 ? "" : "es"));
+    if (launched.lines_dropped > 0)
+        record.notes.push_back(
+            fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
 }
 
 }  // namespace
 
 scenarios::Capabilities LocalRunner::capabilities() const {
-    return {
-        .backend = "local", .levers = LocalLevers::names(), .workloads = subject_workloads(), .ranks_max = 8};
+    scenarios::Capabilities able{
+        .backend = "local", .levers = LocalLevers::names(), .workloads = {"*"}, .ranks_max = 8};
+    if (subject_ && !subject_->plays.empty()) able.workloads = subject_->plays;
+    if (subject_) return able;
+    if (const auto shipped = shipped_subjects()) {  // where they are missing, run() says why
+        able.workloads.clear();
+        for (const Manifest& one : *shipped)
+            able.workloads.insert(able.workloads.end(), one.usual.begin(), one.usual.end());
+    }
+    return able;
 }
 
 scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
@@ -118,8 +154,13 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     }
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
-    const auto python = best_python();
-    if (!python) return tl::unexpected(python.error());
+    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    if (!manifest) return tl::unexpected(manifest.error());
+    auto python = best_python();
+    if (!python && (manifest->starts == Starts::ranks || !manifest->needs.empty()))
+        return tl::unexpected(python.error());
+    if (!python) python = Python{};
+    if (auto there = check_needs(*manifest, *python); !there) return tl::unexpected(there.error());
     const Scratch scratch(options.directory);
     auto journal = Journal::open();
     if (!journal) return tl::unexpected(journal.error());
@@ -136,11 +177,15 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
             "choose another directory with --out");
     }
     Record record;
-    record.notes.push_back(fmt::format("real processes: {}, gloo, {}", python->text(),
-                                       starts_bare(plan) ? "started bare" : "torchrun"));
-    const std::int64_t timeout = timeout_of(plan, record);
+    const bool itself = manifest->starts == Starts::itself;
+    record.notes.push_back(fmt::format("real processes: {}, {}, gloo, {}", manifest->name, python->text(),
+                                       itself              ? "started by its own command"
+                                       : starts_bare(plan) ? "started bare"
+                                                           : "torchrun"));
+    const std::int64_t timeout = timeout_of(plan, *manifest, record);
     const fs::path checkpoints = scratch.path() / "checkpoints";
-    const auto subject = subject_for(plan, *home, checkpoints, static_cast<double>(timeout) / 1e9);
+    const auto subject =
+        subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
     LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
                        static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
@@ -158,18 +203,24 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
                           "run it again");
     }
     LaunchSpec spec;
-    spec.children = children_of(plan, *subject, *python, place);
+    spec.children = children_of(plan, *manifest, *subject, *python, place);
     spec.directory = scratch.path();
-    spec.quiet = results::Time(quiet_of(plan, timeout));
-    const std::int64_t work = plan.workload.contains("steps") ? plan.number(plan.workload, "steps") : 0;
-    const std::int64_t step =
-        plan.workload.contains("step_time") ? plan.number(plan.workload, "step_time") : 0;
-    spec.limit = results::Time(start_allowance + 4 * work * step + 2 * spec.quiet.count());
+    spec.start = manifest->start;
+    spec.quiet = results::Time(quiet_of(plan, *manifest, timeout));
+    spec.limit = results::Time(limit_of(plan, *manifest, spec.quiet.count()));
+    spec.disk = manifest->disk;
     spec.stop = options.stop;
     const auto launched = launch(spec);
     if (!launched) return tl::unexpected(launched.error());
-    say_how_it_ended(*launched, spec.quiet.count(), record);
-    gather({plan, *launched, *arming, levers, scratch.path()}, record);
+    if (launched->late > lateness_allowed && launched->end != LaunchEnd::ended &&
+        launched->end != LaunchEnd::stopped) {
+        return refuse(ErrorCode::environment,
+                      fmt::format("this machine was too slow to tell: our own clock fell {:.1f}s behind",
+                                  static_cast<double>(launched->late) / 1e9),
+                      "run it again when less else is running");
+    }
+    say_how_it_ended(*launched, spec, record);
+    gather({plan, *launched, *arming, levers, *manifest, results::Time(timeout), scratch.path()}, record);
     return record;
 }
 

@@ -2,15 +2,25 @@
 // machine.
 #pragma once
 
+#include <optional>
+
+#include "runners/local/manifest.h"
 #include "runners/runner.h"
 
 namespace deadrank::runners {
 
 class LocalRunner final : public Runner {
 public:
+    LocalRunner() = default;
+    // The program under test; without one, that of ours which plays the scenario's workload.
+    explicit LocalRunner(Manifest subject) : subject_(std::move(subject)) {}
+
     std::string_view name() const override { return "local"; }
     scenarios::Capabilities capabilities() const override;
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+
+private:
+    std::optional<Manifest> subject_;
 };
 
 }  // namespace deadrank::runners

@@ -1,9 +1,10 @@
 // runners/local/log_reader.cpp — Patterns of our own training program and of torchrun 1.13 to 2.11.
 #include "runners/local/log_reader.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <limits>
 #include <regex>
 
 namespace deadrank::runners {
@@ -48,16 +49,26 @@ void read_shard(const Line& line, results::Time at, results::EventSink& sink) {
         {at, line.rank, results::ShardLayout{sink.text(found[1].str()), number(2), number(3), number(4)}});
 }
 
-// "step=3 loss=0.25"
-void read_step(const Line& line, LogReading& reading) {
-    static const std::regex shape(R"(^step=(\d+) loss=(\S+))");
+void read_step(const Line& line, const StepPattern& steps, LogReading& reading) {
     std::smatch found;
-    if (!std::regex_search(line.text, found, shape)) return;
-    reading.steps[{line.rank, std::atoll(found[1].str().c_str())}] = {
-        line.at, std::strtod(found[2].str().c_str(), nullptr)};
+    if (!std::regex_search(line.text, found, steps.pattern)) return;
+    results::Rank rank = std::max<results::Rank>(0, line.rank);  // who does not say who it is, is the first
+    std::int64_t step = -1;
+    PrintedStep printed{line.at, std::numeric_limits<double>::quiet_NaN(), {}};
+    for (std::size_t i = 0; i < steps.fields.size(); ++i) {
+        const std::string text = found[i + 1].str();
+        const std::string& field = steps.fields[i];
+        if (field == "rank") rank = std::atoi(text.c_str());
+        if (field == "step") step = std::atoll(text.c_str());
+        if (field == "loss") printed.loss = std::strtod(text.c_str(), nullptr);
+        if (field == "digest") printed.digest = text;
+    }
+    reading.steps[{rank, step}] = std::move(printed);
 }
 
 }  // namespace
+
+StepPattern own_steps() { return {std::regex(R"(^step=(\d+) loss=(\S+))"), {"step", "loss"}}; }
 
 int level_of(const std::string& line, bool error) {
     if (!error) return 0;
@@ -70,16 +81,17 @@ int level_of(const std::string& line, bool error) {
     return has(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1 : 0;
 }
 
-LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink) {
+LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
+                    const StepPattern& steps) {
     LogReading reading;
     for (const Line& line : lines) {
         const results::Time at(line.at - started);
         sink.record({at, line.rank, results::RankLog{level_of(line.text, line.error), sink.text(line.text)}});
         read_exit(line.text, reading.exits);
+        if (!steps.fields.empty()) read_step(line, steps, reading);
         if (line.rank < 0) continue;
         if (line.text.starts_with("config ")) read_config(line, at, sink);
         if (line.text.starts_with("shard ")) read_shard(line, at, sink);
-        if (line.text.starts_with("step=")) read_step(line, reading);
     }
     return reading;
 }

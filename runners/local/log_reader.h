@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <regex>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "results/event.h"
 #include "runners/local/launch.h"
@@ -14,7 +16,15 @@ namespace deadrank::runners {
 struct PrintedStep {
     Nanoseconds at = 0;
     double loss = 0;
+    std::string digest;  // as it was printed; empty when it was not
 };
+
+// How a line that tells of a step looks: a pattern, and what its groups are (rank, step, loss, digest).
+struct StepPattern {
+    std::regex pattern;
+    std::vector<std::string> fields;
+};
+StepPattern own_steps();  // of our own programs: "step=3 loss=0.25"
 
 // What launchers say about their children's ends, by pid. Later lines overrule earlier ones.
 struct ExitReport {
@@ -28,7 +38,8 @@ struct LogReading {
 };
 
 // Writes rank.log for each line, and rank.config and shard.layout where a line says so.
-LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink);
+LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
+                    const StepPattern& steps = own_steps());
 
 int level_of(const std::string& line, bool error);  // 0 info, 1 warning, 2 error
 

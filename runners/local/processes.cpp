@@ -10,6 +10,8 @@
 #include <iterator>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -45,19 +47,43 @@ private:
     bool opened_ = false;
 };
 
-std::vector<int> marked_processes(const std::string& mark) {
+std::vector<int> all_processes() {
     std::vector<int> found;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
         const std::string name = entry.path().filename().string();
-        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        std::ifstream file(entry.path() / "environ", std::ios::binary);
-        const std::string environment{std::istreambuf_iterator<char>(file), {}};
+        if (name.find_first_not_of("0123456789") == std::string::npos)
+            found.push_back(std::atoi(name.c_str()));
+    }
+    return found;
+}
+
+std::string environment_of(int pid) {
+    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int parent_of(int pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t end_of_name = text.rfind(')');
+    return end_of_name == std::string::npos ? -1 : std::atoi(text.c_str() + end_of_name + 4);
+}
+
+// Our own children share our session or carry a mark; an orphan has come from a session that we once began.
+bool is_orphan(int pid) {
+    return parent_of(pid) == getpid() && getsid(pid) != getsid(0) &&
+           environment_of(pid).find("DEADRANK_EVIDENCE=") == std::string::npos;
+}
+
+std::vector<int> marked_processes(const std::string& mark) {
+    std::vector<int> found;
+    for (const int pid : all_processes()) {
+        const std::string environment = environment_of(pid);
         const std::size_t at = environment.find(mark);
         const bool begins = at != std::string::npos && (at == 0 || environment[at - 1] == '\0');
         const bool ends =
             begins && (at + mark.size() == environment.size() || environment[at + mark.size()] == '\0');
-        const int pid = std::atoi(name.c_str());
         if (ends && pid != getpid()) found.push_back(pid);
     }
     return found;
@@ -121,6 +147,27 @@ int end_all_marked(const std::string& mark) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return most;
+}
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+int end_orphans() {
+    int ended = 0;
+    for (int look = 0; look < 100; ++look) {
+        int alive = 0;
+        for (const int pid : all_processes()) {
+            if (!is_orphan(pid)) continue;
+            if (state_of(pid) != 'Z') {
+                ++alive;
+                kill(pid, SIGKILL);
+                kill(pid, SIGCONT);
+            }
+            if (waitpid(pid, nullptr, WNOHANG) == pid) ++ended;
+        }
+        if (alive == 0) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return ended;
 }
 
 char state_of(int pid) {

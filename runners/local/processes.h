@@ -23,6 +23,12 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
 // ones are woken first. Returns how many there were.
 int end_all_marked(const std::string& mark);
 
+// A process whose parent left it behind becomes ours, whatever it did to its session and its environment.
+// Holds for the rest of this process.
+void adopt_orphans();
+// Ends those that came so and carry no other run's mark. Returns how many there were.
+int end_orphans();
+
 char state_of(int pid);  // R, S, D, T, Z; 'X' = gone
 
 }  // namespace deadrank::runners

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
+#include <mutex>
 
 namespace deadrank::runners {
 
@@ -20,15 +22,21 @@ constexpr std::string_view question =
     "print('torch', torch.__version__.split('+')[0] if d.is_available() and d.is_gloo_available() else "
     "'without gloo')";
 
-std::string answer_of(const fs::path& program) {
+// The last line that the program prints when asked; `asked` has no double quotes.
+std::string last_answer(const fs::path& program, std::string_view asked) {
     std::string quoted;  // single quotes around the path, as the shell wants them
     for (const char c : program.string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    const std::string command = fmt::format("'{}' -c \"{}\" 2>/dev/null", quoted, question);
+    const std::string command = fmt::format("'{}' -c \"{}\" 2>/dev/null", quoted, asked);
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
     std::string answer;
     std::array<char, 256> buffer{};
     while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) answer = buffer.data();
     while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+    return answer;
+}
+
+std::string answer_of(const fs::path& program) {
+    const std::string answer = last_answer(program, question);
     return answer.starts_with("torch ") ? answer.substr(6) : std::string();
 }
 
@@ -84,6 +92,26 @@ std::string Python::text() const {
 const std::vector<Python>& pythons() {
     static const std::vector<Python> all = ask_all();
     return all;
+}
+
+std::string version_of(const Python& python, const std::string& module) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, std::string>, std::string> known;
+    const std::lock_guard lock(mutex);
+    auto& answer = known.try_emplace({python.program.string(), module}, "?").first->second;
+    if (answer != "?") return answer;
+    if (module.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
+        std::string::npos)
+        return answer = "";  // never handed to a shell
+    // The package's own record first: importing a framework takes seconds and may print.
+    const std::string asked = fmt::format(
+        "import importlib.metadata as m, importlib.util as u; "
+        "print('version', m.version('{0}') if any((d.metadata['Name'] or '').lower() == '{0}'.lower() for d "
+        "in "
+        "m.distributions()) else ('0' if u.find_spec('{0}') else ''))",
+        module);
+    const std::string said = last_answer(python.program, asked);
+    return answer = said.starts_with("version ") ? said.substr(8) : std::string();
 }
 
 scenarios::Result<Python> best_python() {

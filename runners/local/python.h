@@ -25,6 +25,9 @@ const std::vector<Python>& pythons();
 // Errors: environment, with what would help.
 scenarios::Result<Python> best_python();
 
+// Of a package that this Python can import; empty when it cannot. Asked once a process for each.
+std::string version_of(const Python& python, const std::string& module);
+
 // The torch of that release ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported, naming those
 // there are.
 scenarios::Result<Python> python_with_torch(std::string_view version);

@@ -1,134 +1,156 @@
-// runners/local/subject.cpp — Our own training program: the settings of a simulated workload, said in its
-// arguments.
+// runners/local/subject.cpp — The settings of a simulated workload, said in the words of a real program.
 #include "runners/local/subject.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 namespace deadrank::runners {
 
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Value;
+using scenarios::ValueType;
+
 namespace {
-
-struct Mode {
-    std::string_view workload, mode;
-};
-constexpr Mode modes[] = {{"data_parallel", "manual"},
-                          {"zero", "zero"},
-                          {"tensor_parallel", "tensor"},
-                          {"pipeline", "pipeline"},
-                          {"fsdp", "fsdp"}};
-
-const std::map<std::string, std::string>& seam_functions() {
-    static const std::map<std::string, std::string> functions = {
-        {"shard.offset", "layout.shard_offset"},
-        {"shard.length", "layout.shard_length"},
-        {"tp.size", "layout.tensor_parallel_size"},
-        {"gradient.divisor", "layout.gradient_divisor"},
-        {"pp.size", "layout.pipeline_size"},
-        {"stage.first_layer", "layout.first_layer"},
-        {"p2p.peer", "layout.peer"},
-        {"loss.divisor", "layout.loss_divisor"},
-        {"row_parallel.all_reduce", "layout.sum_partial_results"},
-        {"backward.all_reduce", "layout.sum_partial_gradients"},
-        {"gradient.all_reduce", "layout.reduce_bucket"},
-        {"gradient.reduce", "layout.reduce_bucket"},
-        {"parameters.broadcast", "layout.broadcast_parameters"},
-        {"checkpoint.shard", "layout.checkpoint_shard"},
-        {"checkpoint.step", "layout.checkpoint_step"},
-        {"checkpoint.publish", "checkpoint.publish"},
-        {"checkpoint.restore", "checkpoint.apply"},
-        {"checkpoint.wait_for_all", "layout.wait_for_all"},
-    };
-    return functions;
-}
 
 std::int64_t number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise) {
     const auto found = plan.workload.find(name);
     return found == plan.workload.end() ? otherwise : found->second.number;
 }
 
-// A model that the simulator calls 8 wide and 4 deep is small for real as well; the rest is passed on as it
-// is.
-std::vector<std::string> settings(const scenarios::Plan& plan, std::string_view mode) {
-    std::vector<std::string> said = {
-        "--mode",
-        std::string(mode),
-        "--steps",
-        std::to_string(number(plan, "steps", 8)),
-        "--step-seconds",
-        fmt::format("{:.6f}", static_cast<double>(number(plan, "step_time", 0)) / 1e9),
-        "--layers",
-        std::to_string(number(plan, "layers", 4)),
-        "--width",
-        std::to_string(number(plan, "width", 8)),
-        "--batch",
-        std::to_string(number(plan, "batch", 2)),
-        "--samples",
-        std::to_string(number(plan, "samples", 256)),
-        "--seed",
-        std::to_string(number(plan, "seed", 1)),
-        "--learning-rate",
-        fmt::format("{:.9f}", static_cast<double>(number(plan, "learning_rate", 10'000'000)) / 1e9),
-        "--checkpoint-every",
-        std::to_string(number(plan, "checkpoint_every", 0)),
-        "--resume",
-    };
-    if (number(plan, "shuffle", 1) == 0) said.emplace_back("--in-order");
-    if (mode == "manual") said.insert(said.end(), {"--buckets", std::to_string(number(plan, "buckets", 2))});
-    if (mode == "zero") said.insert(said.end(), {"--stage", std::to_string(number(plan, "stage", 1))});
-    if (mode == "pipeline") {
-        said.insert(said.end(), {"--pp-size", std::to_string(number(plan, "pp_size", 2))});
-        said.insert(said.end(), {"--micro-batches", std::to_string(number(plan, "micro_batches", 1))});
+// Durations in seconds and ratios as fractions: what programs take.
+std::string said(const Value& value) {
+    switch (value.type) {
+        case ValueType::duration:
+            return fmt::format("{:.6f}", static_cast<double>(value.number) / 1e9);
+        case ValueType::ratio:
+            return fmt::format("{:.9f}", static_cast<double>(value.number) / 1e9);
+        case ValueType::factor:
+            return fmt::format("{:.3f}", static_cast<double>(value.number) / 1e3);
+        case ValueType::text:
+        case ValueType::choice:
+            return value.text;
+        default:
+            return std::to_string(value.number);
     }
-    if (mode == "tensor") said.insert(said.end(), {"--tp-size", std::to_string(number(plan, "tp_size", 2))});
-    return said;
 }
 
-// Ranks of one group must hold the same parameters; a group of one may hold what it likes.
-std::string group_of(const scenarios::Plan& plan, std::string_view mode, std::int64_t rank) {
-    if (mode == "tensor")
-        return fmt::format("dp:tp{}", rank % std::max<std::int64_t>(1, number(plan, "tp_size", 2)));
-    if (mode == "fsdp") return fmt::format("shard{}", rank);
-    if (mode != "pipeline") return "replica";
-    const std::int64_t stages = std::max<std::int64_t>(1, number(plan, "pp_size", 2));
-    return fmt::format("dp:pp{}", rank / std::max<std::int64_t>(1, plan.world_size() / stages));
+void replace_all(std::string& text, std::string_view word, const std::string& by) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+        text.replace(at, word.size(), by);
+}
+
+void add_words(std::vector<std::string>& command, std::string_view words) {
+    for (std::size_t at = 0; at < words.size();) {
+        const std::size_t end = std::min(words.find(' ', at), words.size());
+        if (end > at) command.emplace_back(words.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+void add_argument(std::vector<std::string>& command, const Argument& argument, const Value& value) {
+    const std::string text = said(value);
+    const auto by = argument.by_value.find(text);
+    std::string words = by == argument.by_value.end() ? argument.words : by->second;
+    replace_all(words, "{}", text);
+    add_words(command, words);
+}
+
+// "modulo tp_size", "block pp_size": which ranks hold the same parameters.
+std::string group_of(const std::string& groups, const scenarios::Plan& plan, std::int64_t rank) {
+    if (groups == "each") return fmt::format("rank{}", rank);
+    const std::size_t space = groups.find(' ');
+    if (space == std::string::npos) return "replica";
+    const std::int64_t parts = std::max<std::int64_t>(1, number(plan, groups.substr(space + 1), 2));
+    if (groups.starts_with("modulo")) return fmt::format("dp{}", rank % parts);
+    return fmt::format("dp{}", rank / std::max<std::int64_t>(1, plan.world_size() / parts));
+}
+
+bool has(const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// "2.11.0" against "2.6": number by number.
+bool at_least(std::string_view version, std::string_view least) {
+    while (!least.empty()) {
+        int have = 0, want = 0;
+        const auto read = [](std::string_view& text, int& part) {
+            const auto end = std::from_chars(text.data(), text.data() + text.size(), part).ptr;
+            text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+            if (!text.empty()) text.remove_prefix(1);
+        };
+        read(version, have);
+        read(least, want);
+        if (have != want) return have > want;
+    }
+    return true;
 }
 
 }  // namespace
 
-std::vector<std::string> subject_workloads() {
-    std::vector<std::string> names;
-    for (const Mode& mode : modes) names.emplace_back(mode.workload);
-    return names;
+scenarios::Result<Manifest> usual_subject(const scenarios::Plan& plan) {
+    auto shipped = shipped_subjects();
+    if (!shipped) return tl::unexpected(shipped.error());
+    for (Manifest& one : *shipped) {
+        if (has(one.usual, plan.workload_kind)) return std::move(one);
+    }
+    return refuse(ErrorCode::unsupported,
+                  fmt::format("no subject of ours plays the workload '{}' for real", plan.workload_kind),
+                  "play this scenario with --runner sim, or name a subject of yours with --subject");
 }
 
-scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const std::filesystem::path& home,
-                                       const std::filesystem::path& checkpoints, double timeout_seconds) {
-    std::string_view mode;
-    for (const Mode& known : modes) {
-        if (known.workload == plan.workload_kind) mode = known.mode;
+scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manifest& manifest,
+                                       const Places& places) {
+    if (!manifest.plays.empty() && !has(manifest.plays, plan.workload_kind)) {
+        return refuse(
+            ErrorCode::unsupported,
+            fmt::format("the subject {} does not play the workload '{}'", manifest.name, plan.workload_kind),
+            "choose another --subject, or add it to plays in " + manifest.name + ".toml");
     }
-    if (mode.empty()) {
-        return scenarios::refuse(
-            scenarios::ErrorCode::unsupported,
-            fmt::format("the real training program has no workload '{}'", plan.workload_kind),
-            "play this scenario with --runner sim");
-    }
-    if (mode == "zero" && number(plan, "stage", 1) > 2) {
-        return scenarios::refuse(scenarios::ErrorCode::unsupported,
-                                 "the real training program shards optimizer and gradients only",
-                                 "use stage = 1 or 2, or play this scenario with --runner sim");
+    for (const auto& [name, most] : manifest.at_most) {
+        if (number(plan, name, 0) <= most) continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the subject {} has no {} above {}", manifest.name, name, most),
+                      "choose another --subject, or play this scenario with --runner sim");
     }
     Subject subject;
-    subject.arguments = {(home / "subjects" / "train.py").string()};
-    for (std::string& word : settings(plan, mode)) subject.arguments.push_back(std::move(word));
-    subject.arguments.insert(subject.arguments.end(), {"--timeout", fmt::format("{:.3f}", timeout_seconds)});
-    subject.arguments.insert(subject.arguments.end(), {"--checkpoint", checkpoints.string()});
-    subject.seams = seam_functions();
-    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {
-        subject.groups.push_back(group_of(plan, mode, rank));
+    for (std::string word : manifest.command) {
+        replace_all(word, "{here}", manifest.directory.string());
+        replace_all(word, "{python}", places.python);
+        replace_all(word, "{ranks}", std::to_string(plan.world_size()));
+        replace_all(word, "{timeout}",
+                    fmt::format("{:.3f}", static_cast<double>(places.timeout.count()) / 1e9));
+        replace_all(word, "{checkpoints}", places.checkpoints.string());
+        subject.command.push_back(std::move(word));
     }
+    for (const auto& [name, argument] : manifest.arguments) {
+        const auto value = plan.workload.find(name);
+        if (value != plan.workload.end()) add_argument(subject.command, argument, value->second);
+    }
+    std::string& first = subject.command.front();
+    subject.script = first.ends_with(".py");
+    // A script is looked for beside its manifest, as people write it; a program on the path.
+    if (subject.script && manifest.starts == Starts::ranks && std::filesystem::path(first).is_relative())
+        first = (manifest.directory / first).string();
+    subject.seams = manifest.seams;
+    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank)
+        subject.groups.push_back(group_of(manifest.groups, plan, rank));
     return subject;
+}
+
+scenarios::Result<void> check_needs(const Manifest& manifest, const Python& python) {
+    for (const Needed& needed : manifest.needs) {
+        const std::string version = version_of(python, needed.module);
+        if (!version.empty() && at_least(version, needed.at_least)) continue;
+        const std::string there = version.empty() ? "which is not there" : "and there is " + version;
+        return refuse(
+            ErrorCode::environment,
+            fmt::format("the subject {} needs {}{}, {}", manifest.name, needed.module,
+                        needed.at_least.empty() ? "" : " " + needed.at_least, there),
+            fmt::format("install it for {}, or run `./dev tools --frameworks`", python.program.string()));
+    }
+    return {};
 }
 
 }  // namespace deadrank::runners

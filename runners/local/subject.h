@@ -1,5 +1,5 @@
-// runners/local/subject.h — The program under test: how it is started for a plan, and how what it prints is
-// read.
+// runners/local/subject.h — A manifest made ready for one plan: its command with the scenario's settings in
+// it.
 #pragma once
 
 #include <filesystem>
@@ -7,22 +7,34 @@
 #include <string>
 #include <vector>
 
+#include "runners/local/manifest.h"
+#include "runners/local/python.h"
 #include "scenarios/plan.h"
 
 namespace deadrank::runners {
 
 struct Subject {
-    std::vector<std::string> arguments;        // of Python: the script first
+    std::vector<std::string> command;          // of one rank, or of the whole job where it starts itself
+    bool script = true;                        // the first word is a file for Python
     std::map<std::string, std::string> seams;  // name in a scenario → module.function of the subject
     std::vector<std::string> groups;           // by rank: which ranks must hold the same parameters
 };
 
-// Workloads that our own training program plays, and all names of values and blocks that faults may bend in
-// it.
-std::vector<std::string> subject_workloads();
+// What stands behind {here}, {python}, … in a command.
+struct Places {
+    std::filesystem::path checkpoints;
+    std::string python;
+    results::Time timeout{0};
+};
 
-// Errors: unsupported (a workload or a setting that the real program has not).
-scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const std::filesystem::path& home,
-                                       const std::filesystem::path& checkpoints, double timeout_seconds);
+// The manifest that plays this plan unless one was named. Errors: unsupported, as load_manifest.
+scenarios::Result<Manifest> usual_subject(const scenarios::Plan& plan);
+
+// Errors: unsupported (a workload or a setting that the program has not).
+scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manifest& manifest,
+                                       const Places& places);
+
+// Is what the manifest needs there? Errors: environment, naming the module or the version that there is.
+scenarios::Result<void> check_needs(const Manifest& manifest, const Python& python);
 
 }  // namespace deadrank::runners

@@ -38,21 +38,21 @@ def arguments():
     )
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=8)
-    parser.add_argument("--batch", type=int, default=4, help="samples of a rank in a step")
+    parser.add_argument("--batch", type=int, default=2, help="samples of a rank in a step")
     parser.add_argument("--samples", type=int, default=256)
     parser.add_argument("--buckets", type=int, default=2, help="manual: parts in which gradients are summed")
     parser.add_argument(
-        "--stage", type=int, choices=(1, 2), default=2, help="zero: what is sharded besides the optimizer"
+        "--stage", type=int, choices=(1, 2), default=1, help="zero: what is sharded besides the optimizer"
     )
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--pp-size", type=int, default=2, help="pipeline: stages")
     parser.add_argument("--micro-batches", type=int, default=1, help="pipeline: parts of a batch")
-    parser.add_argument("--learning-rate", type=float, default=0.05)
+    parser.add_argument("--learning-rate", type=float, default=0.01)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-order", action="store_true", help="do not shuffle the samples")
     parser.add_argument("--timeout", type=float, default=0.0, help="seconds; 0 leaves the library's default")
     parser.add_argument("--checkpoint", default="", help="directory of the checkpoints")
-    parser.add_argument("--checkpoint-every", type=int, default=5)
+    parser.add_argument("--checkpoint-every", type=int, default=0)
     parser.add_argument(
         "--resume", action="store_true", help="go on from the latest checkpoint, where there is one"
     )

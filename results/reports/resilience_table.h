@@ -1,0 +1,28 @@
+// results/reports/resilience_table.h — How frameworks stood each bug, as a page of Markdown: a row a
+// scenario, a column a framework in one version, a command behind each cell that is bad.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "results/reports/style.h"
+#include "results/resilience.h"
+#include "scenarios/error.h"
+
+namespace deadrank::results::reports {
+
+// Those that could not be told are left out, and counted.
+std::string resilience_table(const std::vector<Standing>& standings);
+
+// Errors: io.
+scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
+                                               const std::filesystem::path& file);
+
+// One of them for people, to stand below its scenario: ends with a newline.
+std::string standing_line(const Standing& standing, const Style& style);
+
+// And for scripts: `subject` and `stood` added to a line of JSON.
+std::string with_standing(const std::string& json_line, const Standing& standing);
+
+}  // namespace deadrank::results::reports

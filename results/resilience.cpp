@@ -1,0 +1,284 @@
+// results/resilience.cpp — Ended or not, then how: by error, whose words are weighed, or by a result, which
+// is compared with the control's.
+#include "results/resilience.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/error_texts.h"
+#include "results/words.h"
+
+namespace deadrank::results {
+
+namespace {
+
+std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e9); }
+
+std::string shortened(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    constexpr std::size_t most = 160;
+    return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
+struct Ending {
+    bool ended = false, failed = false, restarted = false;
+    Time at{0};        // of the job's end; the end of watching, while it stands
+    Time progress{0};  // the last step that any rank finished
+};
+
+Ending ending_of(const Evidence& evidence) {
+    Ending ending;
+    ending.at = evidence.observed_until();
+    std::map<Rank, bool> failed;
+    for (const Event& event : evidence.events()) {
+        if (const auto* stop = event.as<JobStop>()) {
+            ending.ended = true;
+            ending.failed = stop->code != 0;
+            ending.at = event.at;
+        } else if (const auto* exit = event.as<RankExit>()) {
+            failed[event.rank] = exit->code != 0 || exit->signal != 0;
+        } else if (event.as<RankStart>()) {
+            failed[event.rank] = false;
+        } else if (event.as<Restart>()) {
+            ending.restarted = true;
+        } else if (event.as<StepEnd>()) {
+            ending.progress = event.at;
+        }
+    }
+    ending.failed = ending.failed ||
+                    std::any_of(failed.begin(), failed.end(), [](const auto& one) { return one.second; });
+    return ending;
+}
+
+// What torchrun calls the root cause: a heading, and some lines below it "rank : 2 (local_rank: 2)".
+Rank root_cause(const Evidence& evidence) {
+    bool below = false;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->rank != no_rank) continue;
+        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+        if (line.find("Root Cause") != std::string_view::npos) below = true;
+        if (!below) continue;
+        const std::size_t begin = line.find_first_not_of(" \t");
+        if (begin == std::string_view::npos || !line.substr(begin).starts_with("rank")) continue;
+        const std::size_t colon = line.find(':');
+        if (colon != std::string_view::npos) return std::atoi(std::string(line.substr(colon + 1)).c_str());
+    }
+    return no_rank;
+}
+
+// "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": who is said to be missing, by a rank that waited.
+Rank missing_rank(const std::vector<ErrorText>& texts) {
+    for (const ErrorText& error : texts) {
+        const std::string text = lower(error.text);
+        const std::size_t failed = text.find(" failed to pass");
+        const std::size_t rank = failed == std::string::npos ? failed : text.rfind("rank", failed);
+        if (rank == std::string::npos) continue;
+        const std::size_t digit = text.find_first_of("0123456789", rank);
+        if (digit < failed) return std::atoi(text.c_str() + digit);
+    }
+    return no_rank;
+}
+
+// A sentence about what happened, not the heading or a frame of a traceback.
+bool is_cause(const std::string& text) {
+    static constexpr std::array words = {
+        "error:", "exception", "what():", "enforce fail", "signal ", "mismatch"};
+    if (text.find("traceback") != std::string::npos || tells_of_others(text)) return false;
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+// "[rank1]: ValueError": who speaks, not of whom.
+std::string without_prefix(const std::string& text) {
+    const std::size_t end = text.starts_with("[rank") ? text.find("]:") : std::string::npos;
+    return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+class Words {
+public:
+    Words(const Stood& stood) : stood_(stood), texts_(error_texts(stood.evidence)) {
+        std::erase_if(texts_, [&](const ErrorText& error) { return error.at < stood.fault_at; });
+        root_ = root_cause(stood.evidence);
+        if (root_ == no_rank) root_ = missing_rank(texts_);
+    }
+
+    Resilience weigh() const {
+        const Blame& culprit = stood_.culprit;
+        const bool everybody =
+            static_cast<std::int32_t>(culprit.ranks.size()) >= stood_.evidence.world_size();
+        if (const ErrorText* cause = cause_text()) return {Response::clear_error, never, quoted(*cause)};
+        const bool one_was_blamed = root_ != no_rank && !culprit.ranks.empty() && !everybody;
+        if (one_was_blamed && !is_culprit(root_))
+            return {Response::wrong_rank, never,
+                    fmt::format("rank {} is called the root cause; it was rank {}", root_,
+                                ranges_text(culprit.ranks))};
+        return {Response::misleading_error, never, texts_.empty() ? "no words at all" : quoted(last_words())};
+    }
+
+private:
+    bool is_culprit(Rank rank) const {
+        const auto& ranks = stood_.culprit.ranks;
+        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    }
+
+    // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
+    // is called the root cause; or of the one who is called so about the culprit.
+    const ErrorText* cause_text() const {
+        for (const ErrorText& error : texts_) {
+            const std::string text = lower(error.text);
+            const Blame& culprit = stood_.culprit;
+            if (says(text, lower(culprit.variable)) || says(text, lower(culprit.component)) ||
+                says(text, lower(culprit.shard)))
+                return &error;
+            const bool believed = root_ == no_rank || is_culprit(root_);
+            if (believed && is_culprit(error.rank) && is_cause(text)) return &error;
+            if (believed && error.rank == no_rank && is_culprit(root_) && text.find("signal ") != text.npos)
+                return &error;
+            const std::string words = without_prefix(text);
+            const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
+                                           [&](Rank rank) { return names_rank(words, rank); });
+            const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
+            if (names && points && !is_culprit(error.rank)) return &error;
+        }
+        return nullptr;
+    }
+
+    const ErrorText& last_words() const {
+        for (const ErrorText& error : texts_) {
+            if (lower(error.text).find("error:") != std::string::npos) return error;
+        }
+        return texts_.front();
+    }
+
+    static std::string quoted(const ErrorText& error) {
+        const std::string who = error.rank == no_rank ? "launcher" : fmt::format("rank {}", error.rank);
+        return fmt::format("{}: {}", who, shortened(error.text));
+    }
+
+    const Stood& stood_;
+    std::vector<ErrorText> texts_;
+    Rank root_ = no_rank;
+};
+
+// What a user would call the result: the last loss and parameters of each rank.
+struct Outcome {
+    std::map<Rank, double> loss;
+    std::map<std::pair<Rank, std::string>, std::uint64_t> parameters;
+    std::map<Rank, std::string> samples;
+};
+
+Outcome outcome_of(const Evidence& evidence) {
+    Outcome outcome;
+    for (const Event& event : evidence.events()) {
+        if (const auto* step = event.as<StepEnd>()) {
+            outcome.loss[event.rank] = step->loss;
+        } else if (const auto* digest = event.as<ParametersDigest>()) {
+            outcome.parameters[{event.rank, std::string(evidence.text(digest->name))}] = digest->digest;
+        } else if (const auto* batch = event.as<DataBatch>()) {
+            outcome.samples[event.rank] += fmt::format("{};", evidence.text(batch->samples));
+        }
+    }
+    return outcome;
+}
+
+bool same_number(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || a == b;
+}
+
+// "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs.
+std::string difference(const Outcome& seen, const Outcome& right, bool restarted) {
+    for (const auto& [rank, loss] : right.loss) {
+        const auto found = seen.loss.find(rank);
+        if (found == seen.loss.end()) return fmt::format("rank {} ended without a loss", rank);
+        if (!same_number(found->second, loss))
+            return fmt::format("rank {} ends with a loss of {:.6g} where {:.6g} was right", rank,
+                               found->second, loss);
+    }
+    for (const auto& [key, digest] : right.parameters) {
+        const auto found = seen.parameters.find(key);
+        if (found == seen.parameters.end() || found->second != digest)
+            return fmt::format("rank {} ends with other {} than the control", key.first, key.second);
+    }
+    for (const auto& [rank, samples] : right.samples) {
+        const auto found = seen.samples.find(rank);
+        if (!restarted && (found == seen.samples.end() || found->second != samples))
+            return fmt::format("rank {} saw other samples than the control", rank);
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string_view name_of(Response response) {
+    static constexpr std::array<std::string_view, 7> names = {
+        "clear_error",         "misleading_error", "wrong_rank", "hang",
+        "silent_wrong_result", "recovered",        "unaffected"};
+    return names.at(static_cast<std::size_t>(response));
+}
+
+std::string_view text_of(Response response) {
+    static constexpr std::array<std::string_view, 7> texts = {
+        "clear error",         "misleading error", "wrong rank blamed", "hang",
+        "silent wrong result", "recovered",        "unaffected"};
+    return texts.at(static_cast<std::size_t>(response));
+}
+
+std::string subject_lines(const Subject& subject) {
+    return fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}", subject.name, subject.framework,
+                       subject.version, subject.timeout.count());
+}
+
+Subject subject_of(const Evidence& evidence) {
+    const auto starts = evidence.each<JobStart>();
+    const std::string_view what = starts.empty() ? "" : evidence.text(starts.front()->as<JobStart>()->what);
+    const std::string lines = "\n" + std::string(what) + "\n";
+    const auto value = [&](const std::string& name) -> std::string {
+        const std::size_t at = lines.find("\n" + name + "=");
+        if (at == std::string::npos) return {};
+        const std::size_t begin = at + name.size() + 2;
+        return lines.substr(begin, lines.find('\n', begin) - begin);
+    };
+    return {value("subject"), value("framework"), value("version"),
+            Time{std::atoll(value("timeout").c_str())}};
+}
+
+bool is_good(Response response) {
+    return response == Response::clear_error || response == Response::recovered ||
+           response == Response::unaffected;
+}
+
+std::optional<Resilience> resilience_of(const Stood& stood) {
+    const Ending ending = ending_of(stood.evidence);
+    const Time begun = std::max(stood.fault_at == never ? Time{0} : stood.fault_at, Time{0});
+    const Time took = ending.at - begun;
+    const Time still = ending.at - std::max(begun, ending.progress);
+    const bool past = stood.timeout.count() > 0 && still > hang_multiple * stood.timeout;
+    if (!ending.ended || (ending.failed && past)) {
+        const double times = stood.timeout.count() > 0 ? static_cast<double>(still.count()) /
+                                                             static_cast<double>(stood.timeout.count())
+                                                       : 0;
+        std::string says =
+            fmt::format("{} {} without a step", ending.ended ? "ended after" : "watched for", seconds(still));
+        if (times > 0)
+            says += fmt::format(", {:.1f} times its time-out of {}", times, seconds(stood.timeout));
+        return Resilience{Response::hang, still, says};
+    }
+    if (ending.failed) {
+        Resilience weighed = Words(stood).weigh();
+        weighed.took = took;
+        return weighed;
+    }
+    if (!stood.control) return std::nullopt;
+    const std::string differs =
+        difference(outcome_of(stood.evidence), outcome_of(*stood.control), ending.restarted);
+    if (!differs.empty()) return Resilience{Response::silent_wrong_result, never, differs};
+    if (ending.restarted) return Resilience{Response::recovered, took, "started again, to the same result"};
+    return Resilience{Response::unaffected, never, "the same result as the control's"};
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,93 @@
+// runners/commands/under_test.cpp — A runner for each program; a grade from evidence, control and truth.
+#include "runners/commands/under_test.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runners/commands/backend.h"
+#include "runners/local/local_runner.h"
+
+namespace deadrank::runners::commands {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+std::string joined(const std::string& first, const std::string& second) {
+    return first.empty() || second.empty() ? first + second : first + " " + second;
+}
+
+UnderTest program(std::string words, Manifest manifest) {
+    return {std::move(words),
+            [manifest = std::move(manifest)] { return std::make_unique<LocalRunner>(manifest); }};
+}
+
+}  // namespace
+
+scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
+                                                              const Extension& extension,
+                                                              const SubjectOptions& options) {
+    if (auto known = make_runner(runner, extension); !known) return tl::unexpected(known.error());
+    const std::string size = options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "";
+    std::vector<UnderTest> programs;
+    if (options.names.empty() && options.command.empty()) {
+        programs.push_back(
+            {size, [runner, &extension] { return std::move(*make_runner(runner, extension)); }});
+        return programs;
+    }
+    if (runner != "local") {
+        return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
+                      "add --runner local");
+    }
+    for (const std::string& name : options.names) {
+        auto manifest = subject_named(name);
+        if (!manifest) return tl::unexpected(manifest.error());
+        programs.push_back(program(joined(size, "--subject " + name), std::move(*manifest)));
+    }
+    if (!options.command.empty()) {
+        const std::string words = fmt::format("-- {}", fmt::join(options.command, " "));
+        programs.push_back(program(joined(size, words), typed_subject(options.command)));
+    }
+    return programs;
+}
+
+results::Standing standing_of(const Trialled& trial, const std::string& words) {
+    results::Standing standing;
+    const results::Case& one = trial.outcome;
+    standing.scenario = one.scenario;
+    standing.cause = one.bug.cause;
+    standing.again = joined(fmt::format("deadrank run {} --seed {} --runner local",
+                                        one.file.empty() ? one.scenario : one.file.string(), one.seed),
+                            words);
+    const auto& seen = trial.fault ? trial.fault : trial.control;
+    if (!seen) return standing;
+    standing.subject = results::subject_of(seen->record.evidence);
+    if (standing.subject.name.empty() || !trial.fault || !trial.fault->record.truth.applied())
+        return standing;
+    const Record& record = trial.fault->record;
+    const results::Blame culprit = record.truth.culprit();
+    standing.stood =
+        results::resilience_of({.evidence = record.evidence,
+                                .control = trial.control ? &trial.control->record.evidence : nullptr,
+                                .culprit = culprit,
+                                .fault_at = record.truth.first_fault(),
+                                .timeout = standing.subject.timeout});
+    return standing;
+}
+
+std::vector<std::string> with_command(int argc, const char* const* argv) {
+    std::vector<std::string> words;
+    bool behind = false;
+    for (int i = 0; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (!behind && i > 1 && word == "--" && std::string(argv[1]) == "run") {
+            behind = true;
+        } else {
+            words.push_back(behind ? "--command=" + word : word);
+        }
+    }
+    return words;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,43 @@
+// runners/commands/under_test.h — The programs that --subject or a command behind `--` puts under test, and
+// how each stood a scenario.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "results/resilience.h"
+#include "runners/line.h"
+
+namespace deadrank::runners {
+struct Extension;
+}
+
+namespace deadrank::runners::commands {
+
+struct SubjectOptions {
+    std::vector<std::string> names;    // --subject
+    std::vector<std::string> command;  // behind `--`
+    std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
+};
+
+struct UnderTest {
+    std::string words;  // what repeats it: "--ranks 2 --subject ddp"
+    std::function<std::unique_ptr<Runner>()> make;
+};
+
+// Without any subject, the runner alone. Errors: usage, for a runner that plays no programs; as make_runner
+// and as subject_named.
+scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
+                                                              const Extension& extension,
+                                                              const SubjectOptions& options);
+
+// Nameless when no real program was under test.
+results::Standing standing_of(const Trialled& trial, const std::string& words);
+
+// `run A --runner local -- torchrun b c` as the parser reads it: each word behind `--` in an option of its
+// own.
+std::vector<std::string> with_command(int argc, const char* const* argv);
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,173 @@
+// tests/results/resilience_test.cpp — Goal: each way of standing a fault is told from the others, by words
+// and results alone, and a lucky word does not make an error clear.
+#include "results/resilience.h"
+
+#include <gtest/gtest.h>
+
+#include "results/reports/resilience_table.h"
+#include "tests/results/hand_made.h"
+
+namespace deadrank::tests {
+namespace {
+
+using results::Blame;
+using results::Response;
+
+const Blame rank_1{.ranks = {1}};
+
+results::Resilience stood(const results::Evidence& evidence, const Blame& culprit = rank_1,
+                          const results::Evidence* control = nullptr) {
+    const auto found = results::resilience_of(
+        {.evidence = evidence, .control = control, .culprit = culprit, .fault_at = 3s, .timeout = 10s});
+    return found.value_or(results::Resilience{Response::unaffected, results::never, "not told"});
+}
+
+results::Evidence steps(double loss, std::uint64_t digest) {
+    results::Evidence evidence = started(2);
+    for (const results::Rank rank : {0, 1}) {
+        evidence.record(event(4s, rank, results::StepEnd{.step = 0, .loss = loss}));
+        evidence.record(event(
+            4s, rank, results::ParametersDigest{.digest = digest, .name = evidence.text("parameters")}));
+    }
+    return evidence;
+}
+
+results::Evidence ended(results::Evidence evidence, results::Time at, int code = 0) {
+    exits(evidence, at, 2, code);
+    evidence.finish(at);
+    return evidence;
+}
+
+void root_cause(results::Evidence& evidence, int rank) {
+    log_line(evidence, 14s, results::no_rank, 0, "Root Cause (first observed failure):");
+    log_line(evidence, 14s, results::no_rank, 2,
+             "  rank      : " + std::to_string(rank) + " (local_rank: 0)");
+    log_line(evidence, 14s, results::no_rank, 0, "  rank      : 9 (local_rank: 9)");
+}
+
+TEST(Resilience, TellsAResultFromTheRightOne) {
+    const results::Evidence right = ended(steps(0.5, 7), 5s);
+    EXPECT_EQ(stood(ended(steps(0.5, 7), 5s), rank_1, &right).response, Response::unaffected);
+    const auto loss = stood(ended(steps(0.25, 7), 5s), rank_1, &right);
+    EXPECT_EQ(loss.response, Response::silent_wrong_result);
+    EXPECT_EQ(loss.says, "rank 0 ends with a loss of 0.25 where 0.5 was right");
+    EXPECT_EQ(stood(ended(steps(0.5, 8), 5s), rank_1, &right).response, Response::silent_wrong_result);
+}
+
+TEST(Resilience, IsNotToldWithoutAControl) {
+    const results::Evidence evidence = ended(steps(0.5, 7), 5s);
+    EXPECT_FALSE(results::resilience_of({.evidence = evidence, .culprit = rank_1, .fault_at = 3s}));
+}
+
+TEST(Resilience, CallsARestartRecoveredOnlyWithTheSameResult) {
+    const results::Evidence right = ended(steps(0.5, 7), 5s);
+    for (const double loss : {0.5, 0.4}) {
+        results::Evidence evidence = started(2);
+        evidence.record(event(3s, results::no_rank, results::Restart{.attempt = 1}));
+        for (const results::Rank rank : {0, 1}) {
+            evidence.record(event(4s, rank, results::StepEnd{.step = 0, .loss = loss}));
+            evidence.record(
+                event(4s, rank, results::ParametersDigest{.digest = 7, .name = evidence.text("parameters")}));
+        }
+        const auto found = stood(ended(std::move(evidence), 6s), rank_1, &right);
+        EXPECT_EQ(found.response, loss == 0.5 ? Response::recovered : Response::silent_wrong_result);
+    }
+}
+
+TEST(Resilience, CallsAJobThatNeverEndsAHangAndSaysHowLong) {
+    results::Evidence evidence = steps(0.5, 7);
+    evidence.finish(70s);
+    const auto found = stood(evidence);
+    EXPECT_EQ(found.response, Response::hang);
+    EXPECT_EQ(found.took, 66s);
+    EXPECT_EQ(found.says, "watched for 66.0 s without a step, 6.6 times its time-out of 10.0 s");
+}
+
+TEST(Resilience, CallsAnErrorTooLateAHangAsWell) {
+    results::Evidence evidence = steps(0.5, 7);
+    log_line(evidence, 54s, 1, 2, "ValueError: the shape is wrong");
+    EXPECT_EQ(stood(ended(std::move(evidence), 55s, 1)).response, Response::hang);
+    results::Evidence soon = steps(0.5, 7);
+    log_line(soon, 53s, 1, 2, "ValueError: the shape is wrong");
+    EXPECT_EQ(stood(ended(std::move(soon), 54s, 1)).response, Response::clear_error) << "exactly five times";
+}
+
+TEST(Resilience, TakesTheCulpritsOwnErrorForClear) {
+    results::Evidence evidence = started(2);
+    log_line(evidence, 4s, 1, 2, "[rank1]: ValueError: the shape is wrong");
+    const auto found = stood(ended(std::move(evidence), 5s, 1));
+    EXPECT_EQ(found.response, Response::clear_error);
+    EXPECT_EQ(found.took, 2s);
+}
+
+TEST(Resilience, DoesNotTakeATracebackOrAVictimsWordsForClear) {
+    results::Evidence evidence = started(2);
+    log_line(evidence, 4s, 1, 2, "[rank1]: Traceback (most recent call last):");
+    log_line(evidence, 4s, 1, 2, "[rank1]: RuntimeError: Timed out waiting 10000ms for recv");
+    log_line(evidence, 4s, 0, 2, "[rank0]: RuntimeError: Connection closed by peer [127.0.0.1]:4711");
+    EXPECT_EQ(stood(ended(std::move(evidence), 5s, 1)).response, Response::misleading_error);
+}
+
+TEST(Resilience, SeesWhomTheLauncherBlames) {
+    for (const int blamed : {0, 1}) {
+        results::Evidence evidence = started(2);
+        log_line(evidence, 13s, 0, 2, "RuntimeError: Timed out waiting 10000ms for recv");
+        root_cause(evidence, blamed);
+        log_line(evidence, 14s, results::no_rank, 2, "  traceback : Signal 9 (SIGKILL) received by PID 7");
+        const auto found = stood(ended(std::move(evidence), 15s, 1));
+        EXPECT_EQ(found.response, blamed == 0 ? Response::wrong_rank : Response::clear_error) << found.says;
+    }
+}
+
+TEST(Resilience, FollowsTheBlamedOneToWhomItPoints) {
+    results::Evidence evidence = started(2);
+    log_line(
+        evidence, 4s, 0, 2,
+        "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running …, but Rank 1 is "
+        "running …");
+    root_cause(evidence, 0);
+    EXPECT_EQ(stood(ended(std::move(evidence), 15s, 1)).response, Response::clear_error);
+}
+
+TEST(Resilience, TakesTheNameOfTheVariableForTheCause) {
+    const Blame variable{.ranks = {0, 1}, .variable = "MASTER_PORT"};
+    results::Evidence evidence = started(2);
+    log_line(evidence, 4s, 0, 2, "ValueError: MASTER_PORT is no number");
+    EXPECT_EQ(stood(ended(std::move(evidence), 5s, 1), variable).response, Response::clear_error);
+    results::Evidence other = started(2);
+    log_line(other, 4s, 0, 2, "ValueError: invalid literal for int()");
+    root_cause(other, 0);
+    const auto found = stood(ended(std::move(other), 5s, 1), {.ranks = {1}, .variable = "MASTER_PORT"});
+    EXPECT_EQ(found.response, Response::wrong_rank);
+}
+
+TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
+    results::Evidence evidence;
+    const std::string lines = results::subject_lines({"ddp", "PyTorch DDP", "torch 2.11.0", 10s});
+    evidence.record(event(0s, results::no_rank, results::JobStart{.what = evidence.text(lines)}));
+    const results::Subject subject = results::subject_of(evidence);
+    EXPECT_EQ(subject.name, "ddp");
+    EXPECT_EQ(subject.framework, "PyTorch DDP");
+    EXPECT_EQ(subject.version, "torch 2.11.0");
+    EXPECT_EQ(subject.timeout, 10s);
+    EXPECT_EQ(results::subject_of(started(2)).name, "");
+}
+
+// Goal: a bad cell leads to the command that shows it again; what could not be told is counted, never
+// guessed.
+TEST(ResilienceTable, HasACommandBehindEachBadCell) {
+    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
+    const std::string table = results::reports::resilience_table(
+        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1",
+          results::Resilience{Response::hang, 66s, "watched"}},
+         {"communication/b_bug", "cause_b", ddp, "unused", results::Resilience{}},
+         {"communication/c_bug", "cause_c", ddp, "unused", std::nullopt}});
+    EXPECT_NE(table.find("| a\\_bug | cause\\_a | [**hang ≥ 66 s**](#b1) |"), std::string::npos) << table;
+    EXPECT_NE(table.find("| b\\_bug | cause\\_b | unaffected |"), std::string::npos) << table;
+    EXPECT_NE(table.find("`deadrank run communication/a_bug --seed 1`"), std::string::npos) << table;
+    EXPECT_EQ(table.find("unused"), std::string::npos) << table;
+    EXPECT_NE(table.find("1 trial could not be told"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace deadrank::tests

@@ -1,0 +1,50 @@
+// tests/runners/under_test_test.cpp — Goal: a command behind `--` reaches its runner word by word, and a
+// program is refused where no program can be played.
+#include "runners/commands/under_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runners/extension.h"
+#include "runners/scale.h"
+
+namespace deadrank::runners::commands {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(UnderTest, TakesEachWordBehindTheDashes) {
+    const char* typed[] = {"deadrank", "run", "a", "--runner", "local", "--", "torchrun", "--x", "a b"};
+    EXPECT_THAT(with_command(9, typed), ElementsAre("deadrank", "run", "a", "--runner", "local",
+                                                    "--command=torchrun", "--command=--x", "--command=a b"));
+    const char* other[] = {"deadrank", "list", "--", "a"};
+    EXPECT_THAT(with_command(4, other), ElementsAre("deadrank", "list", "--", "a"));
+}
+
+TEST(UnderTest, IsRefusedByARunnerThatPlaysNoPrograms) {
+    const Extension extension;
+    const auto refused = programs_under_test("sim", extension, {.names = {"ddp"}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, scenarios::ErrorCode::usage);
+    const auto two =
+        programs_under_test("local", extension, {.names = {"ddp"}, .command = {"a", "b"}, .ranks = 2});
+    ASSERT_TRUE(two) << two.error().text();
+    ASSERT_EQ(two->size(), 2u);
+    EXPECT_EQ((*two)[0].words, "--ranks 2 --subject ddp");
+    EXPECT_EQ((*two)[1].words, "--ranks 2 -- a b");
+    EXPECT_EQ((*two)[1].make()->name(), "local");
+}
+
+// Goal: a scenario for many nodes keeps two, and no group is larger than the job.
+TEST(Scaled, KeepsTwoNodesAndBoundsGroups) {
+    scenarios::Scenario scenario;
+    scenario.workload_kind = "tensor_parallel";
+    const scenarios::Scenario two = scaled(scenario, 2);
+    EXPECT_EQ(two.cluster.at("nodes").options.front().number, 2);
+    EXPECT_EQ(two.cluster.at("gpus_per_node").options.front().number, 1);
+    EXPECT_EQ(two.workload.at("tp_size").options.front().number, 2);
+    EXPECT_EQ(scaled(scenario, 3).cluster.at("nodes").options.front().number, 1);
+}
+
+}  // namespace
+}  // namespace deadrank::runners::commands
