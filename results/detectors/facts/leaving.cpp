@@ -15,7 +15,7 @@ bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before
     const Time begin = lives.begins(attempt);
     auto step =
         std::partition_point(steps.begin(), steps.end(), [&](const Event* each) { return each->at < begin; });
-    for (; step != steps.end() && (*step)->at <= before; ++step) {
+    for (; step != steps.end() && (*step)->at < before; ++step) {
         if ((*step)->rank == process) return true;
     }
     return false;
