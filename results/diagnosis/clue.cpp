@@ -21,7 +21,7 @@ std::vector<std::string_view> all_clues() {
         // environment_clues
         "version_differs", "version_changed_at_restart", "variable_blamed", "variable_differs",
         "variable_absent", "setting_differs", "seeds_differ", "package_failed", "package_failed_on_some",
-        "endpoint_refused", "endpoint_blamed", "interface_unroutable",
+        "endpoint_refused", "endpoint_blamed", "device_refused", "interface_unroutable",
         // machine_clues
         "device_error_logged", "device_throttled", "every_device_capped", "link_troubled", "node_vanished",
         "memory_ran_out", "memory_grew", "memory_never_fitted", "killed", "exited_in_error", "nobody_ended",
@@ -30,7 +30,7 @@ std::vector<std::string_view> all_clues() {
         "circle", "call_left_out", "call_differs", "call_nobody_else_makes", "served_apart",
         "went_another_way", "silent_between_calls", "culprit_waits_too", "everybody_came",
         "everybody_came_to_set_up", "members_disagree", "members_outside", "point_to_point", "subgroup",
-        "ranks_never_started", "claimed_twice", "serving",
+        "ranks_never_started", "claimed_twice", "ranks_permuted", "serving",
         // value_clues
         "off_by_a_factor", "off_by_one_bit", "not_finite", "wrong_at_the_first_step", "wrong_later",
         "wrong_everywhere", "wrong_on_one_rank", "shards_overlap", "calls_fewer", "calls_equal",

@@ -139,10 +139,12 @@ void rendezvous(const Evidence& evidence, Clues& clues) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<int, Rank>, std::set<Rank>> claims;
     bool more = false, twice = false;
+    Rank elsewhere = no_rank;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         const auto* enter = event->as<RendezvousEnter>();
         auto& who = claims[{lives.attempt_at(event->at), enter->claimed_rank}];
         who.insert(event->rank);
+        if (enter->claimed_rank != event->rank) elsewhere = event->rank;
         if (!more && enter->expected > evidence.world_size()) {
             more = true;
             clues.push_back(
@@ -155,6 +157,11 @@ void rendezvous(const Evidence& evidence, Clues& clues) {
                                                           enter->claimed_rank)});
         }
     }
+    if (elsewhere != no_rank && !twice)
+        clues.push_back(
+            {"ranks_permuted", fmt::format("no rank is claimed twice, and process {} claims another "
+                                           "than its own",
+                                           elsewhere)});
 }
 
 // Code of the server that is wrong is wrong on all ranks of a replica alike; a rank that goes another way

@@ -109,7 +109,7 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 }
 
 void complaints(const Evidence& evidence, Clues& clues) {
-    bool absent = false, endpoint = false, unroutable = false;
+    bool absent = false, endpoint = false, unroutable = false, device = false;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
         const std::string heart(heart_of(complaint.text));
         if (!absent && contains_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
@@ -122,6 +122,10 @@ void complaints(const Evidence& evidence, Clues& clues) {
                                           "failed to listen", "gai error"})) {
             endpoint = true;
             clues.push_back({"endpoint_refused", fmt::format("rank {}: {}", complaint.process, heart)});
+        }
+        if (!device && contains_any(complaint.text, {"invalid device ordinal"})) {
+            device = true;
+            clues.push_back({"device_refused", fmt::format("rank {}: {}", complaint.process, heart)});
         }
         if (!unroutable && contains_any(complaint.text, {"No route to host", "Network is unreachable"})) {
             unroutable = true;

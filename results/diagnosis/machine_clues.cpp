@@ -97,9 +97,9 @@ void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
     for (const Life& life : lives.of(attempt)) furthest = std::max(furthest, life.step);
     const std::set<Rank> echoes = ended_by_their_watchdog(evidence, attempt);
     for (const Life& life : lives.of(attempt)) {
-        if (life.ended > finding.at || life.signal == 15 || echoes.contains(life.process)) continue;
+        if (life.ended > finding.at || life.signal == 15) continue;
         any |= life.failed();
-        if (!blamed(finding, life.process)) continue;
+        if (!blamed(finding, life.process) || echoes.contains(life.process)) continue;
         if (life.signal != 0 && !killed) {
             killed = true;
             clues.push_back(
