@@ -49,12 +49,16 @@ struct Installed {
 Result<Installed> installed(const std::string& tool, const std::string& module, const Bounds& bounds) {
     Installed here{tools_python(), {}};
     here.version = package_version(here.python, package);
-    const bool there = !here.version.empty() && [&] {
+    if (!here.version.empty()) {
         const auto answer = run_bounded(
             {here.python, "-c", "import importlib as i, sys; i.import_module(sys.argv[1])", module}, bounds);
-        return answer && answer->well();
-    }();
-    if (there) return here;
+        if (answer && answer->well()) return here;
+        if (answer && answer->ending != Ending::by_itself) {
+            return scenarios::refuse(
+                ErrorCode::environment, fmt::format("{}: {} {}", tool, here.python, answer->how()),
+                "try again when the machine is less busy, or with a longer --time-limit");
+        }
+    }
     return scenarios::refuse(ErrorCode::environment,
                              here.version.empty()
                                  ? fmt::format("{}: {} is not installed", tool, package)

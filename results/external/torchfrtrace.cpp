@@ -57,11 +57,19 @@ Result<Torchfrtrace> Torchfrtrace::find(const Bounds& bounds) {
     tool.python_ = torch_python();
     tool.version_ = package_version(tool.python_, "torch");
     if (!tool.version_.empty()) {
+        // Looked for as a file: to import torch takes seconds.
         const auto there = run_bounded({tool.python_, "-c",
-                                        "import importlib.util as u, sys\n"
-                                        "sys.exit(not u.find_spec('torch.distributed.flight_recorder'))"},
+                                        "import importlib.util as u, pathlib, sys\n"
+                                        "torch = u.find_spec('torch')\n"
+                                        "home = pathlib.Path(torch.origin).parent / 'distributed'\n"
+                                        "sys.exit(not (home / 'flight_recorder/fr_trace.py').exists())"},
                                        bounds);
         if (there && there->well()) return tool;
+        if (there && there->ending != Ending::by_itself) {
+            return refuse(ErrorCode::environment,
+                          fmt::format("torchfrtrace: {} {}", tool.python_, there->how()),
+                          "try again when the machine is less busy, or with a longer --time-limit");
+        }
     }
     return refuse(ErrorCode::environment,
                   tool.version_.empty()
