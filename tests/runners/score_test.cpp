@@ -3,11 +3,13 @@
 #include "runners/score.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "runners/commands/score_report.h"
+#include "scenarios/scenario.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {
@@ -112,6 +114,72 @@ TEST(Score, IsARowForASpreadsheetWithTheRelease) {
         runners::commands::score_csv({runners::commands::score_of(tools[0], cases[0], {})});
     EXPECT_THAT(csv, HasSubstr("tool,version,class,cases,caught,wrong_rank"));
     EXPECT_THAT(csv, HasSubstr(R"("parrot","1.0","all",1,0,0,0,0,1,0,0,0,,0.0000,,)"));
+}
+
+// One of the scenarios for tools.
+scenarios::Scenario for_tools(const std::string& name) {
+    const std::filesystem::path root = DEADRANK_SOURCE_DIRECTORY;
+    const auto taxonomy = scenarios::Taxonomy::load(root / "scenarios/taxonomy.toml");
+    EXPECT_TRUE(taxonomy);
+    auto scenario = scenarios::load(root / "results/external/scenarios" / (name + ".toml"), *taxonomy,
+                                    catalog().vocabulary);
+    EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
+    return std::move(*scenario);
+}
+
+ToolCase judged(Tool tool, const scenarios::Scenario& scenario) {
+    std::vector<Tool> tools;
+    tools.push_back(std::move(tool));
+    auto cases =
+        runners::score_tools(tools, {{&scenario, scenarios::Seed{1}}},
+                             [] { return std::make_unique<runners::SimRunner>(); }, catalog().vocabulary, {});
+    return std::move(cases.at(0).at(0));
+}
+
+// Goal: a release that gets better is told as one that got worse: it is no longer what was pinned.
+TEST(KnownLimit, ShowsAChangeEitherWayAndOnlyOfThatRelease) {
+    const auto scenario = for_tools("all_hung_in_one_operation");
+    Finding right;
+    right.symptom = "collective_deadlock_hang", right.detector = "parrot", right.at = results::Time{1};
+    const auto parrot = [&](std::vector<Finding> says, const char* version) {
+        Tool tool = tool_of(std::make_unique<Parrot>(std::move(says)));
+        tool.name = "torchfrtrace", tool.version = version;
+        return judged(std::move(tool), scenario);
+    };
+    const ToolCase same = parrot({}, "2.11.0");
+    ASSERT_NE(same.pinned, nullptr);
+    EXPECT_TRUE(same.as_pinned());
+    const ToolCase better = parrot({right}, "2.12.0");
+    ASSERT_NE(better.pinned, nullptr);
+    EXPECT_FALSE(better.as_pinned()) << "it speaks now";
+    EXPECT_EQ(parrot({}, "2.7.1").pinned, nullptr) << "nothing is known of that release";
+    const Tool tool{"torchfrtrace", "2.12.0", {}, {}, {}};
+    const auto text = runners::commands::pinned_text(runners::commands::score_of(tool, {better}, {}), {});
+    EXPECT_THAT(text, HasSubstr("no longer silent"));
+}
+
+// Goal: what is pinned of tools that need no installation holds.
+TEST(KnownLimit, HoldsForWhatIsAlwaysHere) {
+    int seen = 0;
+    for (const results::KnownLimit& limit : results::known_limits()) {
+        if (limit.tool != "c10d" && limit.tool != "nccl_ras") continue;
+        const auto one =
+            judged(*runners::find_tool(std::string(limit.tool), {}), for_tools(std::string(limit.scenario)));
+        ASSERT_NE(one.pinned, nullptr);
+        EXPECT_TRUE(one.as_pinned()) << limit.tool << " on " << limit.scenario << ": "
+                                     << one.outcome.fault->reason;
+        ++seen;
+    }
+    EXPECT_EQ(seen, 2);
+}
+
+TEST(DeviceKnownLimit, HoldsForNvrx) {
+    const auto tool = runners::find_tool("nvrx_fr_attribution", {.time = std::chrono::minutes(5)});
+    if (!tool->missing.empty()) GTEST_SKIP() << tool->missing;
+    const auto one = judged(*runners::find_tool("nvrx_fr_attribution", {.time = std::chrono::minutes(5)}),
+                            for_tools("rank_skips_an_all_reduce"));
+    ASSERT_NE(one.pinned, nullptr);
+    EXPECT_TRUE(one.as_pinned()) << one.outcome.fault->reason;
 }
 
 TEST(Score, KnowsEveryToolByName) {
