@@ -35,12 +35,14 @@ std::string tools_python() { return find_program((tools_home() / "bin" / "python
 
 std::string package_version(const std::string& python, const std::string& package) {
     if (python.empty()) return {};
+    Bounds patient;  // a busy machine does not make a tool absent
+    patient.time = std::chrono::minutes(5);
     const auto answer = run_bounded({python, "-c",
                                      "import importlib.metadata as m, sys\n"
                                      "try: print(m.version(sys.argv[1]))\n"
                                      "except m.PackageNotFoundError: pass",
                                      package},
-                                    {});
+                                    patient);
     if (!answer || !answer->well()) return {};
     return answer->out.substr(0, answer->out.find_last_not_of(" \r\n") + 1);
 }
