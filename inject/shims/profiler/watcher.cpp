@@ -57,6 +57,11 @@ Dtype dtype_called(const char* dtype) {
     return Dtype::none;
 }
 
+// NCCL names root 0 where there is none.
+bool has_root(Op op) {
+    return op == Op::broadcast || op == Op::reduce || op == Op::gather || op == Op::scatter;
+}
+
 Session& session() {
     static Session* const one = new Session([](RankSession&) {});
     return *one;
@@ -115,7 +120,7 @@ WatchedEvent* WatchedComm::start(const Coll& coll) {
     *event = {this, nullptr, false, ++collectives_, op_called(coll.function), -1, coll.channels, 0, false};
     Line line("collective.enter", rank_.rank);
     line.add("comm", number_).add("seq", event->number).add("count", static_cast<std::int64_t>(coll.count));
-    line.add("root", coll.root).add("op", results::name_of(event->op));
+    line.add("root", has_root(event->op) ? coll.root : -1).add("op", results::name_of(event->op));
     rank_.evidence.write(line.add("dtype", results::name_of(dtype_called(coll.dtype))));
     return event.release();
 }

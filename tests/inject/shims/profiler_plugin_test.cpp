@@ -42,6 +42,7 @@ TEST_P(DeviceProfilerPlugin, WritesWhatNcclReallyDid) {
     EXPECT_EQ(sum["op"], "all_reduce");
     EXPECT_EQ(sum["dtype"], "f32");
     EXPECT_EQ(sum["count"], 1024);
+    EXPECT_EQ(sum["root"], -1);
     const json message = run.evidence_of("p2p.enter").at(0);
     EXPECT_EQ(message["op"], "send");
     EXPECT_EQ(message["dtype"], "bf16");

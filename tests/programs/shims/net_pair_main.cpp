@@ -109,6 +109,7 @@ int as_sender(const Wire& wire, int in, std::size_t bytes, int count) {
     });
     say("sender", "connect", connected);
     if (connected != 0) return 1;
+    const auto begin = Clock::now();
     for (int i = 0; i < count; ++i) {
         std::vector<unsigned char> content = message(bytes, i);
         void *memory = nullptr, *request = nullptr;
@@ -122,7 +123,8 @@ int as_sender(const Wire& wire, int in, std::size_t bytes, int count) {
                 return answer;
             });
         }
-        say("sender", "message", code, code == 0 ? difference(content, message(bytes, i)) : "");
+        say("sender", "message", code,
+            code == 0 ? difference(content, message(bytes, i)) + since(begin) : "");
         if (code > 0) wire.close_send(connection);  // as NCCL does when its proxy fails
         if (code != 0) return 1;
     }
