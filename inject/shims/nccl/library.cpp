@@ -2,7 +2,6 @@
 // us.
 #include "inject/shims/nccl/library.h"
 
-#include <atomic>
 #include <cstdio>
 #include <dlfcn.h>
 
@@ -83,17 +82,9 @@ void* in_hidden_library(const char* symbol) {
 const char* symbol_of(Function which) { return names[static_cast<std::size_t>(which)].symbol; }
 const char* moment_of(Function which) { return names[static_cast<std::size_t>(which)].moment; }
 
-void* find(Function which) {
-    // Of the process, like the library itself: there is one NCCL below one interposer.
-    static std::array<std::atomic<void*>, function_count> found{};
-    auto& place = found[static_cast<std::size_t>(which)];
-    void* known = place.load(std::memory_order_relaxed);
-    if (known) [[likely]]
-        return known;
-    known = ::dlsym(RTLD_NEXT, symbol_of(which));
-    if (!known) known = in_hidden_library(symbol_of(which));
-    place.store(known, std::memory_order_relaxed);
-    return known;
+void* search(Function which) {
+    void* const known = ::dlsym(RTLD_NEXT, symbol_of(which));
+    return known ? known : in_hidden_library(symbol_of(which));
 }
 
 int missing(Function which) {

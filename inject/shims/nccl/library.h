@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace deadrank::inject::shims {
@@ -72,7 +74,17 @@ const char* moment_of(Function which);  // as a plan's `before` calls it: "all_r
 
 // The next ncclAllReduce behind ours in the order of libraries; else that of a libnccl.so.2 loaded out of
 // sight, as a dlopen with RTLD_LOCAL does. Null when there is none.
-void* find(Function which);
+void* search(Function which);
+
+inline void* find(Function which) {
+    // Of the process, like the library itself: there is one NCCL below one interposer.
+    static std::array<std::atomic<void*>, function_count> found{};
+    auto& place = found[static_cast<std::size_t>(which)];
+    if (void* known = place.load(std::memory_order_relaxed)) return known;
+    void* const known = search(which);
+    place.store(known, std::memory_order_relaxed);
+    return known;
+}
 
 // What a call answers when this NCCL has no such function. Said once on stderr.
 int missing(Function which);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -167,11 +168,10 @@ extern "C" __attribute__((visibility("default"))) int call_all(int argc, char** 
     return last == 0 ? 0 : 3;
 }
 
-// Nanoseconds a call of the cheapest collective: below it is a double that returns at once.
+// Nanoseconds of processor time a call of a collective: below it is a double that returns at once.
 extern "C" __attribute__((visibility("default"))) double time_calls(int calls) {
     int comm = 0;
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     for (int i = 0; i < calls; ++i) ncclAllReduce(nullptr, nullptr, 0, f32, 0, &comm, nullptr);
-    const auto end = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::nano>(end - begin).count() / calls;
+    return static_cast<double>(std::clock() - begin) * (1e9 / CLOCKS_PER_SEC) / calls;
 }
