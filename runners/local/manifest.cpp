@@ -61,6 +61,7 @@ void read_start(Reader& top, Manifest& manifest) {
         return;
     }
     Reader start(*node, "[start]", top.problems());
+    start.know("command");
     if (start.node().find("command")) manifest.command = start.texts("command");
     if (manifest.command.empty())
         start.problems().add(node->place, "[start] lacks a command", "add command = [\"train.py\"]");
