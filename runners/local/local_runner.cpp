@@ -156,9 +156,10 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!home) return tl::unexpected(home.error());
     const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
     if (!manifest) return tl::unexpected(manifest.error());
-    auto python = best_python();
-    if (!python && (manifest->starts == Starts::ranks || !manifest->needs.empty()))
-        return tl::unexpected(python.error());
+    // Asking each Python whether it has torch takes seconds: not for a program that needs none.
+    const bool needs_python = manifest->starts == Starts::ranks || !manifest->needs.empty();
+    auto python = needs_python || manifest->hook ? best_python() : scenarios::Result<Python>(Python{});
+    if (!python && needs_python) return tl::unexpected(python.error());
     if (!python) python = Python{};
     if (auto there = check_needs(*manifest, *python); !there) return tl::unexpected(there.error());
     const Scratch scratch(options.directory);
@@ -178,7 +179,8 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     }
     Record record;
     const bool itself = manifest->starts == Starts::itself;
-    record.notes.push_back(fmt::format("real processes: {}, {}, gloo, {}", manifest->name, python->text(),
+    record.notes.push_back(fmt::format("real processes: {}, {}, {}", manifest->name,
+                                       python->torch.empty() ? "no torch of ours" : python->text() + ", gloo",
                                        itself              ? "started by its own command"
                                        : starts_bare(plan) ? "started bare"
                                                            : "torchrun"));

@@ -42,7 +42,7 @@ protected:
         if (change) change(manifest);
         const auto begin = std::chrono::steady_clock::now();
         auto record = LocalRunner(manifest).run(plan(), {});
-        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));  // on any machine
         if (!record) {
             ADD_FAILURE() << record.error().text();
             return {};
