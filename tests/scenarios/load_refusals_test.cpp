@@ -101,7 +101,7 @@ TEST(LoadRefuses, ValuesOfAnotherType) {
               "13:12: 'launcher' cannot be 'mpirn' — did you mean 'mpirun'?");
     EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = true\n"),
               "20:8: 'rank' is true or false, not a list of ranks — write a number, a list of numbers, or "
-              "words such as \"any 2\"");
+              "words such as \"any 2\" and \"node 1 and node 2\"");
     EXPECT_EQ(with_fault("kind = \"set_env\"\nrank = 1\nname = \"A\"\nvalue = 1.10\n"),
               "22:9: 'value' is a number with a fraction, not a text — put it in quotes");
     EXPECT_EQ(with_expect("within = 30\n"),
@@ -119,7 +119,8 @@ TEST(LoadRefuses, ValuesThatCannotBe) {
     EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = [1, 1]\n"),
               "20:8: 'rank' names 1 twice — name each once");
     EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = []\n"),
-              "20:8: 'rank' names nobody — write a number, a list of numbers, or words such as \"any 2\"");
+              "20:8: 'rank' names nobody — write a number, a list of numbers, or words such as \"any 2\" "
+              "and \"node 1 and node 2\"");
     EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = \"anyone\"\n"),
               "20:8: 'rank' cannot be that: 'anyone' does not say which ranks — write a number, [1, 2], "
               "\"any\", \"any 2\", "

@@ -1,5 +1,6 @@
 // tests/support/beyond_the_start.h — What a preflight cannot tell: the plugins that are there, an option of
-// the job that a package no longer takes, and which network was meant where all ranks agree on one.
+// the job that a package no longer takes, which network was meant where all ranks agree on one, and that a
+// release which all ranks have is slower than the one before.
 #pragma once
 
 #include <set>
@@ -12,7 +13,9 @@ namespace deadrank::tests {
 inline bool needs_more_than_the_start(const scenarios::Scenario& scenario) {
     static const std::set<std::string> ids = {"initialization/net_plugin_of_another_cloud",
                                               "fault_tolerance/writer_uses_a_removed_shard_format",
-                                              "communication/sockets_although_ports_stand_idle"};
+                                              "communication/sockets_although_ports_stand_idle",
+                                              "communication/bandwidth_drops_after_library_upgrade",
+                                              "scheduling/slower_since_the_framework_upgrade"};
     return ids.contains(scenario.id);
 }
 
