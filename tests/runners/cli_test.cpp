@@ -139,7 +139,7 @@ TEST_F(Cli, PlaysAndReplaysAScenarioAsScriptsExpect) {
 TEST_F(Cli, ReplaysTheTokenOfAFileOutsideOfTheCatalog) {
     const std::string file = altered("steps = 20", "steps = 22");
     deadrank("run " + file + " -q --out " + directory_.string());
-    std::ifstream in(directory_ / "altered/1/verdict.json");
+    std::ifstream in(directory_ / directory_.filename() / "altered/1/verdict.json");
     const auto verdict = nlohmann::json::parse(in, nullptr, false);
     ASSERT_TRUE(verdict.is_object());
     const std::string token = verdict["token"], page = (directory_ / "run.html").string();
