@@ -141,7 +141,9 @@ private:
 
     void look_again() {
         const Nanoseconds time = now();
-        done_.late = std::max(done_.late, time - looked_ - look_every / std::chrono::nanoseconds(1));
+        const Nanoseconds late = time - looked_ - look_every / std::chrono::nanoseconds(1);
+        done_.late = std::max(done_.late, late);
+        if (late > 0) last_sign_ += late;  // while we did not look, nothing was silent
         look();
         looked_ = now();
         if (reaped_ == children_.size()) return stop(LaunchEnd::ended);

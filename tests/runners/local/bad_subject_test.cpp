@@ -37,8 +37,7 @@ protected:
         manifest.hook = false;
         manifest.step = R"(^step (\d+) loss (\S+))";
         manifest.environment["PID_FILE"] = pid_file_.string();
-        manifest.start = manifest.quiet = std::chrono::milliseconds(700);
-        manifest.limit = std::chrono::seconds(20);
+        manifest.start = manifest.quiet = manifest.limit = std::chrono::seconds(60);
         if (change) change(manifest);
         const auto begin = std::chrono::steady_clock::now();
         auto record = LocalRunner(manifest).run(plan(), {});
@@ -75,7 +74,8 @@ TEST_F(DeviceBadSubject, ThatDoesNotStartIsNamed) {
 }
 
 TEST_F(DeviceBadSubject, ThatPrintsNothingIsEndedAndSoSaid) {
-    const Record record = play("echo $$ >$PID_FILE; sleep 300");
+    const Record record = play("echo $$ >$PID_FILE; sleep 300",
+                               [](Manifest& manifest) { manifest.start = std::chrono::milliseconds(700); });
     EXPECT_THAT(record.notes, Contains(HasSubstr("not one line and no event")));
     EXPECT_FALSE(left_something());
 }
@@ -90,7 +90,8 @@ TEST_F(DeviceBadSubject, ThatForksAwayIsFoundWhereverItWent) {
 
 TEST_F(DeviceBadSubject, ThatIgnoresSignalsIsEnded) {
     const Record record =
-        play("trap '' TERM INT HUP; echo step 0 loss 1; echo $$ >$PID_FILE; while :; do sleep 1; done");
+        play("trap '' TERM INT HUP; echo step 0 loss 1; echo $$ >$PID_FILE; while :; do sleep 1; done",
+             [](Manifest& manifest) { manifest.quiet = std::chrono::milliseconds(700); });
     EXPECT_THAT(record.notes, Contains(HasSubstr("no sign of life")));
     EXPECT_FALSE(left_something());
     EXPECT_EQ(record.evidence.each<results::StepEnd>().size(), 1u);
