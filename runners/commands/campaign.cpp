@@ -162,7 +162,9 @@ private:
         if (!session_.take(totals)) return;
         end.totals = std::move(*totals);
         end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style_of(stdout)));
+        // mpirun gives its processes terminals of their own, whatever stands at its end.
+        const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
+        fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
         conclude(end, well);
     }
 
