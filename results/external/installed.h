@@ -1,5 +1,4 @@
-// results/external/installed.h — Where `./dev tools` puts other people's tools, and which release of them is
-// there.
+// results/external/installed.h — Where other people's tools are, and which release of them is there.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +9,8 @@ namespace deadrank::results::external {
 // What DEADRANK_TOOLS says, else the directory 'tools' in deadrank's cache.
 std::filesystem::path tools_home();
 
-// The Python that has torch: $DEADRANK_PYTHON, else the environment that `./dev tools` makes. Empty when
-// there is none.
+// The Python that has torch: what DEADRANK_PYTHON names, else the environment that "dev tools" makes. Empty
+// when there is none.
 std::string torch_python();
 
 // The Python of the tools' own environment; empty when there is none.
