@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+
+#include "tests/support/shell.h"
 
 namespace deadrank {
 namespace {
@@ -47,35 +48,19 @@ answer = "…"
 why = "…"
 )";
 
-struct Answer {
-    int code = -1;
-    std::string out;
-};
-
-Answer ask(const std::string& command) {
-    Answer answer;
-    std::FILE* pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-    if (!pipe) return answer;
-    char block[4096];
-    for (std::size_t n = 0; (n = std::fread(block, 1, sizeof block, pipe)) > 0;) answer.out.append(block, n);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
-
 constexpr const char* catalog = DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog";
 
 // The program with planted workloads, on a scenario of one of them.
-Answer check_planted(const std::string& workload) {
+tests::Answer check_planted(const std::string& workload) {
     const fs::path file = fs::path(::testing::TempDir()) / ("deadrank_" + workload + ".toml");
     std::string text = scenario_text;
     text.replace(text.find("{}"), 2, workload);
     std::ofstream(file) << text;
-    return ask(fmt::format("{}/tests/deadrank_planted determinism --json --jobs 1 --catalog {} {}",
-                           DEADRANK_BINARY_DIRECTORY, catalog, file.string()));
+    return tests::shell(fmt::format("{}/tests/deadrank_planted determinism --json --jobs 1 --catalog {} {}",
+                                    DEADRANK_BINARY_DIRECTORY, catalog, file.string()));
 }
 
-void expect_named(const Answer& answer, const std::string& against) {
+void expect_named(const tests::Answer& answer, const std::string& against) {
     ASSERT_EQ(answer.code, 1) << answer.out;
     const auto json = nlohmann::json::parse(answer.out, nullptr, false);
     ASSERT_TRUE(json.is_object()) << answer.out;
@@ -105,7 +90,7 @@ TEST(DeterminismCommand, NamesAnEventThatDiffersFromProcessToProcess) {
 }
 
 TEST(DeterminismCommand, IsQuietAboutWhatIsOneRun) {
-    const Answer answer = ask(fmt::format(
+    const tests::Answer answer = tests::shell(fmt::format(
         "{}/deadrank determinism --json --seeds 1..2 --catalog {} communication/rank_leaves_all_reduce",
         DEADRANK_BINARY_DIRECTORY, catalog));
     EXPECT_EQ(answer.code, 0) << answer.out;
@@ -114,8 +99,9 @@ TEST(DeterminismCommand, IsQuietAboutWhatIsOneRun) {
 }
 
 TEST(DeterminismCommand, RefusesWhatIsNoScenario) {
-    const Answer answer = ask(fmt::format("{}/deadrank determinism --catalog {} communication/rank_leaves_al",
-                                          DEADRANK_BINARY_DIRECTORY, catalog));
+    const tests::Answer answer =
+        tests::shell(fmt::format("{}/deadrank determinism --catalog {} communication/rank_leaves_al",
+                                 DEADRANK_BINARY_DIRECTORY, catalog));
     EXPECT_EQ(answer.code, 64) << answer.out;
 }
 
@@ -123,8 +109,9 @@ TEST(DeterminismCommand, RefusesWhatIsNoScenario) {
 // elsewhere.
 TEST(SlowDeterminismCommand, TheCatalogIsOneRunAlsoWhereOrderIsExplored) {
     for (const char* order : {"", "--explore-order"}) {
-        const Answer answer = ask(fmt::format("{}/deadrank determinism --quiet --seeds 1..3 {} --catalog {}",
-                                              DEADRANK_BINARY_DIRECTORY, order, catalog));
+        const tests::Answer answer =
+            tests::shell(fmt::format("{}/deadrank determinism --quiet --seeds 1..3 {} --catalog {}",
+                                     DEADRANK_BINARY_DIRECTORY, order, catalog));
         EXPECT_EQ(answer.code, 0) << answer.out;
         EXPECT_THAT(answer.out, HasSubstr(" 0 differ · 0 unknown"));
     }

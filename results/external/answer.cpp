@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "results/blame_json.h"
+
 namespace deadrank::results::external {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
@@ -94,13 +96,7 @@ private:
                 keys_known(json, {"ranks", "nodes", "step", "variable", "component", "collective", "shard"});
             !known)
             return known;
-        blame.ranks = json.value("ranks", blame.ranks);
-        blame.nodes = json.value("nodes", blame.nodes);
-        if (json.contains("step")) blame.step = json.at("step").get<std::int64_t>();
-        blame.variable = json.value("variable", "");
-        blame.component = json.value("component", "");
-        blame.collective = json.value("collective", "");
-        blame.shard = json.value("shard", "");
+        blame = blame_from(json);
         for (auto* list : {&blame.ranks, &blame.nodes}) {
             std::sort(list->begin(), list->end());
             list->erase(std::unique(list->begin(), list->end()), list->end());

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "results/external/pipe.h"
+
 extern char** environ;
 
 namespace deadrank::results::external {
@@ -24,24 +26,6 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 using Clock = std::chrono::steady_clock;
-
-struct Pipe {
-    int read_end = -1, write_end = -1;
-    Pipe() {
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) == 0) read_end = ends[0], write_end = ends[1];
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    ~Pipe() {
-        close_write();
-        if (read_end >= 0) ::close(read_end);
-    }
-    void close_write() {
-        if (write_end >= 0) ::close(write_end);
-        write_end = -1;
-    }
-};
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> out;

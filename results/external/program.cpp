@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "results/external/pipe.h"
+
 extern char** environ;
 
 namespace deadrank::results::external {
@@ -22,24 +24,6 @@ namespace {
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
-
-struct Pipe {
-    int read_end = -1, write_end = -1;
-    Pipe() {
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) == 0) read_end = ends[0], write_end = ends[1];
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    ~Pipe() {
-        close_write();
-        if (read_end >= 0) ::close(read_end);
-    }
-    void close_write() {
-        if (write_end >= 0) ::close(write_end);
-        write_end = -1;
-    }
-};
 
 void read_both(int out, int err, ProgramAnswer& answer) {
     std::array<pollfd, 2> watched = {{{out, POLLIN, 0}, {err, POLLIN, 0}}};

@@ -1,31 +1,15 @@
 // results/external/torchfrtrace_report.cpp — Reads its report line by line. Culprits come in changing order,
 // so they are a set.
 #include <algorithm>
-#include <cstdlib>
 
 #include "results/external/torchfrtrace.h"
+#include "results/numbers_in.h"
 
 namespace deadrank::results::external {
 
 namespace {
 
 using Kind = FlightRecorderProblem::Kind;
-
-// All whole numbers of a text such as "{2, 3}" or "({'5'})".
-std::vector<Rank> numbers_in(std::string_view text) {
-    std::vector<Rank> numbers;
-    for (std::size_t at = 0; at < text.size();) {
-        if (text[at] < '0' || text[at] > '9') {
-            ++at;
-            continue;
-        }
-        char* end = nullptr;
-        const std::string rest(text.substr(at));
-        numbers.push_back(static_cast<Rank>(std::strtol(rest.c_str(), &end, 10)));
-        at += static_cast<std::size_t>(end - rest.c_str());
-    }
-    return numbers;
-}
 
 void add(std::vector<Rank>& ranks, const std::vector<Rank>& more) {
     ranks.insert(ranks.end(), more.begin(), more.end());

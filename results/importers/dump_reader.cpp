@@ -8,26 +8,13 @@
 
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/stamps.h"
+#include "results/numbers_in.h"
 
 namespace deadrank::results::importers {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<Rank> numbers_in(const std::string& text) {
-    std::vector<Rank> numbers;
-    for (std::size_t at = 0; at < text.size();) {
-        if (text[at] < '0' || text[at] > '9') {
-            ++at;
-            continue;
-        }
-        char* end = nullptr;
-        numbers.push_back(static_cast<Rank>(std::strtol(text.c_str() + at, &end, 10)));
-        at = static_cast<std::size_t>(end - text.c_str());
-    }
-    return numbers;
-}
 
 std::int64_t elements(const Json& sizes) {
     std::int64_t all = 0;

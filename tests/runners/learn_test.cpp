@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 #include "results/detect.h"
 #include "runners/learn/chance.h"
@@ -13,6 +12,7 @@
 #include "runners/learn/progress.h"
 #include "runners/sim/runner.h"
 #include "runners/sim/vocabulary.h"
+#include "tests/support/shell.h"
 
 namespace deadrank::tests {
 namespace {
@@ -130,24 +130,11 @@ protected:
     }
     void TearDown() override { fs::remove_all(home_); }
 
-    struct Answer {
-        int code = -1;
-        std::string out;
-    };
     Answer learn(const std::string& arguments, const std::string& script = "") const {
         std::ofstream(home_ / "script") << script;
-        const std::string command = "XDG_STATE_HOME='" + home_.string() + "' DEADRANK_CATALOG='" +
-                                    (data / "catalog").string() +
-                                    "' " DEADRANK_BINARY_DIRECTORY "/deadrank learn " + arguments + " <'" +
-                                    (home_ / "script").string() + "' 2>&1";
-        Answer answer;
-        std::FILE* pipe = popen(command.c_str(), "r");
-        if (!pipe) return answer;
-        char block[4096];
-        for (std::size_t n = 0; (n = fread(block, 1, sizeof block, pipe)) > 0;) answer.out.append(block, n);
-        const int status = pclose(pipe);
-        answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        return answer;
+        return shell("XDG_STATE_HOME='" + home_.string() + "' DEADRANK_CATALOG='" +
+                     (data / "catalog").string() + "' " DEADRANK_BINARY_DIRECTORY "/deadrank learn " +
+                     arguments + " <'" + (home_ / "script").string() + "'");
     }
     nlohmann::json key(const std::string& arguments) const {
         return nlohmann::json::parse(learn(arguments + " --json").out);
@@ -241,18 +228,10 @@ using DeviceLearnPages = LearnAtHome;
 TEST_F(DeviceLearnPages, OpenInABrowserAndPrintOnOneSheetEach) {
     const std::string pages = (home_ / "pages").string();
     ASSERT_EQ(learn("--html " + pages).code, 0);
-    std::FILE* pipe =
-        popen(("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_lessons.py' '" + pages + "' 2>&1")
-                  .c_str(),
-              "r");
-    ASSERT_TRUE(pipe);
-    std::string out;
-    char block[4096];
-    for (std::size_t n = 0; (n = fread(block, 1, sizeof block, pipe)) > 0;) out.append(block, n);
-    const int status = pclose(pipe);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (code == 77) GTEST_SKIP() << out;
-    EXPECT_EQ(code, 0) << out;
+    const Answer checked =
+        shell("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_lessons.py' '" + pages + "'");
+    if (checked.code == 77) GTEST_SKIP() << checked.out;
+    EXPECT_EQ(checked.code, 0) << checked.out;
 }
 
 // Every scenario that is added is a lesson, with something to see and something to answer.

@@ -4,28 +4,13 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+
+#include "tests/support/shell.h"
 
 namespace deadrank::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Answer {
-    int code = -1;
-    std::string out;
-};
-
-Answer shell(const std::string& command) {
-    Answer answer;
-    std::FILE* pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-    if (!pipe) return answer;
-    char block[4096];
-    for (std::size_t n = 0; (n = fread(block, 1, sizeof block, pipe)) > 0;) answer.out.append(block, n);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
 
 class DeviceReportPage : public testing::Test {
 protected:
