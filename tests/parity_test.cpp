@@ -10,6 +10,8 @@
 #include "runners/line.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
+#include "runners/mpi/mpi_runner.h"
+#include "runners/scale.h"
 #include "runners/sim/runner.h"
 #include "runners/sim/vocabulary.h"
 
@@ -36,7 +38,8 @@ std::string listed(const std::set<std::string>& words) {
     return text.empty() ? "nothing" : text;
 }
 
-std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vocabulary) {
+std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vocabulary,
+                                                 const std::string& backend) {
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
     const auto taxonomy = scenarios::Taxonomy::load(source / "scenarios" / "taxonomy.toml");
     if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
@@ -45,33 +48,42 @@ std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vo
     std::vector<scenarios::Scenario> real;
     for (scenarios::Scenario& scenario : catalog->scenarios) {
         const auto& backends = scenario.backends;
-        if (std::count(backends.begin(), backends.end(), "local") > 0) real.push_back(std::move(scenario));
+        if (std::count(backends.begin(), backends.end(), backend) > 0) real.push_back(std::move(scenario));
     }
     return real;
 }
 
-// Goal: the simulator's diagnosis is reality's, or the scenario explains the difference. The rate is printed.
-TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
-    if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
+struct Comparison {
+    std::size_t least = 1;           // scenarios that must be there
+    std::int64_t ranks_most = 1024;  // larger ones are played on that many, by both
+};
+
+// The simulator's diagnosis is reality's, or the scenario explains the difference. The rate is printed.
+void compare(runners::Runner& reality, const Comparison& comparison) {
+    const std::string backend(reality.name());
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
-    const auto scenarios = played_for_real(vocabulary);
-    ASSERT_GE(scenarios.size(), 6u);
+    const auto scenarios = played_for_real(vocabulary, backend);
     runners::SimRunner sim;
-    runners::LocalRunner local;
     runners::LineOptions options;
     options.control = options.healed = false;
-    std::size_t agreed = 0;
-    for (const scenarios::Scenario& scenario : scenarios) {
-        SCOPED_TRACE(fmt::format("deadrank run --runner local {}", scenario.id));
+    std::size_t agreed = 0, played = 0;
+    for (const scenarios::Scenario& written : scenarios) {
+        const auto own = scenarios::resolve(written, {1}, sim.capabilities(), vocabulary);
+        const bool large = own && own->fault.world_size() > comparison.ranks_most;
+        const scenarios::Scenario scenario =
+            large ? runners::scaled(written, comparison.ranks_most) : written;
+        const std::string scale = large ? fmt::format(" --ranks {}", comparison.ranks_most) : "";
+        SCOPED_TRACE(fmt::format("deadrank run --runner {} {}{}", backend, scenario.id, scale));
         const auto simulated = runners::play(scenario, {1}, sim, vocabulary, options);
-        const auto real = runners::play(scenario, {1}, local, vocabulary, options);
+        const auto real = runners::play(scenario, {1}, reality, vocabulary, options);
         if (!real.fault) {  // this machine cannot: said, never counted
             std::cout << scenario.id << ": not played for real: " << real.outcome.reason << "\n";
             continue;
         }
         const auto expected = diagnosis(simulated), seen = diagnosis(real);
+        ++played;
         agreed += expected == seen;
-        const auto reason = scenario.parity.find("local");
+        const auto reason = scenario.parity.find(backend);
         const bool explained = reason != scenario.parity.end() && !reason->second.empty();
         std::cout << scenario.id << ": "
                   << (expected == seen ? "agree"
@@ -81,7 +93,21 @@ TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
         EXPECT_TRUE(expected == seen || explained)
             << "simulated: " << listed(expected) << "; real: " << listed(seen);
     }
-    std::cout << fmt::format("{} of {} scenarios have the same findings in both\n", agreed, scenarios.size());
+    std::cout << fmt::format("{} of {} scenarios have the same findings in sim and {} ({} %)\n", agreed,
+                             played, backend, played > 0 ? agreed * 100 / played : 0);
+    EXPECT_GE(played, comparison.least);
+}
+
+TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
+    if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
+    runners::LocalRunner local;
+    compare(local, {.least = 6});
+}
+
+TEST(DeviceParity, MpiRanksAndTheSimulatorAgreeOnFindings) {
+    if (const auto there = runners::mpi_is_there(); !there) GTEST_SKIP() << there.error().text();
+    runners::MpiRunner mpi;
+    compare(mpi, {.least = 20, .ranks_most = 4});
 }
 
 }  // namespace

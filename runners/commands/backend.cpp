@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runners/local/local_runner.h"
+#include "runners/mpi/mpi_runner.h"
 #include "runners/sim/runner.h"
 #include "scenarios/vocabulary.h"
 
@@ -18,6 +19,7 @@ scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, 
     static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
     if (name == "sim") return std::make_unique<SimRunner>(extension.workloads);
     if (name == "local") return std::make_unique<LocalRunner>();
+    if (name == "mpi") return std::make_unique<MpiRunner>();
     if (std::find(known.begin(), known.end(), name) != known.end()) {
         return refuse(ErrorCode::unsupported, fmt::format("this build has no runner '{}'", name),
                       "deadrank version says what it was built with; --runner sim is always there");

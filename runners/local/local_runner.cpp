@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
-#include <optional>
-#include <unistd.h>
 
 #include "results/words.h"
 #include "runners/local/arming.h"
@@ -17,8 +15,8 @@
 #include "runners/local/job.h"
 #include "runners/local/launch.h"
 #include "runners/local/python.h"
+#include "runners/local/scratch.h"
 #include "runners/local/taken_port.h"
-#include "runners/undo/journal.h"
 
 namespace deadrank::runners {
 
@@ -36,34 +34,6 @@ constexpr std::int64_t patience = 36'000'000'000;
 constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
 constexpr std::int64_t longest_watch = 120'000'000'000;
 constexpr std::int64_t lateness_allowed = 5'000'000'000;
-
-// The directory of one run's raw files; removed at the end when nobody asked to keep it.
-class Scratch {
-public:
-    explicit Scratch(const fs::path& kept) : keep_(!kept.empty()) {
-        path_ = keep_ ? fs::absolute(kept) / "processes"
-                      : fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), now());
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-        for (const char* part : {"evidence", "truth", "logs", "checkpoints", "temporary"})
-            fs::create_directories(path_ / part, failed_);
-        std::ofstream(path_ / ".deadrank") << "made by a run of deadrank; `deadrank undo` may remove it\n";
-    }
-    ~Scratch() {
-        std::error_code ignored;
-        if (!keep_) fs::remove_all(path_, ignored);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-
-    const fs::path& path() const { return path_; }
-    std::error_code failed() const { return failed_; }
-
-private:
-    bool keep_;
-    fs::path path_;
-    std::error_code failed_;
-};
 
 std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record) {
     const std::int64_t usual = manifest.timeout.count();
@@ -162,21 +132,10 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!python && needs_python) return tl::unexpected(python.error());
     if (!python) python = Python{};
     if (auto there = check_needs(*manifest, *python); !there) return tl::unexpected(there.error());
-    const Scratch scratch(options.directory);
-    auto journal = Journal::open();
-    if (!journal) return tl::unexpected(journal.error());
-    std::optional<Journal::Entry> litter;
-    if (options.directory.empty()) {
-        auto noted = journal->note({Deed::Undo::remove_directory, scratch.path().string()});
-        if (!noted) return tl::unexpected(noted.error());
-        litter.emplace(std::move(*noted));
-    }
-    if (scratch.failed()) {
-        return refuse(
-            ErrorCode::io,
-            fmt::format("'{}' cannot be written: {}", scratch.path().string(), scratch.failed().message()),
-            "choose another directory with --out");
-    }
+    const auto made =
+        Scratch::make(options.directory, {"evidence", "truth", "logs", "checkpoints", "temporary"});
+    if (!made) return tl::unexpected(made.error());
+    const Scratch& scratch = *made;
     Record record;
     const bool itself = manifest->starts == Starts::itself;
     record.notes.push_back(fmt::format("real processes: {}, {}, {}", manifest->name,

@@ -3,10 +3,6 @@
 
 namespace deadrank::runners {
 
-namespace {
-
-// The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
-// it does.
 std::string_view call_name(const sim::Call& call) {
     switch (call.kind) {
         case sim::CallKind::storage_write:
@@ -27,8 +23,6 @@ std::string_view call_name(const sim::Call& call) {
             return call.name;
     }
 }
-
-}  // namespace
 
 Conductor::Conductor(sim::Cluster& cluster, inject::Injector& injector)
     : cluster_(cluster), injector_(injector), levers_(cluster) {}

@@ -7,6 +7,10 @@
 
 namespace deadrank::runners {
 
+// The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
+// it does.
+std::string_view call_name(const sim::Call& call);
+
 class Conductor final : public sim::Interceptor {
 public:
     // Both outlive the run of the cluster.

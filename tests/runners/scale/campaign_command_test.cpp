@@ -2,6 +2,7 @@
 // answer, a killed campaign goes on where it ended, and another campaign's file is refused.
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,58 @@ TEST_F(DeviceCampaign, TwoMpiRanksGiveTheAnswerOfOneProcess) {
     ASSERT_EQ(one.value("done", 0), 40) << one.dump();
     EXPECT_EQ(crew.value("answer", ""), one["answer"]) << crew.dump();
     EXPECT_THAT(crew.value("where", ""), HasSubstr("2 processes"));
+}
+
+// A job as small as there is, so that a thousand of them fit into a test.
+constexpr const char* tiny = R"(# tiny.toml
+# A rank is late in some of its steps; nobody needs to notice.
+format = 1
+[bug]
+stage = "scheduling"
+symptom = "straggler_step_time_skew"
+cause = "rank_local_slowdown"
+fix = "validation_and_failure_handling"
+[cluster]
+nodes = 1
+gpus_per_node = 2
+[workload]
+kind = "data_parallel"
+steps = 2
+layers = 1
+width = 2
+[[fault]]
+kind = "slow_rank"
+rank = "any"
+factor = "2x"
+when = { step = "0..1" }
+[expect]
+symptom = "straggler_step_time_skew"
+[heal]
+fault = "none"
+says = "no rank is slow"
+)";
+
+TEST_F(DeviceCampaign, AThousandTrialsOnTwoRanksKilledOnceAreThoseOfOneProcess) {
+    std::ofstream(place_ / "tiny.toml") << tiny;
+    const auto play = [&](const std::string& file, const std::string& more) {
+        return fmt::format("{} campaign {} --no-control --no-heal --json --seeds 1..1000 --out {} {}",
+                           program, (place_ / "tiny.toml").string(), (place_ / file).string(), more);
+    };
+    const auto one = answer(tests::shell(play("one", "--jobs 1")));
+    ASSERT_EQ(one.value("done", 0), 1'000) << one.dump();
+    // Killed when the first are on disk: mpirun, and with it both ranks.
+    const std::string count = fmt::format(
+        "python3 -c \"import sqlite3,sys; print(sqlite3.connect('file:{}?mode=ro', uri=True, timeout=5)"
+        ".execute('select count(*) from trials').fetchone()[0])\" 2>/dev/null || echo 0",
+        (place_ / "crew").string());
+    tests::shell("( " + mpirun + play("crew", "") + " ) >/dev/null 2>&1 & job=$!\n" +
+                 "for i in $(seq 600); do [ \"$(" + count + ")\" -ge 50 ] && break; sleep 0.1; done\n" +
+                 "pid=$(ps -o pid= --ppid $job | head -1); kill -9 ${pid:-$job}; wait $job 2>/dev/null");
+    const auto crew = answer(tests::shell(mpirun + play("crew", "")));
+    EXPECT_EQ(crew.value("done", 0), 1'000) << crew.dump();
+    EXPECT_GE(crew.value("before", 0), 50) << "it began anew";
+    EXPECT_LT(crew.value("before", 0), 1'000) << "it was never killed";
+    EXPECT_EQ(crew.value("answer", ""), one["answer"]);
 }
 
 }  // namespace

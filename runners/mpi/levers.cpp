@@ -1,0 +1,211 @@
+// runners/mpi/levers.cpp — What an MPI job has levers for: its processes, its calls, its environment, its
+// files.
+#include "runners/mpi/levers.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+
+#include "runners/sim/levers.h"
+
+namespace deadrank::runners {
+
+using inject::Done;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+constexpr std::string_view unread = "Open MPI reads no variable of NCCL";
+
+tl::unexpected<scenarios::Error> missing(std::string_view what, std::string_view why) {
+    return refuse(ErrorCode::unsupported, fmt::format("an MPI job has no lever to {}: {}", what, why),
+                  "play this scenario with --runner sim");
+}
+
+}  // namespace
+
+MpiLevers::MpiLevers(Rank ranks, Rank ranks_per_node, Rank own)
+    : ranks_(ranks), ranks_per_node_(ranks_per_node > 0 ? ranks_per_node : ranks), own_(own) {}
+
+std::vector<std::string> MpiLevers::names() {
+    return {"set_env",
+            "unset_env",
+            "swap_ranks",
+            "kill",
+            "exit",
+            "stop",
+            "change_device.slow",
+            "change_storage",
+            "preempt",
+            "alter_call.answer",
+            "alter_call.count",
+            "alter_call.delay",
+            "alter_call.dtype",
+            "alter_call.flip",
+            "alter_call.hang",
+            "alter_call.hold",
+            "alter_call.root",
+            "alter_call.skip",
+            "bend",
+            "skip_block"};
+}
+
+std::vector<inject::Rank> MpiLevers::ranks_of(int node) const {
+    std::vector<Rank> there;
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+        if (node_of(rank) == node) there.push_back(rank);
+    }
+    return there;
+}
+
+void MpiLevers::shape(sim::Call& call) const {
+    if (call.kind == sim::CallKind::block) {
+        call.skip |= state_.left_out.contains(call.name);
+    } else if (call.kind == sim::CallKind::seam) {
+        const auto bend = state_.bends.find(call.name);
+        if (bend != state_.bends.end()) call.count = bent(call.count, bend->second);
+    }
+}
+
+inject::Result<bool> MpiLevers::means_us(Rank rank) const {
+    if (rank < 0 || rank >= ranks_) {
+        return refuse(ErrorCode::bad_input, fmt::format("there is no rank {}", rank),
+                      fmt::format("ranks are 0 to {}", ranks_ - 1));
+    }
+    if (rank == own_) return true;
+    if (starting_ || own_ == results::no_rank) return false;
+    return refuse(ErrorCode::unsupported,
+                  fmt::format("rank {} would act on rank {}, which a real process cannot", own_, rank),
+                  "aim the fault at the rank that it acts on");
+}
+
+MpiLevers::Answer MpiLevers::end_with(Rank rank, MpiEnd end) {
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.end = std::move(end);
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::set_env(Rank rank, std::string_view name, std::string_view value) {
+    if (name.starts_with("NCCL_")) return missing(fmt::format("set {}", name), unread);
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.environment.insert_or_assign(std::string(name), std::string(value));
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::unset_env(Rank rank, std::string_view name) {
+    if (name.starts_with("NCCL_")) return missing(fmt::format("unset {}", name), unread);
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.environment.insert_or_assign(std::string(name), std::nullopt);
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::set_version(Rank, std::string_view package, std::string_view) {
+    return missing(fmt::format("give a rank another {}", package), "all of its ranks are one program");
+}
+
+MpiLevers::Answer MpiLevers::swap_ranks(Rank a, Rank b) {
+    if (own_ == a) state_.claims = b;
+    if (own_ == b) state_.claims = a;
+    return Done{};
+}
+
+MpiLevers::Answer MpiLevers::break_package(Rank, std::string_view package, std::string_view) {
+    return missing(fmt::format("break {}", package), "its ranks import nothing");
+}
+MpiLevers::Answer MpiLevers::take_port(int, std::string_view, bool) {
+    return missing("take a port", "mpirun chooses those itself");
+}
+MpiLevers::Answer MpiLevers::break_name(Rank, std::string_view, std::string_view) {
+    return missing("break a host name", "all ranks are on one host");
+}
+MpiLevers::Answer MpiLevers::add_interface(int, std::string_view, bool, bool) {
+    return missing("add a network interface", "all ranks are on one host");
+}
+MpiLevers::Answer MpiLevers::change_link(const inject::LinkChange&) {
+    return missing("change a link", "its ranks meet in shared memory");
+}
+MpiLevers::Answer MpiLevers::change_host(int, const inject::HostChange&) {
+    return missing("change a host", "it is the one that we are on");
+}
+
+MpiLevers::Answer MpiLevers::kill(Rank rank, int signal) {
+    return end_with(rank, {MpiEnd::How::killed, signal, {}});
+}
+MpiLevers::Answer MpiLevers::exit(Rank rank, int code, std::string_view says) {
+    return end_with(rank, {MpiEnd::How::exits, code, std::string(says)});
+}
+MpiLevers::Answer MpiLevers::stop(Rank rank) { return end_with(rank, {MpiEnd::How::stops, SIGSTOP, {}}); }
+
+// Whoever is stopped cannot go on by itself; the rank's keeper sends the signal, and this is called after it.
+MpiLevers::Answer MpiLevers::resume(Rank) { return Done{}; }
+
+MpiLevers::Answer MpiLevers::preempt(std::string_view reason) {
+    state_.end = {MpiEnd::How::preempted, SIGTERM, std::string(reason)};
+    return Done{};
+}
+
+MpiLevers::Answer MpiLevers::change_device(Rank rank, const inject::DeviceChange& change) {
+    if (!change.slow_permille) return missing("break a device", "there is none");
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.slow_permille = *change.slow_permille;
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::change_storage(const inject::StorageChange& change) {
+    if (change.what == "stale" || change.what == "swap")
+        return missing(fmt::format("make storage '{}'", change.what), "its files are real ones");
+    state_.storage.push_back(change);
+    return Done{};
+}
+
+MpiLevers::Answer MpiLevers::alter_call(Rank rank, const inject::Alteration& change) {
+    if (!call_ || call_->rank != rank) {
+        return refuse(ErrorCode::bad_input, fmt::format("no call of rank {} is under way", rank),
+                      "let `when` name a call with `before`, not a time");
+    }
+    if (change.op != results::Op::none || change.reduce != results::ReduceOp::none)
+        return missing("exchange an operation for another", "MPI would read beyond its buffers");
+    call_->skip |= change.skip;
+    call_->hold |= change.hold;
+    call_->delay += change.delay;
+    call_->count += change.count_change;
+    if (change.count_set >= 0) call_->count = change.count_set;
+    call_->count = std::max<std::int64_t>(0, call_->count);
+    if (change.dtype != results::Dtype::none) call_->dtype = change.dtype;
+    if (change.root >= 0) call_->root = change.root;
+    if (change.answer != results::Code::ok) call_->answer = change.answer;
+    if (change.flip_bit >= 0) call_->flip_bit = change.flip_bit;
+    call_->flip_received |= change.flip_received;
+    call_->never_completes |= change.never_completes;
+    return Done{};
+}
+
+MpiLevers::Answer MpiLevers::bend(Rank rank, std::string_view seam, const inject::Bend& bend) {
+    if (bend.divide == 0) return refuse(ErrorCode::bad_input, "`divide` is 0", "divide by anything else");
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.bends[std::string(seam)] = bend;
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::unbend(Rank rank, std::string_view seam) {
+    return means_us(rank).map([&](bool us) {
+        if (us) state_.bends.erase(std::string(seam));
+        return Done{};
+    });
+}
+
+MpiLevers::Answer MpiLevers::skip_block(Rank rank, std::string_view block, bool skip) {
+    return means_us(rank).map([&](bool us) {
+        if (us && skip) state_.left_out.insert(std::string(block));
+        if (us && !skip) state_.left_out.erase(std::string(block));
+        return Done{};
+    });
+}
+
+}  // namespace deadrank::runners

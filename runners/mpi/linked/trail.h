@@ -1,0 +1,35 @@
+// runners/mpi/linked/trail.h — A file of events as they happen, a JSON line each, as
+// runners/local/event_reader.cpp reads them. A line is whole on disk before the rank goes on, whatever ends
+// it then.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "results/event.h"
+#include "results/evidence.h"
+#include "runners/mpi/job_clock.h"
+
+namespace deadrank::runners {
+
+class Trail {
+public:
+    Trail(const std::filesystem::path& file, JobClock clock, results::Rank rank);
+    ~Trail();
+    Trail(const Trail&) = delete;
+    Trail& operator=(const Trail&) = delete;
+
+    void record(const results::Payload& what);
+    results::TextId text(std::string_view words) { return texts_.keep(words); }
+    void log(int level, std::string_view line) { record(results::RankLog{level, text(line)}); }
+    void line(const std::string& json);
+    const JobClock& clock() const { return clock_; }
+
+private:
+    int descriptor_;
+    JobClock clock_;
+    results::Rank rank_;
+    results::Texts texts_;
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,111 @@
+// runners/mpi/linked/world.h — sim::World of one process of an MPI job: the workloads of the simulator run in
+// it unchanged.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mpi.h>
+
+#include "runners/mpi/linked/comm.h"
+#include "runners/mpi/linked/files.h"
+#include "scenarios/plan.h"
+#include "sim/cluster_settings.h"
+#include "sim/world.h"
+
+namespace deadrank::runners {
+
+class MpiTimer final : public sim::Timer {
+public:
+    MpiTimer(Gate& gate, const JobClock& clock) : gate_(gate), clock_(clock) {}
+    sim::Time now() const override { return clock_.now(); }
+    void sleep(sim::Time duration) override { gate_.sleep(duration); }
+
+private:
+    Gate& gate_;
+    const JobClock& clock_;
+};
+
+class MpiEnv final : public sim::Env {
+public:
+    MpiEnv(const sim::ClusterSettings& settings, Gate& gate, results::Rank process);
+    std::optional<std::string> get(std::string_view name) const override;
+    std::string version(std::string_view package) const override;
+    std::string lines() const;
+    std::string version_lines() const;
+
+private:
+    const sim::ClusterSettings& settings_;
+    Gate& gate_;
+    std::map<std::string, std::string, std::less<>> given_;
+};
+
+// There is none: computing is time that passes, memory is counted.
+class MpiDevice final : public sim::Device {
+public:
+    MpiDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, int index)
+        : settings_(settings), gate_(gate), evidence_(evidence), index_(index) {}
+    int index() const override { return index_; }
+    void compute(sim::Time nominal) override;
+    std::int64_t allocate(std::int64_t bytes) override;
+    void release(std::int64_t handle) override;
+    std::int64_t used() const override { return used_; }
+    std::int64_t limit() const override { return settings_.device_memory; }
+    std::int64_t allocate_host(std::int64_t bytes, bool pinned) override;
+    void sample();
+
+private:
+    struct Piece {
+        std::int64_t bytes = 0;
+        bool host = false;
+    };
+    const sim::ClusterSettings& settings_;
+    Gate& gate_;
+    Trail& evidence_;
+    int index_;
+    std::int64_t used_ = 0, peak_ = 0, host_used_ = 0;
+    std::vector<Piece> pieces_;
+};
+
+class MpiWorld final : public sim::World {
+public:
+    MpiWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate, Trail& evidence,
+             const std::filesystem::path& directory, results::Rank process);
+
+    results::Rank process() const override { return process_; }
+    results::Rank processes() const override { return settings_.process_count(); }
+    int node() const override { return gate_.levers().node_of(process_); }
+    int attempt() const override { return 0; }
+    sim::Timer& timer() override { return timer_; }
+    sim::Env& env() override { return env_; }
+    sim::Device& device() override { return device_; }
+    sim::Storage& storage() override { return storage_; }
+    sim::Store& rendezvous(std::string_view endpoint, bool host, sim::Time timeout) override;
+    std::unique_ptr<sim::Comm> communicator(const sim::CommRequest& request) override;
+    std::uint64_t chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) override;
+    std::int64_t seam(std::string_view name, std::int64_t value) override;
+    bool block(std::string_view name) override;
+    void record(const results::Payload& what) override { evidence_.record(what); }
+    results::TextId text(std::string_view words) override { return evidence_.text(words); }
+    void step(std::int64_t number) override;
+    void phase(results::Phase phase) override;
+
+    void show_start(int pid);
+
+private:
+    const scenarios::Plan& plan_;
+    const sim::ClusterSettings& settings_;
+    Gate& gate_;
+    Trail& evidence_;
+    MeetingPlace place_;
+    results::Rank process_;
+    MpiTimer timer_;
+    MpiEnv env_;
+    MpiDevice device_;
+    MpiStorage storage_;
+    MpiRank rank_;
+    std::vector<std::unique_ptr<sim::Store>> stores_;
+    std::map<std::string, int> joined_;  // by name: how often this process asked for it
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,85 @@
+// runners/mpi/mpirun.cpp — What Open MPI writes (sessions, shared memory) goes to the run's own directory, so
+// that nothing stays when it is removed.
+#include "runners/mpi/mpirun.h"
+
+#include <cstdlib>
+#include <sstream>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+constexpr const char* rank_program_name = "deadrank-mpi-rank";
+
+// Ours, without what another mpirun or an earlier run of ours left in it.
+std::vector<std::string> environment_for(const MpiJob& job) {
+    std::vector<std::string> lines;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text(*entry);
+        bool foreign = false;
+        for (const char* prefix : {"DEADRANK_", "OMPI_", "PMIX_", "PMI_", "ORTE_"})
+            foreign |= text.starts_with(prefix);
+        if (!foreign) lines.emplace_back(text);
+    }
+    lines.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
+    lines.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+    lines.emplace_back("OMP_NUM_THREADS=1");
+    lines.push_back("DEADRANK_EVIDENCE=" + (job.directory / "evidence").string());
+    return lines;
+}
+
+}  // namespace
+
+scenarios::Result<fs::path> mpi_rank_program() {
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
+         at = at.parent_path()) {
+        for (const char* place : {"", "libexec/deadrank"}) {
+            const fs::path program = at / place / rank_program_name;
+            if (fs::exists(program, ignored)) return program;
+        }
+        if (at == at.root_path()) break;
+    }
+    return refuse(ErrorCode::unsupported, "this build has no program for the ranks of an MPI job",
+                  "install Open MPI (Debian: libopenmpi-dev, openmpi-bin), configure and build again");
+}
+
+scenarios::Result<fs::path> mpirun_program() {
+    const char* path = std::getenv("PATH");
+    std::istringstream directories(path ? path : "/usr/bin");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        const fs::path program = fs::path(directory) / "mpirun";
+        if (::access(program.c_str(), X_OK) == 0) return program;
+    }
+    return refuse(ErrorCode::environment, "there is no mpirun on PATH",
+                  "install Open MPI (Debian: openmpi-bin), or name its directory in PATH");
+}
+
+ChildSpec mpirun_child(const MpiJob& job) {
+    ChildSpec child;
+    child.command = {job.mpirun.string(),      "--oversubscribe", "--bind-to", "none", "-np",
+                     std::to_string(job.ranks)};
+    const auto parameter = [&](const char* name, const std::string& value) {
+        child.command.insert(child.command.end(), {"--mca", name, value});
+    };
+    parameter("plm", "isolated");  // all on this machine: no ssh is looked for
+    parameter("btl", "self,vader");
+    parameter("btl_vader_single_copy_mechanism", "none");  // a container may not read its neighbour's memory
+    parameter("btl_vader_backing_directory", (job.directory / "sessions").string());
+    parameter("orte_tmpdir_base", (job.directory / "sessions").string());
+    parameter("mpi_yield_when_idle", "1");
+    child.command.push_back(job.rank_program.string());
+    child.command.push_back(job.directory.string());
+    if (job.bare) child.command.emplace_back("bare");
+    child.environment = environment_for(job);
+    return child;
+}
+
+}  // namespace deadrank::runners
