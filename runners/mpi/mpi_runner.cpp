@@ -14,6 +14,7 @@
 #include "runners/mpi/hidden_plan.h"
 #include "runners/mpi/job_clock.h"
 #include "runners/mpi/mpirun.h"
+#include "sim/workloads/catalog.h"
 
 namespace deadrank::runners {
 
@@ -141,7 +142,10 @@ scenarios::Result<void> mpi_is_there() {
 }
 
 scenarios::Capabilities MpiRunner::capabilities() const {
-    return {.backend = "mpi", .levers = MpiLevers::names(), .workloads = {"*"}, .ranks_max = 16};
+    scenarios::Capabilities able{
+        .backend = "mpi", .levers = MpiLevers::names(), .workloads = {}, .ranks_max = 16};
+    for (const sim::WorkloadKind& one : sim::workload_catalog()) able.workloads.push_back(one.words.name);
+    return able;
 }
 
 scenarios::Result<Record> MpiRunner::run(const scenarios::Plan& plan, const RunOptions& options) {

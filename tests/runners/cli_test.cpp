@@ -79,7 +79,7 @@ TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
 
 TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {
     expect_refusal("run " + write("torn.toml", "format = 1\n[bug\n"), "torn.toml:2:");
-    expect_refusal("run " + altered("steps = 20", "stpes = 20"), "altered.toml:21:1: ");
+    expect_refusal("run " + altered("steps = 20", "stpes = 20"), "altered.toml:22:1: ");
     expect_refusal("run " + altered("steps = 20", "stpes = 20"), "steps");
     expect_refusal("run " + altered("kind = \"kill_rank\"", "kind = \"kill_rnak\""), "kill_rank");
     expect_refusal(

@@ -26,7 +26,8 @@ inline scenarios::Setting of_cluster(const std::string& name, const std::string&
 
 // One node; `launcher` "bare" has nobody who watches over the ranks.
 inline scenarios::Scenario small_job(const std::string& workload = "data_parallel", std::int64_t world = 2,
-                                     const std::string& launcher = "torchrun") {
+                                     const std::string& launcher = "torchrun",
+                                     const std::string& steps = "4") {
     scenarios::Scenario scenario;
     scenario.id = "test/small";
     scenario.digest = "0123456789abcdef";
@@ -41,17 +42,19 @@ inline scenarios::Scenario small_job(const std::string& workload = "data_paralle
     scenario.cluster["watchdog"] = of_cluster("watchdog", "false");
     const scenarios::Vocabulary words = runners::vocabulary();
     scenario.workload_kind = workload;
-    scenario.workload["steps"] = stated(words.workload(workload)->parameters, "steps", "4");
+    scenario.workload["steps"] = stated(words.workload(workload)->parameters, "steps", steps);
     scenario.expect.symptom = "collective_deadlock_hang";
     scenario.heal.fault = "none";
     return scenario;
 }
 
+constexpr std::int64_t no_rank = -1;
+
 inline scenarios::FaultSettings fault(const std::string& kind, std::int64_t rank,
                                       const std::string& before = "all_reduce") {
     using scenarios::ValueType;
     scenarios::FaultSettings fault{.kind = kind};
-    fault.parameters["rank"] = {.options = {{.type = ValueType::ranks, .list = {rank}}}};
+    if (rank != no_rank) fault.parameters["rank"] = {.options = {{.type = ValueType::ranks, .list = {rank}}}};
     fault.when.values["step"] = {.options = {{.type = ValueType::integer, .number = 2}}};
     if (!before.empty())
         fault.when.values["before"] = {.options = {{.type = ValueType::text, .text = before}}};

@@ -143,6 +143,15 @@ TEST_F(DeviceMpi, ARankThatLeavesEarlyEndsTheJobWithItsCode) {
     EXPECT_TRUE(said) << "its traceback is missing";
 }
 
+TEST_F(DeviceMpi, AJobThatIsAskedToLeaveEndsAsOne) {
+    auto job = small_job("data_parallel", 2, "torchrun", "60");  // mpirun takes a second to pass it on
+    job.faults.push_back(fault("preempt_job", testing_mpi::no_rank, ""));
+    const Record record = play(job);
+    EXPECT_THAT(record.truth.ends, ElementsAre(RankEnd::killed, RankEnd::killed));
+    EXPECT_EQ(record.truth.marks.size(), 1u);
+    EXPECT_THAT(symptoms(record), testing::Contains("restart_or_recovery_failure"));
+}
+
 TEST_F(DeviceMpi, AFlippedBitIsAWrongNumber) {
     auto job = small_job();
     const Record healthy = play(job);
