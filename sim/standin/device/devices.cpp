@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "sim/standin/device/visible.h"
+
 namespace deadrank::standin {
 
 namespace {
@@ -30,15 +32,27 @@ Devices& Devices::of_this_process() {
     return all;
 }
 
-Devices::Devices() : count_(count_from_environment()) {
-    for (int device = 0; device < count_; ++device)
+// A stream is there even where no device is: handles of nothing are asked for all the same.
+Devices::Devices()
+    : on_machine_(count_from_environment()),
+      visible_(visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), on_machine_)) {
+    for (int device = 0; device < std::max(1, count()); ++device)
         defaults_.push_back(std::make_unique<Stream>(device, 0, 0));
+}
+
+int Devices::physical(int device) const {
+    return device < 0 || device >= count() ? -1 : visible_[static_cast<std::size_t>(device)];
+}
+
+int Devices::visible(int physical) const {
+    const auto found = std::find(visible_.begin(), visible_.end(), physical);
+    return found == visible_.end() ? -1 : static_cast<int>(found - visible_.begin());
 }
 
 int Devices::current() const { return current_device; }
 
 bool Devices::choose(int device) {
-    if (device < 0 || device >= count_) return false;
+    if (device < 0 || device >= count()) return false;
     current_device = device;
     return true;
 }

@@ -16,7 +16,11 @@ class Devices {
 public:
     static Devices& of_this_process();
 
-    int count() const { return count_; }
+    int count() const { return static_cast<int>(visible_.size()); }  // that this process sees
+    int on_machine() const { return on_machine_; }
+    // A visible device's number on the machine; -1 for none. And back.
+    int physical(int device) const;
+    int visible(int physical) const;
     int current() const;      // of the calling thread
     bool choose(int device);  // false: there is none
 
@@ -40,7 +44,8 @@ private:
     Stream& default_stream(int device);
     std::vector<Stream*> of(int device);
 
-    int count_;
+    int on_machine_;
+    std::vector<int> visible_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Stream>> defaults_;
     std::set<std::unique_ptr<Stream>> streams_;

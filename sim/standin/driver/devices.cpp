@@ -36,7 +36,7 @@ int deadrank_standin_refuses(const char* name) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuInit(unsigned) { return devices().count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
 CUresult cuDriverGetVersion(int* version) { return *version = portrait::version, CUDA_SUCCESS; }
 CUresult cuDeviceGetCount(int* count) { return *count = devices().count(), CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
@@ -49,11 +49,11 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice) {
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
-    return *value = portrait::attribute(attribute, device), CUDA_SUCCESS;
+    return *value = portrait::attribute(attribute, devices().physical(device)), CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity, CUDA_SUCCESS; }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-    const auto bytes = portrait::uuid(device);
+    const auto bytes = portrait::uuid(devices().physical(device));
     std::memcpy(uuid->bytes, bytes.data(), bytes.size());
     return CUDA_SUCCESS;
 }

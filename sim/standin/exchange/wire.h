@@ -22,8 +22,8 @@ struct Hello {
     char room[160] = {};
     std::int32_t rank = 0, size = 0;
     std::int32_t version = 0;  // of its NCCL, as ncclGetVersion tells it
-    std::int32_t device = 0;
-    std::uint64_t host = 0;  // ranks with the same one share memory, others are joined by a network
+    std::int32_t device = 0;   // its number on the machine
+    std::uint64_t host = 0;    // ranks with the same one share memory, others are joined by a network
 };
 
 // Everybody is there, or cannot work together: then a text follows.

@@ -60,7 +60,7 @@ ncclResult_t open_communicator(ncclComm_t comm) {
     std::strncpy(hello.room, comm->room.c_str(), sizeof hello.room - 1);
     hello.rank = comm->rank;
     hello.size = comm->size;
-    hello.device = comm->device;
+    hello.device = Devices::of_this_process().physical(comm->device);
     hello.host = host_of_this_process();
     ncclGetVersion(&hello.version);  // by name, as NCCL does: whoever stands in front of it is believed
     Evidence& evidence = Evidence::of_this_process();

@@ -46,7 +46,10 @@ cudaError_t find_driver_function(const char* name, void** into, cudaDriverEntryP
 
 extern "C" {
 
-cudaError_t cudaGetDeviceCount(int* count) { return give(count, devices().count()); }
+cudaError_t cudaGetDeviceCount(int* count) {
+    const cudaError_t given = give(count, devices().count());
+    return given == cudaSuccess && *count == 0 ? answer(cudaErrorNoDevice) : given;
+}
 cudaError_t cudaGetDevice(int* device) { return give(device, devices().current()); }
 cudaError_t cudaDriverGetVersion(int* version) { return give(version, portrait::version); }
 cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, portrait::version); }
@@ -76,7 +79,7 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
-    return give(value, portrait::attribute(attribute, device));
+    return give(value, portrait::attribute(attribute, devices().physical(device)));
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -84,7 +87,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "%s", portrait::name);
-    const auto uuid = portrait::uuid(device);
+    const auto uuid = portrait::uuid(devices().physical(device));
     std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
     properties->totalGlobalMem = Memory::capacity;
     properties->sharedMemPerBlock = portrait::shared_memory;
@@ -103,7 +106,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->multiProcessorCount = portrait::multiprocessors;
     properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
     properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
-    properties->pciBusID = portrait::bus(device);
+    properties->pciBusID = portrait::bus(devices().physical(device));
     properties->asyncEngineCount = 3;
     properties->l2CacheSize = portrait::attribute(cudaDevAttrL2CacheSize, device);
     properties->memoryBusWidth = portrait::attribute(cudaDevAttrGlobalMemoryBusWidth, device);
@@ -114,12 +117,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
     if (!text || size < 13) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
-    std::snprintf(text, static_cast<std::size_t>(size), "%s", portrait::bus_id(device).c_str());
+    std::snprintf(text, static_cast<std::size_t>(size), "%s",
+                  portrait::bus_id(devices().physical(device)).c_str());
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-    const int found = text ? portrait::device_at(text) : -1;
+    const int found = text ? devices().visible(portrait::device_at(text)) : -1;
     return exists(found) ? give(device, found) : answer(cudaErrorInvalidDevice);
 }
 
