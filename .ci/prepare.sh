@@ -122,6 +122,33 @@ prepare_torch() {
   fi
 }
 
+# DeepSpeed and Megatron-core, in the environment of torch: they are subjects, and run where it runs.
+FRAMEWORKS_LIST=$ROOT/runners/local/requirements-frameworks.txt
+
+install_frameworks() {
+  local pip=("$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps)
+  local first
+  mapfile -t first < <(grep -v -e '^#' -e '^deepspeed' "$FRAMEWORKS_LIST")
+  "${pip[@]}" "${first[@]}" &&
+    DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "$(grep '^deepspeed' "$FRAMEWORKS_LIST")"
+}
+
+# Needs prepare_torch. Where torch is Debian's old one, they are left out: they could not be imported.
+prepare_frameworks() {
+  local stamp=$VENV/.frameworks recipe
+  FRAMEWORKS="none: they need the recent torch"
+  case $(sed -n 2p "$VENV/.deadrank" 2>/dev/null) in 2.*) ;; *) return 0 ;; esac
+  recipe=$(cksum <"$FRAMEWORKS_LIST")
+  exec 9>"$CACHE/lock" && flock 9
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$recipe" ]; then
+    phase_may_fail "frameworks: DeepSpeed, Megatron-core" install_frameworks &&
+      printf '%s\n' "$recipe" >"$stamp"
+  fi
+  flock -u 9 && exec 9>&-
+  FRAMEWORKS="none could be installed: their scenarios are skipped (log: $LOGS)"
+  [ ! -e "$stamp" ] || FRAMEWORKS=$(grep -e '^deepspeed' -e '^megatron' "$FRAMEWORKS_LIST" | tr '\n' ' ')
+}
+
 # Other people's detection tools, in an environment of their own: what they need must not touch our torch.
 TOOLS=${DEADRANK_TOOLS:-$CACHE/tools}
 TOOLS_RECIPE="gpucm==0.0.2 traincheck-lint==0.1.0 nvidia-resiliency-ext==0.7.0"

@@ -47,6 +47,7 @@ test_command() {
 
   prepare_packages
   prepare_torch
+  [ $ci = no ] || prepare_frameworks
   [ $ci = no ] || prepare_tools
   [ $ci = no ] || prepare_nccl
   RESULTS=$BUILD/test-results

@@ -137,7 +137,9 @@ private:
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
             if (believed && is_culprit(error.rank) && is_cause(text)) return &error;
-            if (believed && error.rank == no_rank && is_culprit(root_) && text.find("signal ") != text.npos)
+            // "Signal 15 (SIGTERM)" is what the launcher did to the others.
+            if (believed && error.rank == no_rank && is_culprit(root_) && text.find("signal ") != text.npos &&
+                !tells_of_others(text))
                 return &error;
             const std::string words = without_prefix(text);
             const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),

@@ -1,6 +1,7 @@
 // runners/local/processes.cpp — posix_spawn in a new session; /proc to find what a job has left.
 #include "runners/local/processes.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -26,6 +27,21 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
         list.push_back(const_cast<char*>(word.c_str()));  // posix_spawn does not write there
     list.push_back(nullptr);
     return list;
+}
+
+// On the PATH that the child will have, not on ours: `torchrun` must be the one of its Python.
+std::string found_on_path(const std::string& program, const std::vector<std::string>& environment) {
+    if (program.find('/') != std::string::npos) return program;
+    for (const std::string& entry : environment) {
+        if (!entry.starts_with("PATH=")) continue;
+        for (std::size_t at = 5; at <= entry.size();) {
+            const std::size_t end = std::min(entry.find(':', at), entry.size());
+            const std::string file = entry.substr(at, end - at) + "/" + program;
+            if (access(file.c_str(), X_OK) == 0) return file;
+            at = end + 1;
+        }
+    }
+    return program;
 }
 
 class Pipe {
@@ -116,8 +132,9 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     Started started;
-    const int failed = posix_spawnp(&started.pid, command.front().c_str(), &files, &attributes,
-                                    pointers(command).data(), pointers(environment).data());
+    const std::string program = found_on_path(command.front(), environment);
+    const int failed = posix_spawn(&started.pid, program.c_str(), &files, &attributes,
+                                   pointers(command).data(), pointers(environment).data());
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (failed) {
