@@ -8,7 +8,7 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.elastic.multiprocessing.errors import record
 
 import toy_task
@@ -93,7 +93,7 @@ class TensorParallel(Trainer):
         from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
         super().__init__(options, 1)
-        mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+        mesh = DeviceMesh.from_group(dist.new_group(group_desc="tp"), "cpu")
         plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
         self.finish_making(parallelize_module(toy_task.model(options.width), mesh, plan))
 
@@ -111,9 +111,9 @@ class Pipeline(Trainer):
         self.last, self.losses = stage == stages - 1, 1
         part = nn.Sequential(*whole[stage * length : (stage + 1) * length])
         self.finish_making(part)
-        self.schedule = ScheduleGPipe(
-            PipelineStage(part, stage, stages, torch.device("cpu")), 2, loss_fn=nn.functional.mse_loss
-        )
+        group = dist.new_group(group_desc="pp")
+        here = PipelineStage(part, stage, stages, torch.device("cpu"), group=group)
+        self.schedule = ScheduleGPipe(here, 2, loss_fn=nn.functional.mse_loss)
 
     def step(self, features, targets):
         self.optimizer.zero_grad()

@@ -12,6 +12,20 @@ inside = (
 )  # `inside.call` while torch's own machinery runs: its inner collectives are not the subject's
 
 
+# How frameworks call what the evidence calls tp, pp, …; torch's own meshes say mesh_tp.
+PURPOSES = {
+    "TENSOR_MODEL_PARALLEL_GROUP": "tp",
+    "PIPELINE_MODEL_PARALLEL_GROUP": "pp",
+    "CONTEXT_PARALLEL_GROUP": "cp",
+    "MODEL_PARALLEL_GROUP": "mp",
+    "DATA_PARALLEL_GROUP": "dp",
+}
+
+
+def purpose_of(described):
+    return PURPOSES.get(described) or (described or "").removeprefix("mesh_")
+
+
 class Communicator:
     def __init__(self, number, name, members):
         self.number, self.name, self.members = number, name, members
@@ -154,7 +168,7 @@ def open_group(hook, real, args, settings):
 
     ranks = settings.get("ranks", args[0] if args else None)
     ranks = list(ranks) if ranks is not None else list(range(dist.get_world_size()))
-    name = settings.get("group_desc") or f"group{hook.communicators.created}"
+    name = purpose_of(settings.get("group_desc")) or f"group{hook.communicators.created}"
     made = hook.communicators.next(name, ranks)
     if dist.get_rank() not in ranks:
         return real(*args, **settings)

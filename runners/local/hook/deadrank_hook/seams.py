@@ -62,6 +62,14 @@ def watch_seed(hook, levers):
     torch.manual_seed = torch.random.manual_seed = manual_seed
 
 
+def begun(hook, optimizer):
+    """A rate that was bent before there was an optimizer is bent in each that comes."""
+    for seam in RATES:
+        if seam in hook.injector.levers.bends:
+            for group in optimizer.param_groups:
+                group["lr"] = hook.injector.levers.bent(seam, group["lr"])
+
+
 def changed(hook, levers, seam):
     """Values that live in an object rather than in a call are changed where they lie."""
     if seam in RATES:

@@ -9,6 +9,8 @@ import threading
 import time
 import weakref
 
+from . import seams
+
 
 class Training:
     def __init__(self, hook):
@@ -143,6 +145,7 @@ def watch_optimizers(hook):
     def watched_begin(self, *args, **settings):
         begin(self, *args, **settings)
         hook.optimizers.add(self)
+        seams.begun(hook, self)
         kind = type(self)
         if not getattr(kind.step, "deadrank", False):
             kind.step = watched_step(hook, kind.step)
