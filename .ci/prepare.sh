@@ -127,10 +127,11 @@ FRAMEWORKS_LIST=$ROOT/runners/local/requirements-frameworks.txt
 
 install_frameworks() {
   local pip=("$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps)
-  local first
+  local first last
   mapfile -t first < <(grep -v -e '^#' -e '^deepspeed' "$FRAMEWORKS_LIST")
+  last=$(grep '^deepspeed' "$FRAMEWORKS_LIST")
   "${pip[@]}" "${first[@]}" &&
-    DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "$(grep '^deepspeed' "$FRAMEWORKS_LIST")"
+    DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "$last"
 }
 
 # Needs prepare_torch. Where torch is Debian's old one, they are left out: they could not be imported.

@@ -29,15 +29,16 @@ build_product() {
 }
 
 test_command() {
-  local quick=no only='' sanitize='' builds=no ci=no directory=$BUILD
+  local quick=no only='' sanitize='' builds=no ci=no frameworks=no directory=$BUILD
   while [ $# -gt 0 ]; do
     case $1 in
       --quick) quick=yes ;;
+      --frameworks) frameworks=yes ;;
       --ci) ci=yes builds=yes WERROR=ON ;;
       --builds) builds=only ;;
       --only) only=${2:-} && shift && [ -n "$only" ] || die "--only needs a regular expression" ;;
       --sanitize) sanitize=${2:-none} && shift ;;
-      *) die "'$1' is no option of ./dev test; there are --quick, --only, --sanitize, --builds and --ci" ;;
+      *) die "'$1' is none of --quick, --only, --frameworks, --sanitize, --builds and --ci" ;;
     esac
     [ $# = 0 ] || shift
   done
@@ -47,7 +48,7 @@ test_command() {
 
   prepare_packages
   prepare_torch
-  [ $ci = no ] || prepare_frameworks
+  [ $ci$frameworks = nono ] || prepare_frameworks
   [ $ci = no ] || prepare_tools
   [ $ci = no ] || prepare_nccl
   RESULTS=$BUILD/test-results
@@ -64,6 +65,7 @@ test_command() {
     [ $quick = yes ] && labels=fast
     for label in $labels; do run_tests "$directory" "$label" "$only"; done
   fi
+  [ $frameworks = no ] || stand_frameworks
   [ $builds = no ] || compare_builds
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
@@ -75,6 +77,13 @@ run_tests() {
     ${only:+-R "$only"} -j "$JOBS" --no-tests=ignore --output-junit "$RESULTS/$label.xml" || code=$?
   [ $code = 0 ] || [ -e "$RESULTS/$label.xml" ] ||
     die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
+}
+
+# Every framework under every bug of the resilience table, judged by runners/local/reactions.toml.
+stand_frameworks() {
+  phase_may_fail "frameworks under injected faults" python3 "$ROOT/.ci/frameworks.py" "$BUILD/deadrank" \
+    --table "$RESULTS/resilience.md" --junit "$RESULTS/frameworks.xml" || true
+  [ -e "$RESULTS/frameworks.xml" ] || die "the frameworks could not be played at all: $(tail -n 2 "$log")"
 }
 
 # One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.

@@ -15,6 +15,10 @@ namespace deadrank::results::reports {
 
 namespace {
 
+constexpr std::string_view written_by = "<!-- Written by `deadrank run --table`; not by hand. -->";
+constexpr std::string_view table_begins = "<!-- resilience table -->";
+constexpr std::string_view table_ends = "<!-- end of the resilience table -->";
+
 std::string column_of(const Standing& one) {
     return one.subject.version.empty() ? one.subject.framework
                                        : fmt::format("{} ({})", one.subject.framework, one.subject.version);
@@ -107,19 +111,35 @@ private:
 
 }  // namespace
 
+std::string between_table_marks(std::string page, std::string_view table) {
+    const std::size_t begin = page.find(table_begins), end = page.find(table_ends);
+    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+    const std::size_t from = begin + table_begins.size();
+    return page.replace(from, end - from, fmt::format("\n{}", table));
+}
+
 std::string resilience_table(const std::vector<Standing>& standings) {
     Table table;
     for (const Standing& one : standings) table.add(one);
     return fmt::format(
-        "<!-- Written by `deadrank run --table`; not by hand. -->\n"
+        "{}\n"
         "A good cell is plain. A bad one is bold and leads to its words and to the command that shows it "
         "again.\nA hang is a job without a step for more than {} times its time-out.\n\n{}",
-        hang_multiple, table.text());
+        written_by, hang_multiple, table.text());
 }
 
 scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
                                                const std::filesystem::path& file) {
-    return write_text(resilience_table(standings), file);
+    const std::string table = resilience_table(standings);
+    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
+    if (!page) return tl::unexpected(page.error());
+    if (page->empty() || page->starts_with(written_by)) return write_text(table, file);
+    const std::string with_table = between_table_marks(*page, table);
+    if (!with_table.empty()) return write_text(with_table, file);
+    return scenarios::refuse(
+        scenarios::ErrorCode::usage,
+        fmt::format("'{}' is a page of yours and has no place for the table", file.string()),
+        fmt::format("add the lines {} and {}, or name another file", table_begins, table_ends));
 }
 
 std::string standing_line(const Standing& standing, const Style& style) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/reports/style.h"
@@ -15,7 +16,12 @@ namespace deadrank::results::reports {
 // Those that could not be told are left out, and counted.
 std::string resilience_table(const std::vector<Standing>& standings);
 
-// Errors: io.
+// A page whose lines "<!-- resilience table -->" and "<!-- end of the resilience table -->" stand around what
+// `table` replaces; empty where it has no such place.
+std::string between_table_marks(std::string page, std::string_view table);
+
+// Into its place on a page that has one; a file of its own otherwise. Errors: io; usage (somebody's page
+// without the place for it).
 scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
                                                const std::filesystem::path& file);
 

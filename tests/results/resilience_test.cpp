@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "results/reports/resilience_table.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {
@@ -151,22 +150,6 @@ TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
     EXPECT_EQ(subject.version, "torch 2.11.0");
     EXPECT_EQ(subject.timeout, 10s);
     EXPECT_EQ(results::subject_of(started(2)).name, "");
-}
-
-// Goal: a bad cell leads to the command that shows it again; what could not be told is counted, never
-// guessed.
-TEST(ResilienceTable, HasACommandBehindEachBadCell) {
-    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
-    const std::string table = results::reports::resilience_table(
-        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1",
-          results::Resilience{Response::hang, 66s, "watched"}},
-         {"communication/b_bug", "cause_b", ddp, "unused", results::Resilience{}},
-         {"communication/c_bug", "cause_c", ddp, "unused", std::nullopt}});
-    EXPECT_NE(table.find("| a\\_bug | cause\\_a | [**hang ≥ 66 s**](#b1) |"), std::string::npos) << table;
-    EXPECT_NE(table.find("| b\\_bug | cause\\_b | unaffected |"), std::string::npos) << table;
-    EXPECT_NE(table.find("`deadrank run communication/a_bug --seed 1`"), std::string::npos) << table;
-    EXPECT_EQ(table.find("unused"), std::string::npos) << table;
-    EXPECT_NE(table.find("1 trial could not be told"), std::string::npos) << table;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 # runners/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls its
 # lever then. The words of a moment are those of a scenario's `when`; what was done is written down before
 # the rank goes on.
+import json
 import os
 import threading
 import time
@@ -78,12 +79,29 @@ class Armed:
         self.active = False
 
 
+def faults_done(truth):
+    """What an earlier life of this rank did: a job that was started again is not killed again."""
+    done = set()
+    if os.path.exists(truth):
+        with open(truth, encoding="utf-8") as file:
+            said = [json.loads(line) for line in file if line.endswith("\n")]
+        done = {one.get("fault") for one in said if one.get("kind") == "fault.applied"}
+    return done
+
+
+def may_act(entry, done):
+    """Once is once; a state of the rank or its machine, which could be taken back, outlives the process."""
+    when = entry.get("when", {})
+    return entry["fault"] not in done or entry.get("undo") or when.get("always") or when.get("at_start")
+
+
 class Injector:
     def __init__(self, hook):
         self.hook = hook
         self.phase = ""
         mine = [entry for entry in hook.plan.get("faults", ()) if hook.slot in entry.get("ranks", ())]
-        self.armed = [Armed(entry) for entry in mine]
+        done = faults_done(hook.truth.path)
+        self.armed = [Armed(entry) for entry in mine if may_act(entry, done)]
         self.levers = Levers(hook)
         self.started = int(os.environ.get("DEADRANK_STARTED") or time.time_ns())  # the job, not this process
 
