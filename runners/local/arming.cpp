@@ -41,6 +41,11 @@ std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<Pull>& pulls
     return all;
 }
 
+std::vector<Pull> of_rank(std::vector<Pull> pulls, inject::Rank rank) {
+    std::erase_if(pulls, [rank](const Pull& pull) { return pull.rank != rank; });
+    return pulls;
+}
+
 json parsed(const std::vector<Pull>& pulls) {
     json list = json::array();
     for (const Pull& pull : pulls) list.push_back(json::parse(pull.json));
@@ -74,7 +79,7 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
         if (pulls.empty()) continue;
         by_hook = true;
         planned.fault->revert(levers, rank);
-        const json undo = parsed(levers.take());
+        const std::vector<Pull> back = levers.take();
         std::vector<int> ranks = waiting_ranks(rank, pulls, levers.ranks());
         if (rank < 0 && pulls.front().rank >= 0) {  // by node: each of its ranks
             for (const Pull& pull : pulls) {
@@ -82,7 +87,7 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
                                    {"ranks", {pull.rank}},
                                    {"when", when_of(planned)},
                                    {"pulls", {json::parse(pull.json)}},
-                                   {"undo", json::array()},
+                                   {"undo", parsed(of_rank(back, pull.rank))},
                                    {"says", planned.spec.kind}});
             }
             continue;
@@ -91,7 +96,7 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
                            {"ranks", ranks},
                            {"when", when_of(planned)},
                            {"pulls", parsed(pulls)},
-                           {"undo", undo},
+                           {"undo", parsed(back)},
                            {"says", planned.spec.kind}});
     }
     if (starting && !by_hook)

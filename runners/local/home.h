@@ -12,4 +12,7 @@ namespace deadrank::runners {
 // Errors: environment.
 scenarios::Result<std::filesystem::path> local_home();
 
+// The library that goes before a rank's sockets; empty where it was not built.
+std::filesystem::path sockets_shim();
+
 }  // namespace deadrank::runners

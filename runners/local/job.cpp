@@ -43,6 +43,10 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     }
     const std::string before = job["PYTHONPATH"];
     if (manifest.hook) job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
+    if (!place.preload.empty()) {
+        const std::string others = job["LD_PRELOAD"];
+        job["LD_PRELOAD"] = place.preload.string() + (others.empty() ? "" : ":" + others);
+    }
     job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
     job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
     job["DEADRANK_STARTED"] = std::to_string(now());

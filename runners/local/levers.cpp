@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runners/local/home.h"
 #include "runners/local/python.h"
 
 namespace deadrank::runners {
@@ -13,6 +14,7 @@ namespace deadrank::runners {
 using nlohmann::json;
 using scenarios::ErrorCode;
 using scenarios::refuse;
+using Time = results::Time;
 
 namespace {
 
@@ -41,6 +43,8 @@ std::vector<std::string> LocalLevers::names() {
             "stop",
             "change_device.slow",
             "change_host.limits",
+            "change_link.down",
+            "change_link.slow",
             "change_storage",
             "preempt",
             "alter_call.answer",
@@ -132,7 +136,34 @@ LocalLevers::Answer LocalLevers::break_name(Rank, std::string_view, std::string_
 LocalLevers::Answer LocalLevers::add_interface(int, std::string_view, bool, bool) {
     return missing("add a network interface");
 }
-LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange&) { return missing("change a link"); }
+
+// Each rank's own sending goes through a library of ours. It cannot tell one peer from another, so that the
+// link must be all there is between ranks; and what the loopback really carries is not ours to divide by a
+// factor.
+LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange& change) {
+    if (ranks_ != 2 || ranks_per_node_ != 1)
+        return refuse(ErrorCode::unsupported,
+                      "a link can be changed only between two nodes with one rank each",
+                      "add --ranks 2, or play this scenario with --runner sim");
+    if (change.from == change.to) return missing("change a link within a node");
+    if (change.loss_ppb) return missing("lose packets");
+    if (change.bandwidth_permille.value_or(1000) < 1000 &&
+        change.extra_latency.value_or(Time(0)).count() == 0)
+        return refuse(ErrorCode::unsupported, "real processes have no lever to narrow a link",
+                      "state a latency instead of a factor, or play this scenario with --runner sim");
+    if (sockets_shim().empty())
+        return refuse(ErrorCode::unsupported, "libdeadrank-sockets.so is not beside this program",
+                      "build it: it belongs to the whole build, but not under sanitizers");
+    link_changed_ = true;
+    const json pull{{"lever", "change_link"},
+                    {"down", change.down.value_or(false)},
+                    {"reset", change.reset},
+                    {"late", change.extra_latency.value_or(Time(0)).count()}};
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+        if (!change.one_way || node_of(rank) == change.from) (void)keep(rank, pull.dump());
+    }
+    return inject::Done{};
+}
 
 LocalLevers::Answer LocalLevers::kill(Rank rank, int signal) {
     return keep(rank, json{{"lever", "kill"}, {"signal", signal}}.dump());

@@ -155,7 +155,8 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!arming) return tl::unexpected(arming.error());
     std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
 
-    const JobPlace place{scratch.path(), *home / "hook", TakenPort::any_free()};
+    const JobPlace place{scratch.path(), *home / "hook", TakenPort::any_free(),
+                         levers.link_changed() ? sockets_shim() : fs::path()};
     std::unique_ptr<TakenPort> taken;
     if (levers.port_taken()) {
         taken = std::make_unique<TakenPort>(place.port, levers.port_mute());

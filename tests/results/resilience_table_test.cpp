@@ -43,7 +43,7 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
     ASSERT_TRUE(reports::write_resilience_table({}, file));
     const std::string once = reports::between_table_marks(page, reports::resilience_table({}));
     EXPECT_EQ(*reports::read_text(file), once);
-    EXPECT_EQ(once.find("old"), std::string::npos);
+    EXPECT_EQ(once.find("\nold\n"), std::string::npos);
     EXPECT_TRUE(once.starts_with("# Mine\n") && once.ends_with("rest\n")) << once;
 
     std::ofstream(file) << "# Mine, too\n";

@@ -1,4 +1,4 @@
-# runners/local/subjects/deepspeed_zero.py — The toy task under DeepSpeed's ZeRO, on the CPU over gloo. It knows
+# runners/local/subjects/deepspeed_zero.py — The toy task under DeepSpeed ZeRO, on the CPU over gloo. It knows
 # nothing of faults. DeepSpeed would compile its shared-memory operator for 80 s at the first start: left out.
 import argparse
 import datetime

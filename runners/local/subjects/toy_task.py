@@ -1,4 +1,4 @@
-# runners/local/subjects/toy_task.py — What the subjects on other people's parallel APIs train: a small network
+# runners/local/subjects/toy_task.py — What the subjects on other people's APIs train: a small network
 # on fixed random samples, with one line a step. It knows nothing of faults.
 import torch
 import torch.distributed as dist

@@ -47,8 +47,9 @@ TEST_P(DeviceShimLibraries, ShowNothingElse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, DeviceShimLibraries,
-                         testing::Values(Shim{"Nccl", "libdeadrank-nccl.so",
-                                              "(nccl|deadrank_)[A-Za-z0-9_]+"}),
+                         testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
+                                         Shim{"Sockets", "libdeadrank-sockets.so",
+                                              "writev|send|sendmsg|deadrank_link"}),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
 // What the program may call, the interposer answers for.

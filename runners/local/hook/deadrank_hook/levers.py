@@ -1,6 +1,7 @@
 # runners/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters
 # are those of the program's levers. A lever answers with nothing when it moved, and with one sentence when
 # it could not.
+import ctypes
 import os
 import signal
 import subprocess
@@ -60,6 +61,14 @@ class Levers:
         ):
             hard = resource.getrlimit(kind)[1]
             resource.setrlimit(kind, (limit if limit >= 0 else hard, hard))
+
+    def change_link(self, down=False, reset=False, late=0, **_):
+        library = ctypes.CDLL(None)
+        if not hasattr(library, "deadrank_link"):
+            return "libdeadrank-sockets.so was not loaded before this rank's libraries"
+        state = 2 if down and reset else 1 if down else 0
+        library.deadrank_link(ctypes.c_int(state), ctypes.c_longlong(late))
+        return None
 
     def change_storage(self, what, path="", amount=0, end=False, **_):
         if what not in storage.KINDS:
