@@ -28,7 +28,7 @@ std::string shortened(std::string text) {
 struct Ending {
     bool ended = false, failed = false, restarted = false;
     Time at{0};        // of the job's end; the end of watching, while it stands
-    Time progress{0};  // the last step that any rank finished
+    Time progress{0};  // the last step that any rank finished, or the last one to come to the rendezvous
 };
 
 Ending ending_of(const Evidence& evidence) {
@@ -46,7 +46,8 @@ Ending ending_of(const Evidence& evidence) {
             failed[event.rank] = false;
         } else if (event.as<Restart>()) {
             ending.restarted = true;
-        } else if (event.as<StepEnd>()) {
+        } else if (event.as<StepEnd>() || event.as<RendezvousEnter>()) {
+            // Until a rank comes to the rendezvous it loads its libraries, for as long as the machine needs.
             ending.progress = event.at;
         }
     }

@@ -152,5 +152,14 @@ TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
     EXPECT_EQ(results::subject_of(started(2)).name, "");
 }
 
+// Goal: a machine that needs a minute to load the framework makes no hang of a clear error.
+TEST(Resilience, CountsNoSilenceBeforeARankComesToTheRendezvous) {
+    results::Evidence evidence = started(2);
+    evidence.record(event(60s, 0, results::RendezvousEnter{}));
+    log_line(evidence, 61s, 1, 2, "ValueError: environment variable RANK expected, but not set");
+    const auto found = stood(ended(std::move(evidence), 62s, 1), {.ranks = {1}, .variable = "RANK"});
+    EXPECT_EQ(found.response, Response::clear_error) << found.says;
+}
+
 }  // namespace
 }  // namespace deadrank::tests
