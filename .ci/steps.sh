@@ -53,7 +53,7 @@ test_command() {
   [ $ci = no ] || prepare_nccl
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
-  if [ -n "$sanitize" ]; then
+  if [ -n "$sanitize" ] && [ $builds = no ]; then
     directory=$BUILD/$sanitize
     configure "$sanitize" "$directory"
     compile "$directory"
@@ -66,7 +66,7 @@ test_command() {
     for label in $labels; do run_tests "$directory" "$label" "$only"; done
   fi
   [ $frameworks = no ] || stand_frameworks
-  [ $builds = no ] || compare_builds
+  [ $builds = no ] || compare_builds "$sanitize"
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
 
@@ -87,13 +87,16 @@ stand_frameworks() {
 }
 
 # One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.
+# With --sanitize also one that a sanitizer watches; a word of its is a failure.
 compare_builds() {
-  local build reference=$RESULTS/hashes-product.txt
+  local build sanitize=$1 reference=$RESULTS/hashes-product.txt
   play_catalogue product "$BUILD/deadrank"
   play_catalogue product-again "$BUILD/deadrank"
   build_variant gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1"
   build_variant clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo
-  for build in product-again gcc-O0 clang-O2; do
+  build_variant clang-O0 clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0"
+  [ -z "$sanitize" ] || build_variant "gcc-$sanitize" g++ -DDEADRANK_SANITIZE="$sanitize"
+  for build in product-again gcc-O0 clang-O2 clang-O0 ${sanitize:+"gcc-$sanitize"}; do
     [ -e "$RESULTS/hashes-$build.txt" ] || continue
     python3 "$ROOT/.ci/tally.py" --compare "$reference" "$RESULTS/hashes-$build.txt" \
       --junit "$RESULTS/builds-$build.xml" --name "Builds.${build}GivesTheHashesOfTheProduct" || true

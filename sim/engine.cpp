@@ -37,9 +37,11 @@ void Engine::reset(const EngineOptions& options) {
     actions_.clear(std::max(options.actors, few_actors));
     if (actors_.capacity() / 4 > std::max(options.actors, few_actors)) {
         actors_ = {};
+        deadlines_ = {};
         ready_ = {};
     }
     actors_.clear();
+    deadlines_.clear();
     actors_.reserve(options.actors);
     ready_.reserve(options.actors + 1);  // grows on the stack of a fiber otherwise
     trace_.reset();
@@ -88,13 +90,16 @@ FiberContext* Engine::pump() noexcept {
         if (queue_.empty()) return over(Ending::deadlock);
         const QueuedEvent event = queue_.pop();
         foresee();
-        if (is_stale(event.target, event.payload)) {
+        if (event.payload & deadline_bit) {
+            if (!is_due(event)) continue;
+        } else if (is_stale(event)) {
             --stale_;
-            drop(event.payload);
+            actions_.release(event.payload);
             continue;
         }
         if (event.time > time_limit_) {
             queue_.push(event);
+            if (event.payload & deadline_bit) deadlines_[event.target].queued = true;
             now_ = time_limit_;
             return over(Ending::time_limit);
         }
@@ -167,29 +172,65 @@ bool Engine::event_goes_first() {
     return event.time == now_ && explore_->ratio(~picks_++, 1, 2);
 }
 
+std::uint64_t Engine::next_order() {
+    const std::uint64_t order = sequence_++;
+    if (!explore_) return order;
+    return order | explore_->at(order) >> QueuedEvent::sequence_bits << QueuedEvent::sequence_bits;
+}
+
 void Engine::schedule(std::int64_t when, ActorId target, std::uint32_t payload) {
     CHECK(when >= now_);
-    std::uint64_t order = sequence_++;
-    if (explore_) order |= explore_->at(order) >> QueuedEvent::sequence_bits << QueuedEvent::sequence_bits;
-    queue_.push({when, order, target, payload});
+    queue_.push({when, next_order(), target, payload});
 }
 
-bool Engine::is_stale(ActorId target, std::uint32_t payload) {
-    if ((payload & deadline_bit) == 0) return actions_.at(payload).act == nullptr;
-    const Actor& actor = actors_[target];
-    return !actor.deadline_armed || (actor.wait_number | deadline_bit) != payload;
+void Engine::set_deadline(ActorId id, std::int64_t when) {
+    if (id >= deadlines_.size()) deadlines_.resize(actors_.size());
+    Deadline& deadline = deadlines_[id];
+    deadline.when = when;
+    deadline.order = next_order();
+    actors_[id].deadline_armed = true;
+    if (deadline.queued && deadline.queued_at <= when) return;
+    const bool orphaned = std::exchange(deadline.queued, true);  // comes later, and stands for nothing now
+    queue_deadline(id, deadline);
+    if (!orphaned) return;
+    ++stale_;
+    sweep_stale();
 }
 
-void Engine::drop(std::uint32_t payload) {
-    if ((payload & deadline_bit) == 0) actions_.release(payload);
+void Engine::queue_deadline(ActorId id, Deadline& deadline) {
+    deadline.queued = true;
+    deadline.queued_at = deadline.when;
+    deadline.queued_number = actors_[id].wait_number;
+    queue_.push({deadline.when, deadline.order, id, deadline_bit | deadline.queued_number});
+}
+
+// Of an event that is no longer in the queue: whether the deadline that it stands for has come.
+bool Engine::is_due(const QueuedEvent& event) {
+    if (is_stale(event)) {
+        --stale_;
+        return false;
+    }
+    Deadline& deadline = deadlines_[event.target];
+    deadline.queued = false;
+    const Actor& actor = actors_[event.target];
+    if (!actor.deadline_armed) return false;
+    if ((actor.wait_number | deadline_bit) == event.payload) return true;
+    queue_deadline(event.target, deadline);
+    return false;
+}
+
+bool Engine::is_stale(const QueuedEvent& event) {
+    if ((event.payload & deadline_bit) == 0) return actions_.at(event.payload).act == nullptr;
+    const Deadline& deadline = deadlines_[event.target];
+    return !deadline.queued || (deadline.queued_number | deadline_bit) != event.payload;
 }
 
 // Time-outs that never ring, minutes ahead, would otherwise outnumber what is to happen.
 void Engine::sweep_stale() {
     if (stale_ < few_stale || stale_ < queue_.size() / 2) return;
     queue_.remove_if([this](const QueuedEvent& event) {
-        if (!is_stale(event.target, event.payload)) return false;
-        drop(event.payload);
+        if (!is_stale(event)) return false;
+        if ((event.payload & deadline_bit) == 0) actions_.release(event.payload);
         return true;
     });
     stale_ = 0;

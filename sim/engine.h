@@ -172,14 +172,28 @@ public:
 private:
     friend class FiberPool;
 
+    // The deadline of an actor's wait, and the one event that stands for it in the queue. A wait that ends
+    // early leaves its event there; a later deadline needs no other: when it comes up too early it is queued
+    // again, with the place in the order that the wait was given.
+    struct Deadline {
+        std::int64_t when = 0;
+        std::uint64_t order = 0;
+        std::int64_t queued_at = 0;
+        std::uint32_t queued_number = 0;  // of the wait that the event was made for
+        bool queued = false;
+    };
+
     void schedule(std::int64_t when, ActorId target, std::uint32_t payload);
+    std::uint64_t next_order();
+    void set_deadline(ActorId id, std::int64_t when);
+    void queue_deadline(ActorId id, Deadline& deadline);
+    bool is_due(const QueuedEvent& event);
     FiberContext* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
     void foresee();
     FiberContext* pick_ready();
     bool event_goes_first();
     void play(std::uint64_t order, ActorId target, std::uint32_t payload);
-    bool is_stale(ActorId target, std::uint32_t payload);
-    void drop(std::uint32_t payload);
+    bool is_stale(const QueuedEvent& event);
     void sweep_stale();
     void hash(std::uint64_t order, ActorId target, std::uint64_t digest, const char* label);
 
@@ -205,12 +219,13 @@ private:
     std::uint64_t step_limit_ = UINT64_MAX;
     std::int64_t time_limit_ = never.count();
     std::size_t living_ = 0;
-    std::size_t stale_ = 0;  // events in the queue that will be dropped
+    std::size_t stale_ = 0;  // events in the queue that stand for nothing any more
 
     EventQueue queue_;
     ActionPool actions_;
     std::vector<Actor> actors_;
-    std::vector<ActorId> ready_;  // woken, in order; those before ready_head_ had their turn
+    std::vector<Deadline> deadlines_;  // by actor; it may end before those that never had one
+    std::vector<ActorId> ready_;       // woken, in order; those before ready_head_ had their turn
     std::size_t ready_head_ = 0;
     TraceHash trace_;
     std::optional<Chance> explore_;

@@ -70,8 +70,7 @@ void Engine::start_waiting(ActorId id, const char* what, ActorId on, std::uint64
     actor.wait.detail = detail;
     actor.timed_out = false;
     if (deadline == never.count()) return;
-    actor.deadline_armed = true;
-    schedule(std::max(deadline, now_), id, deadline_bit | actor.wait_number);
+    set_deadline(id, std::max(deadline, now_));
 }
 
 void Engine::sleep_until(Time when) {
@@ -95,10 +94,7 @@ void Engine::make_ready(ActorId id, bool timed_out) {
     actor.timed_out = timed_out;
     actor.wait_number = (actor.wait_number + 1) & ~deadline_bit;
     actor.asleep = false;
-    if (std::exchange(actor.deadline_armed, false)) {
-        ++stale_;
-        sweep_stale();
-    }
+    actor.deadline_armed = false;
     if (actor.frozen && !actor.killed) {
         actor.held = true;
         return;
@@ -193,7 +189,7 @@ void Engine::end(ActorId id) {
     actor.fiber = nullptr;
     actor.stackless = nullptr;
     actor.asleep = false;
-    if (std::exchange(actor.deadline_armed, false)) ++stale_;
+    actor.deadline_armed = false;
     actor.wait_number = (actor.wait_number + 1) & ~deadline_bit;
     kills_thrown_ = 0;
     --living_;

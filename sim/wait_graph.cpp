@@ -53,15 +53,18 @@ std::string collective_words(const Machine& machine, const Process& process, con
         fmt::format("waits in {} #{} of {}", results::name_of(offer.op), seq, comm.name());
     // Calls end in order: what holds up an earlier one holds up this one.
     const Meeting& front = *comm.meeting(comm.last_completed() + 1);
-    std::vector<Rank> missing, spoilers;
+    std::vector<Rank> missing, spoilers, still;
     for (const Offer& other : front.offers) {
         const Rank peer = comm.member(other.place).process;
         if (!other.arrived) missing.push_back(peer);
         if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(peer);
+        if (!other.left && machine.processes[peer].stopped) still.push_back(peer);
     }
     if (!missing.empty()) return fmt::format("{} for {}", where, listed(machine, missing));
     if (!spoilers.empty())
         return fmt::format("{} for {}, whose kernel never ended", where, listed(machine, spoilers));
+    if (!still.empty() && front.state == Meeting::State::moving)
+        return fmt::format("{} for {}", where, listed(machine, still));
     for (const Offer& other : front.offers) {
         const Offer& first = front.offers.front();
         if (fits(other, first)) continue;

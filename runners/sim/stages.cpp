@@ -1,14 +1,28 @@
 // runners/sim/stages.cpp — One stage is one thread that waits for work until it is closed.
 #include "runners/sim/stages.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <exception>
+#include <fmt/format.h>
 #include <thread>
 #include <utility>
 
+#include "sim/engine.h"
 #include "sim/stage.h"
 
 namespace deadrank::runners {
+
+namespace {
+
+#ifdef DEADRANK_DEBUG_BUILD
+constexpr bool debug_build = true;  // which says how much of their stacks the ranks used
+#else
+constexpr bool debug_build = false;
+#endif
+
+}  // namespace
 
 class Stages::Stage {
 public:
@@ -35,7 +49,13 @@ private:
 
     void live() {
         sim::on_stage([this](sim::Engine& engine) {
-            while (const auto* work = next()) finish(attempt(*work, engine));
+            std::size_t deepest = 0;
+            while (const auto* work = next()) {
+                finish(attempt(*work, engine));
+                if constexpr (debug_build) deepest = std::max(deepest, engine.stack_high_water());
+            }
+            if (deepest > 0)
+                fmt::print(stderr, "deadrank: the deepest stack of a rank held {} bytes\n", deepest);
         });
     }
 

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "results/evidence.h"
+#include "scenarios/check.h"
 #include "sim/cluster.h"
 #include "sim/stage.h"
 #include "sim/trace_hash.h"
@@ -31,8 +32,12 @@ ClusterSettings cluster_of(Rank ranks) {
 // The settings of data_parallel as a scenario gets them, two steps long.
 scenarios::Values training(std::int64_t steps) {
     scenarios::Values values;
-    for (const scenarios::Parameter& parameter : find_workload("data_parallel")->words.parameters)
-        values[parameter.name] = *scenarios::parse_value(parameter.type, parameter.fallback);
+    for (const scenarios::Parameter& parameter : find_workload("data_parallel")->words.parameters) {
+        if (parameter.fallback.empty()) continue;
+        const auto value = scenarios::parse_value(parameter.type, parameter.fallback);
+        CHECK(value);
+        values[parameter.name] = *value;
+    }
     values["steps"].number = steps;
     return values;
 }
@@ -65,7 +70,7 @@ std::uint64_t play(Engine& engine, const ClusterSettings& settings, const scenar
     return cluster.run([&](World& world) { find_workload("data_parallel")->body(world, words); }).hash;
 }
 
-// Two training steps from launch to end, each job twice, the hashes compared. Both runs count.
+// Two training steps from launch to end, each job twice, the hashes compared.
 void jobs_played_twice(benchmark::State& state, const Extras& extras) {
     const ClusterSettings settings = cluster_of(static_cast<Rank>(state.range(0)));
     const scenarios::Values values = training(2);
@@ -80,7 +85,7 @@ void jobs_played_twice(benchmark::State& state, const Extras& extras) {
         }
     });
     if (mismatches > 0) state.SkipWithError("two runs of one seed differ");
-    state.counters["runs"] = benchmark::Counter(2.0 * static_cast<double>(seed), benchmark::Counter::kIsRate);
+    state.counters["pairs"] = benchmark::Counter(static_cast<double>(seed), benchmark::Counter::kIsRate);
 }
 
 void TrainingJobs(benchmark::State& state) { jobs_played_twice(state, {}); }
@@ -90,8 +95,19 @@ BENCHMARK(TrainingJobs)->ArgName("ranks")->Arg(8)->Arg(64)->Arg(1'024)->UseManua
 BENCHMARK(TrainingJobsWithoutEvidence)->ArgName("ranks")->Arg(8)->Arg(64)->Arg(1'024)->UseManualTime();
 BENCHMARK(TrainingJobsWithAnArmedFault)->ArgName("ranks")->Arg(64)->UseManualTime();
 
-// All ranks reduce 256 numbers, again and again, and nobody keeps evidence.
-void AllReduceSteps(benchmark::State& state) {
+// All ranks reduce 256 numbers, again and again, and nobody keeps evidence. A link that flaps makes each
+// reduction one that is played out chunk by chunk; one that stays slow is played out once.
+enum class Links { usual, slow, flapping };
+
+void flap(Cluster& cluster, bool slow) {
+    LinkChange change;
+    change.from = 0;
+    change.bandwidth_permille = slow ? 100 : 1000;
+    cluster.change_link(change);
+    cluster.at(cluster.now() + Time(20'000), [&cluster, slow] { flap(cluster, !slow); });
+}
+
+void all_reduce_steps(benchmark::State& state, Links links) {
     const auto ranks = static_cast<Rank>(state.range(0));
     const int steps = ranks > 4'096 ? 10 : ranks > 64 ? 100 : 2'000;
     double played = 0;
@@ -101,6 +117,8 @@ void AllReduceSteps(benchmark::State& state) {
             results::Evidence nothing;
             nothing.keep(false);
             Cluster cluster(engine, cluster_of(ranks), Seed{1}, nothing);
+            if (links == Links::slow) cluster.change_link({.from = 0, .bandwidth_permille = 100});
+            if (links == Links::flapping) cluster.at(Time{1}, [&] { flap(cluster, true); });
             cluster.run([&](World& world) {
                 const auto comm = world.communicator({"world", Members::range(0, ranks), world.process()});
                 std::vector<Number> data(256, 1);
@@ -115,14 +133,17 @@ void AllReduceSteps(benchmark::State& state) {
     }
     state.counters["steps"] = benchmark::Counter(played, benchmark::Counter::kIsRate);
 }
-BENCHMARK(AllReduceSteps)
-    ->ArgName("ranks")
-    ->Arg(64)
-    ->Arg(1'024)
-    ->Arg(16'384)
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+
+void AllReduceSteps(benchmark::State& state) { all_reduce_steps(state, Links::usual); }
+void AllReduceStepsOverASlowLink(benchmark::State& state) { all_reduce_steps(state, Links::slow); }
+void AllReduceStepsOverAFlappingLink(benchmark::State& state) { all_reduce_steps(state, Links::flapping); }
+
+void once(benchmark::internal::Benchmark* bench) {
+    bench->ArgName("ranks")->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(AllReduceSteps)->Apply(once)->Arg(64)->Arg(1'024)->Arg(16'384);
+BENCHMARK(AllReduceStepsOverASlowLink)->Apply(once)->Arg(64)->Arg(1'024);
+BENCHMARK(AllReduceStepsOverAFlappingLink)->Apply(once)->Arg(64);
 
 // A million ranks, all alike but one: one fiber plays for the crowd.
 void TrainingJobOfACrowd(benchmark::State& state) {

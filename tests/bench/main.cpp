@@ -70,7 +70,7 @@ public:
 private:
     // Google Benchmark appends how a benchmark was run.
     static std::string short_name(std::string name) {
-        for (const char* tail : {"/iterations:1", "/manual_time"}) {
+        for (const char* tail : {"/iterations:1", "/repeats:1", "/manual_time"}) {
             const std::size_t at = name.find(tail);
             if (at != std::string::npos) name.erase(at, std::strlen(tail));
         }

@@ -107,22 +107,16 @@ void AllReduceStepsOfSimGrid(benchmark::State& state) {
     state.counters["steps"] = benchmark::Counter(played, benchmark::Counter::kIsRate);
 }
 
+void once(benchmark::internal::Benchmark* bench) {
+    bench->ArgName("ranks")->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
 }  // namespace
 
-BENCHMARK(RingOfSimGrid)
-    ->ArgName("ranks")
-    ->Arg(1'000)
-    ->Arg(10'000)
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(AllReduceStepsOfSimGrid)
-    ->ArgName("ranks")
-    ->Arg(64)
-    ->Arg(512)
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(RingOfSimGrid)->Apply(once)->Arg(1'000);
+BENCHMARK(RingOfSimGrid)->Apply(once)->Arg(10'000)->Repetitions(1);
+BENCHMARK(AllReduceStepsOfSimGrid)->Apply(once)->Arg(64);
+BENCHMARK(AllReduceStepsOfSimGrid)->Apply(once)->Arg(512)->Repetitions(1);
 
 #else
 
