@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/facts/fingerprints.h"
 #include "results/detectors/facts/odd.h"
 #include "results/detectors/facts/outbreaks.h"
 
@@ -57,6 +58,20 @@ std::vector<std::string> causes_of(const Disagreement& found) {
             "rank_divergent_control_flow"};
 }
 
+// Where nobody saw the calls themselves: what the checker printed of them.
+Finding as_said(const Evidence& evidence, const Outbreak& said) {
+    Finding finding = finding_of(evidence, said, "collective_mismatch_error", "collective_mismatch",
+                                 {"communication_order_divergence"});
+    if (const OddFingerprint found = odd_fingerprint(evidence, said)) {
+        const auto step = finding.blame.step;
+        finding.blame = blame_ranks(evidence.facts<Lives>(), found.odd);
+        finding.blame.step = step;
+        finding.says = fmt::format("{} said {} where the others said {}", ranks_text(found.odd),
+                                   found.unusual, found.usual);
+    }
+    return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const {
@@ -98,8 +113,7 @@ std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const
                             first.meeting->seq, first.comm->name, found.aspect);
             finding.causes = causes_of(found);
         } else {
-            finding =
-                finding_of(evidence, *said, finding.symptom, name(), {"communication_order_divergence"});
+            finding = as_said(evidence, *said);
         }
         findings.push_back(std::move(finding));
     }

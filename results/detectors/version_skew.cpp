@@ -16,12 +16,18 @@ namespace {
 // Where several differ, what speaks on the wire is suspected first.
 constexpr std::array<std::string_view, 6> suspects = {"nccl", "gloo", "torch", "cuda", "driver", "python"};
 
+// A version that most did not tell is no difference: NCCL prints its own on the first rank alone.
+std::optional<Difference> skew_of(const PairTables& versions, std::string_view package) {
+    auto found = difference_in(versions, package);
+    return found && !found->usual_value.empty() ? found : std::nullopt;
+}
+
 std::optional<Difference> skew_in(const PairTables& versions) {
     for (const std::string_view package : suspects) {
-        if (auto found = difference_in(versions, package)) return found;
+        if (auto found = skew_of(versions, package)) return found;
     }
     for (const std::string_view package : versions.names()) {
-        if (auto found = difference_in(versions, package)) return found;
+        if (auto found = skew_of(versions, package)) return found;
     }
     return std::nullopt;
 }

@@ -32,6 +32,14 @@ void expect_silence_of(const Evidence& evidence) {
         ADD_FAILURE() << finding.detector << ": " << finding.says;
 }
 
+// Healthy so far, and in its fourth step.
+inline EvidenceBuilder three_steps(Rank ranks) {
+    EvidenceBuilder job(ranks);
+    job.start().world().step(0).step(1).step(2);
+    for (const Rank rank : job.everybody()) job.add(rank, StepBegin{3});
+    return job;
+}
+
 inline std::vector<Rank> ranks(std::initializer_list<Rank> list) { return list; }
 
 }  // namespace deadrank::tests

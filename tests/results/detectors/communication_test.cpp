@@ -1,7 +1,6 @@
 // tests/results/detectors/communication_test.cpp — Goal: who never came, who came with another call, and who
 // was accused are named; those who only waited are not.
 #include "results/detectors/collective_hang.h"
-#include "results/detectors/collective_mismatch.h"
 #include "results/detectors/collective_timeout.h"
 #include "results/detectors/peer_connection.h"
 #include "results/detectors/setup_hang.h"
@@ -12,13 +11,6 @@ namespace deadrank::tests {
 namespace {
 
 using namespace detectors;
-
-EvidenceBuilder three_steps(Rank ranks) {
-    EvidenceBuilder job(ranks);
-    job.start().world().step(0).step(1).step(2);
-    for (const Rank rank : job.everybody()) job.add(rank, StepBegin{3});
-    return job;
-}
 
 TEST(CollectiveHang, NamesTheRankThatNeverCame) {
     EvidenceBuilder job = three_steps(8);
@@ -106,73 +98,6 @@ TEST(CollectiveTimeout, ReadsGlooAsWell) {
         "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting "
         "10000ms for recv operation to complete");
     EXPECT_EQ(found_by<CollectiveTimeout>(job.watched()).blame.ranks, ranks({1}));
-}
-
-struct Odd {
-    std::string name;
-    CollectiveEnter call;
-};
-
-class Mismatches : public testing::TestWithParam<Odd> {};
-
-TEST_P(Mismatches, NameTheOddRank) {
-    EvidenceBuilder job = three_steps(8);
-    for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
-    job.after(1ms).add(5, GetParam().call);
-    for (const Rank rank : job.everybody()) job.leaves(rank, 1, 4);  // it ended, with whatever came out
-    const Finding found = found_by<CollectiveMismatch>(job.watched());
-    EXPECT_EQ(found.blame.ranks, ranks({5}));
-    EXPECT_EQ(found.blame.step, 3);
-    EXPECT_EQ(found.blame.collective, "all_reduce");
-    EXPECT_LT(found.at, 1s) << "it shows at once";
-}
-
-// Goal: without a checker's word two calls that never complete are what they look like, a hang.
-TEST(CollectiveHang, NamesWhoCameToAnotherCallWhereNobodyEverLeaves) {
-    EvidenceBuilder job = three_steps(8);
-    for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
-    job.after(1ms).add(5, CollectiveEnter{1, 4, 512, -1, Op::all_reduce, Dtype::f32, ReduceOp::sum});
-    const Evidence evidence = job.watched(2min);
-    EXPECT_TRUE(CollectiveMismatch().examine(evidence).empty());
-    EXPECT_EQ(found_by<CollectiveHang>(evidence).blame.ranks, ranks({5}));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Of, Mismatches,
-    testing::Values(Odd{"operation", {1, 4, 1024, -1, Op::reduce_scatter, Dtype::f32, ReduceOp::sum}},
-                    Odd{"count", {1, 4, 512, -1, Op::all_reduce, Dtype::f32, ReduceOp::sum}},
-                    Odd{"type", {1, 4, 1024, -1, Op::all_reduce, Dtype::i32, ReduceOp::sum}},
-                    Odd{"reduction", {1, 4, 1024, -1, Op::all_reduce, Dtype::f32, ReduceOp::max}},
-                    Odd{"root", {1, 4, 1024, 3, Op::all_reduce, Dtype::f32, ReduceOp::sum}}),
-    [](const auto& row) { return row.param.name; });
-
-TEST(CollectiveMismatch, LeavesARankThatSkippedACallToTheHang) {
-    EvidenceBuilder job(4);
-    job.start().world();
-    for (std::int64_t step = 0; step < 3; ++step) {
-        for (const std::int64_t call : {1, 2, 3}) {
-            for (const Rank rank : job.everybody()) {
-                job.enters(rank, 1, step * 3 + call, Op::all_reduce, call * 100);
-            }
-            for (const Rank rank : job.everybody()) job.leaves(rank, 1, step * 3 + call);
-        }
-    }
-    for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 10, Op::all_reduce, 100);
-    job.enters(2, 1, 10, Op::all_reduce, 200);  // its second call of the step, one too early
-    const Evidence evidence = job.watched(2min);
-    expect_silence_of<CollectiveMismatch>(evidence);
-    const Finding hang = found_by<CollectiveHang>(evidence);
-    EXPECT_EQ(hang.blame.ranks, ranks({2}));
-    EXPECT_EQ(hang.causes.front(), "rank_divergent_control_flow");
-}
-
-TEST(CollectiveMismatch, BelievesTheChecker) {
-    EvidenceBuilder job = three_steps(2);
-    job.log(0,
-            "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
-            "CollectiveFingerPrint(SequenceNumber=3, OpType=ALLREDUCE), but Rank 1 is running collective: "
-            "CollectiveFingerPrint(SequenceNumber=3, OpType=BROADCAST)");
-    EXPECT_EQ(found_by<CollectiveMismatch>(job.watched()).symptom, "collective_mismatch_error");
 }
 
 TEST(PeerConnection, BlamesTheRankThatDiedFirst) {

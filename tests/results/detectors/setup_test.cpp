@@ -58,6 +58,12 @@ TEST(VersionSkew, IsSilentWhenTheDifferenceHarmedNobody) {
     expect_silence_of<VersionSkew>(job.watched());
 }
 
+TEST(VersionSkew, HoldsNoSilenceAgainstTheOneThatTold) {
+    EvidenceBuilder job = started(8, {0}, "", "cuda=13.0\nnccl=2.28.9\npython=3.11\ntorch=2.11.0\nucx=1.13");
+    fails_in_init(job, job.everybody(), "Timed out after 61 seconds waiting for clients");
+    expect_silence_of<VersionSkew>(job.watched());
+}
+
 TEST(EnvironmentFault, NamesTheVariableThatTheErrorIsAbout) {
     EvidenceBuilder job = started(8, {4, 5, 6, 7}, "NCCL_SOCKET_IFNAME=eht0");
     fails_in_init(job, {4, 5, 6, 7}, "Bootstrap : no socket interface found");
