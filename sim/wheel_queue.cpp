@@ -11,7 +11,8 @@ namespace deadrank::sim {
 
 namespace {
 
-bool earlier(const QueuedEvent& one, const QueuedEvent& other) { return one.before(other); }
+// An object, not a function: algorithms call it in place.
+constexpr auto earlier = [](const QueuedEvent& one, const QueuedEvent& other) { return one.before(other); };
 
 }  // namespace
 
