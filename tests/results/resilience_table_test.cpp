@@ -1,10 +1,12 @@
 // tests/results/resilience_table_test.cpp — Goal: the table of how frameworks stood each bug leads from each
-// bad cell to a command, and goes to its place on a page.
+// bad cell to a command, and the one in the README is what the command printed.
 #include "results/reports/resilience_table.h"
 
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
+#include <sstream>
 
 #include "results/reports/text_file.h"
 
@@ -50,6 +52,51 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
     EXPECT_FALSE(reports::write_resilience_table({}, file));
     EXPECT_EQ(*reports::read_text(file), "# Mine, too\n");
     fs::remove(file);
+}
+
+// Goal: the table in the README is one that the command printed: its frame, its words for cells, and behind
+// each bad cell a numbered note with a command over a scenario and a subject that are there. Not its times.
+TEST(ResilienceTable, OfTheReadmeHasTheFormOfWhatIsPrinted) {
+    namespace reports = results::reports;
+    const fs::path source(DEADRANK_SOURCE_DIRECTORY);
+    const std::string page = *reports::read_text(source / "runners" / "local" / "README.md");
+    const std::string frame = reports::resilience_table({});
+    const std::string intro = frame.substr(0, frame.find("\n\n"));
+    const std::size_t begin = page.find(intro), end = page.find("<!-- end of the resilience table -->");
+    ASSERT_NE(begin, std::string::npos) << "no table between the marks, or its first lines have changed";
+    ASSERT_NE(end, std::string::npos);
+    std::istringstream lines(page.substr(begin, end - begin));
+    std::string words;
+    for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i)
+        words += (i ? "|" : "") + std::string(text_of(static_cast<Response>(i)));
+    const std::regex cell("( |( (" + words + ")( \\d+ s)? )|( \\[\\*\\*(" + words +
+                          ")( (≥ )?\\d+ s)?\\*\\*\\]\\(#b(\\d+)\\) ))");
+    const std::regex again(
+        "   `deadrank run (\\S+) --seed \\d+ --runner local --ranks \\d+ --subject (\\S+)`");
+    std::size_t rows = 0, bad = 0, notes = 0, cells = 0;
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch found;
+        if (std::regex_match(line, found, again)) {
+            ++notes;
+            const fs::path file = source / found[1].str();
+            EXPECT_TRUE(fs::exists(file) ||
+                        fs::exists(source / "scenarios" / "catalog" / (found[1].str() + ".toml")))
+                << line;
+            EXPECT_TRUE(fs::exists(source / "runners/local/subjects" / (found[2].str() + ".toml"))) << line;
+        }
+        if (!line.starts_with("| ") || line.starts_with("| bug |")) continue;
+        ++rows;
+        std::size_t at = line.find('|', line.find('|', 1) + 1);  // behind bug and cause
+        for (std::size_t next; (next = line.find('|', at + 1)) != std::string::npos; at = next) {
+            const std::string text = line.substr(at + 1, next - at - 1);
+            EXPECT_TRUE(std::regex_match(text, found, cell)) << "'" << text << "' in " << line;
+            cells += text != " ";
+            if (text.find("**") != std::string::npos) EXPECT_EQ(std::stoul(found[9]), ++bad) << line;
+        }
+    }
+    EXPECT_GE(rows, 4u);
+    EXPECT_GE(cells, 15u);
+    EXPECT_EQ(notes, bad);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 
-from . import storage
+from . import imports, storage
 
 
 def watch(hook):
@@ -29,6 +29,33 @@ def watch(hook):
 
     torch.save, torch.load = watched_save, watched_load
     torch.serialization.save, torch.serialization.load = watched_save, watched_load
+    imports.after("torch.distributed.checkpoint", functools.partial(watch_distributed, hook))
+
+
+def watch_distributed(hook):
+    """Distributed checkpoints: a directory, of which each rank writes and reads its part."""
+    import torch.distributed.checkpoint as distributed
+
+    def watched(real, watch_one):
+        @functools.wraps(real)
+        def call(*args, **settings):
+            path = os.fspath(settings.get("checkpoint_id") or "")
+            if not path:
+                return real(*args, **settings)
+            return watch_one(hook, path, lambda: real(*args, **settings))
+
+        return call
+
+    distributed.save = watched(distributed.save, one_save)
+    distributed.load = watched(distributed.load, one_load)
+
+
+def part_of(hook, path):
+    """The file that is this rank's; a path that is no directory is one."""
+    if not os.path.isdir(path):
+        return path
+    mine = sorted(name for name in os.listdir(path) if name.startswith(f"__{hook.slot}_"))
+    return os.path.join(path, mine[0]) if mine else path
 
 
 def one_save(hook, path, save):
@@ -43,29 +70,31 @@ def one_save(hook, path, save):
         code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
         hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path))
         raise
-    hook.evidence.write("checkpoint.save", path=path, result="ok", **content(path), **shard_of(hook, path))
+    part = part_of(hook, path)
+    hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard_of(hook, path))
     for damage in damages:
-        damage.at_rest(path)
+        damage.at_rest(part)
     hook.training.phase("")
     return answer
 
 
 def one_load(hook, path, load):
     hook.injector.at("checkpoint_load")
+    part = part_of(hook, path)
     if os.path.exists(path):
         for damage in take(hook, path):
-            damage.at_rest(path)
+            damage.at_rest(part)
     seen = {}
     hook.training.phase("checkpoint")
     try:
-        seen = content(path)
+        seen = content(part)
         answer = load()
     except Exception as trouble:
         code = "not_found" if isinstance(trouble, FileNotFoundError) else "corrupt"
-        hook.evidence.write("checkpoint.load", path=path, result=code, **seen, **shard_of(hook, path))
+        hook.evidence.write("checkpoint.load", path=part, result=code, **seen, **shard_of(hook, path))
         raise
-    hook.evidence.write("checkpoint.load", path=path, result="ok", **seen, **shard_of(hook, path))
-    hook.training.loaded(answer)
+    hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard_of(hook, path))
+    hook.training.loaded(answer if answer is not None else {"step": step_in(path)})
     hook.training.phase("")
     return answer
 
@@ -80,6 +109,8 @@ def take(hook, path):
 
 
 def content(path):
+    if not os.path.isfile(path):
+        return {}
     with open(path, "rb") as file:
         data = file.read()
     return {
@@ -88,16 +119,21 @@ def content(path):
     }
 
 
+def step_in(path):
+    found = re.search(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
+    return int(found[1]) if found else None
+
+
 def shard_of(hook, path):
     """Which step and shard a file holds, by its name: step9/shard1of4.pt, iter_9/mp_rank_01/…; else ours."""
     import torch.distributed as dist
 
     shard = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
-    step = re.search(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
+    step = step_in(path)
     return {
         "shard": int(shard[1]) if shard else hook.slot,
         "shards": (
             int(shard[2]) if shard and shard[2] else dist.get_world_size() if dist.is_initialized() else 1
         ),
-        "step": int(step[1]) if step else hook.step,
+        "step": hook.step if step is None else step,
     }
