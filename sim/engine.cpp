@@ -37,7 +37,7 @@ void Engine::reset(const EngineOptions& options) {
     actions_.clear(std::max(options.actors, few_actors));
     if (actors_.capacity() / 4 > std::max(options.actors, few_actors)) {
         actors_ = {};
-        deadlines_ = {};
+        deadlines_.release();
         ready_ = {};
     }
     actors_.clear();
@@ -99,7 +99,7 @@ FiberContext* Engine::pump() noexcept {
         }
         if (event.time > time_limit_) {
             queue_.push(event);
-            if (event.payload & deadline_bit) deadlines_[event.target].queued = true;
+            if (event.payload & deadline_bit) deadlines_.of(event.target).queued = true;
             now_ = time_limit_;
             return over(Ending::time_limit);
         }
@@ -184,8 +184,7 @@ void Engine::schedule(std::int64_t when, ActorId target, std::uint32_t payload) 
 }
 
 void Engine::set_deadline(ActorId id, std::int64_t when) {
-    if (id >= deadlines_.size()) deadlines_.resize(actors_.size());
-    Deadline& deadline = deadlines_[id];
+    Deadline& deadline = deadlines_.of(id);
     deadline.when = when;
     deadline.order = next_order();
     actors_[id].deadline_armed = true;
@@ -210,7 +209,7 @@ bool Engine::is_due(const QueuedEvent& event) {
         --stale_;
         return false;
     }
-    Deadline& deadline = deadlines_[event.target];
+    Deadline& deadline = deadlines_.of(event.target);
     deadline.queued = false;
     const Actor& actor = actors_[event.target];
     if (!actor.deadline_armed) return false;
@@ -221,7 +220,7 @@ bool Engine::is_due(const QueuedEvent& event) {
 
 bool Engine::is_stale(const QueuedEvent& event) {
     if ((event.payload & deadline_bit) == 0) return actions_.at(event.payload).act == nullptr;
-    const Deadline& deadline = deadlines_[event.target];
+    const Deadline& deadline = deadlines_.of(event.target);
     return !deadline.queued || (deadline.queued_number | deadline_bit) != event.payload;
 }
 

@@ -13,6 +13,7 @@
 #include "results/time.h"
 #include "sim/action_pool.h"
 #include "sim/actor.h"
+#include "sim/deadlines.h"
 #include "sim/queue.h"
 #include "sim/rng.h"
 #include "sim/trace_hash.h"
@@ -172,17 +173,6 @@ public:
 private:
     friend class FiberPool;
 
-    // The deadline of an actor's wait, and the one event that stands for it in the queue. A wait that ends
-    // early leaves its event there; a later deadline needs no other: when it comes up too early it is queued
-    // again, with the place in the order that the wait was given.
-    struct Deadline {
-        std::int64_t when = 0;
-        std::uint64_t order = 0;
-        std::int64_t queued_at = 0;
-        std::uint32_t queued_number = 0;  // of the wait that the event was made for
-        bool queued = false;
-    };
-
     void schedule(std::int64_t when, ActorId target, std::uint32_t payload);
     std::uint64_t next_order();
     void set_deadline(ActorId id, std::int64_t when);
@@ -224,8 +214,8 @@ private:
     EventQueue queue_;
     ActionPool actions_;
     std::vector<Actor> actors_;
-    std::vector<Deadline> deadlines_;  // by actor; it may end before those that never had one
-    std::vector<ActorId> ready_;       // woken, in order; those before ready_head_ had their turn
+    Deadlines deadlines_;
+    std::vector<ActorId> ready_;  // woken, in order; those before ready_head_ had their turn
     std::size_t ready_head_ = 0;
     TraceHash trace_;
     std::optional<Chance> explore_;
