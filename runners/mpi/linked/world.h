@@ -63,6 +63,7 @@ private:
     Gate& gate_;
     Trail& evidence_;
     int index_;
+    sim::Time woken_late_{0};
     std::int64_t used_ = 0, peak_ = 0, host_used_ = 0;
     std::vector<Piece> pieces_;
 };
