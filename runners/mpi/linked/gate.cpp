@@ -23,15 +23,13 @@ namespace {
 constexpr std::chrono::microseconds look_every{150};
 
 // Faults of the start shape every rank's beginning; later ones are narrowed to the rank that carries them
-// out. One that aims at no rank waits in all of them; but the job is asked to leave once, by rank 0: mpirun
-// takes a second SIGTERM for a wish to drop everything.
+// out. One that aims at no rank waits in all of them.
 std::vector<std::pair<std::size_t, scenarios::FaultSpec>> faults_of(const scenarios::Plan& plan, Rank own) {
     std::vector<std::pair<std::size_t, scenarios::FaultSpec>> ours;
     for (std::size_t index = 0; index < plan.faults.size(); ++index) {
         scenarios::FaultSpec spec = plan.faults[index];
         const auto ranks = spec.ranks();
         const bool starts = inject::from_start(spec.when);
-        if (spec.kind == "preempt_job" && own != 0) continue;
         if (!starts && !ranks.empty()) {
             if (std::find(ranks.begin(), ranks.end(), own) == ranks.end()) continue;
             spec.parameters.at("rank").list = {own};
@@ -138,7 +136,9 @@ void Gate::come_to_pass() {
         case MpiEnd::How::exits:
             throw sim::RankFailure(end.says, end.number);
         case MpiEnd::How::preempted:
-            return keeper_.preempt();
+            std::signal(SIGTERM, SIG_DFL);  // as a scheduler does: to every process of the job
+            std::raise(SIGTERM);
+            return;
         case MpiEnd::How::stops: {
             const Time alarm = injector_->next_alarm();
             keeper_.resume_after(alarm == results::never ? Time{-1} : alarm - evidence_.clock().now());

@@ -17,7 +17,6 @@ namespace deadrank::runners {
 // What only the process around the rank can do.
 struct Keeper {
     std::function<void(results::Time after)> resume_after;  // stops this process; negative = for good
-    std::function<void()> preempt;                          // ends the whole job
 };
 
 class Gate {

@@ -39,13 +39,11 @@ JobClock agree_on_clock(const MeetingPlace& place) {
 }
 
 Keeper keeper_over(int pipe) {
-    return {.resume_after =
-                [pipe](results::Time after) {
-                    const std::int64_t real = after.count() < 0 ? -1 : JobClock::real(after).count();
-                    [[maybe_unused]] const auto told = ::write(pipe, &real, sizeof real);
-                    std::raise(SIGSTOP);
-                },
-            .preempt = [] { ::kill(::getppid(), SIGUSR1); }};
+    return {.resume_after = [pipe](results::Time after) {
+        const std::int64_t real = after.count() < 0 ? -1 : JobClock::real(after).count();
+        [[maybe_unused]] const auto told = ::write(pipe, &real, sizeof real);
+        std::raise(SIGSTOP);
+    }};
 }
 
 // Runs the workload. What it throws is the rank's own end.
@@ -105,7 +103,6 @@ void pass_on(int) {
     ::kill(kept, SIGTERM);
     ::kill(kept, SIGCONT);
 }
-void end_job(int) { ::kill(::getppid(), SIGTERM); }
 
 void wake_when_due(int pid, int pipe) {
     std::int64_t after = -1;
@@ -157,7 +154,6 @@ int keep(const fs::path& directory, bool bare) {
     }
     kept = pid;
     std::signal(SIGTERM, pass_on);
-    std::signal(SIGUSR1, end_job);
     ::close(ends[1]);
     const int status = wait_for(pid, ends[0]);
     kept = 0;

@@ -26,8 +26,7 @@ inline scenarios::Setting of_cluster(const std::string& name, const std::string&
 
 // One node; `launcher` "bare" has nobody who watches over the ranks.
 inline scenarios::Scenario small_job(const std::string& workload = "data_parallel", std::int64_t world = 2,
-                                     const std::string& launcher = "torchrun",
-                                     const std::string& steps = "4") {
+                                     const std::string& launcher = "torchrun") {
     scenarios::Scenario scenario;
     scenario.id = "test/small";
     scenario.digest = "0123456789abcdef";
@@ -42,7 +41,7 @@ inline scenarios::Scenario small_job(const std::string& workload = "data_paralle
     scenario.cluster["watchdog"] = of_cluster("watchdog", "false");
     const scenarios::Vocabulary words = runners::vocabulary();
     scenario.workload_kind = workload;
-    scenario.workload["steps"] = stated(words.workload(workload)->parameters, "steps", steps);
+    scenario.workload["steps"] = stated(words.workload(workload)->parameters, "steps", "4");
     scenario.expect.symptom = "collective_deadlock_hang";
     scenario.heal.fault = "none";
     return scenario;
