@@ -59,7 +59,7 @@ TEST_F(DeviceShimsOnStandin, BendABitThatEveryRankSees) {
 
 TEST_F(DeviceShimsOnStandin, LeaveTheOthersWaiting) {
     run.fault({{"before", "all_reduce"}, {"nth", 2}}, {{"skip", true}});
-    run.limit = 6;
+    run.limit = 4;
     both("all_reduce all_reduce");
     EXPECT_EQ(run.evidence_of("collective.enter", 0).size(), 2u);
     EXPECT_EQ(run.evidence_of("collective.leave", 0).size(), 1u) << "rank 0 waits for rank 1";
@@ -76,7 +76,7 @@ TEST_F(DeviceShimsOnStandin, ClaimAnotherVersion) {
 
 TEST_F(DeviceShimsOnStandin, KillARankOnItsWayIntoACollective) {
     run.fault({{"before", "all_reduce"}, {"nth", 2}}, {{"lever", "kill"}, {"signal", 9}});
-    run.limit = 6;
+    run.limit = 4;
     both("all_reduce all_reduce");
     EXPECT_EQ(run.evidence_of("collective.leave", 1).size(), 1u);
     EXPECT_EQ(run.truth(1).at(0)["kind"], "fault.applied");

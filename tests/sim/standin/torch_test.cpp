@@ -2,13 +2,13 @@
 // Flight Recorder without a GPU, and we know what its own tool makes of its own dumps, right or wrong. All
 // jobs run before the first test; tests/standin/torch_jobs.py has their faults.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "tests/sim/standin/torch_here.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -23,23 +23,6 @@ using testing::Not;
 std::string read(const fs::path& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
-}
-
-fs::path python_with_torch() {
-    if (const char* said = std::getenv("DEADRANK_PYTHON")) return said;
-    const char* cache = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
-    const fs::path place = cache ? fs::path(cache) : fs::path(home ? home : "") / ".cache";
-    return place / "deadrank/venv/bin/python";
-}
-
-// A torch with CUDA in it, whose NCCL is a library of its own.
-bool has_process_group(const fs::path& python) {
-    std::error_code ignored;
-    for (const auto& one : fs::directory_iterator(python.parent_path().parent_path() / "lib", ignored)) {
-        if (fs::exists(one.path() / "site-packages/torch/lib/libtorch_cuda.so")) return true;
-    }
-    return false;
 }
 
 // How a job ended: each rank's exit and words, the dumps, and what torchfrtrace says of them.
@@ -60,21 +43,16 @@ protected:
     static inline std::string missing, broken;
 
     static void SetUpTestSuite() {
-        const fs::path libraries = fs::path(DEADRANK_BINARY_DIRECTORY) / "standin";
-        const fs::path python = python_with_torch();
-        if (!fs::exists(libraries / "libnccl.so.2"))
-            missing = "the stand-in is not built here: no headers of CUDA 13 and NCCL";
-        else if (!has_process_group(python))
-            missing =
-                "no torch with CUDA beside " + python.string() + ": './dev tools' with DEADRANK_TORCH=wheel";
+        missing = why_no_torch();
         if (!missing.empty()) return;
         folder = fs::temp_directory_path() / ("deadrank-standin-torch-" + std::to_string(::getpid()));
         fs::create_directories(folder);
-        const std::string at = libraries.string();
+        const std::string at = standin_libraries.string();
         const Answer answer =
             shell("LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at + "/libcudart.so.13:" + at +
-                  "/libnccl.so.2 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 500 " + python.string() +
-                  " " + DEADRANK_SOURCE_DIRECTORY "/tests/standin/torch_jobs.py " + folder.string());
+                  "/libnccl.so.2 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 500 " +
+                  python_with_torch().string() + " " +
+                  DEADRANK_SOURCE_DIRECTORY "/tests/standin/torch_jobs.py " + folder.string());
         if (answer.code != 0) broken = "torch_jobs.py: " + answer.out;
     }
     static void TearDownTestSuite() {

@@ -1,0 +1,43 @@
+// tests/sim/standin/torch_here.h — Whether unmodified PyTorch can be run on the stand-in here, and with which
+// Python.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace deadrank::tests {
+
+inline const std::filesystem::path standin_libraries =
+    std::filesystem::path(DEADRANK_BINARY_DIRECTORY) / "standin";
+
+inline std::filesystem::path python_with_torch() {
+    if (const char* said = std::getenv("DEADRANK_PYTHON")) return said;
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    const char* home = std::getenv("HOME");
+    const std::filesystem::path place =
+        cache ? std::filesystem::path(cache) : std::filesystem::path(home ? home : "") / ".cache";
+    return place / "deadrank/venv/bin/python";
+}
+
+// A torch with CUDA in it, whose NCCL is a library of its own.
+inline bool has_process_group(const std::filesystem::path& python) {
+    std::error_code ignored;
+    for (const auto& one :
+         std::filesystem::directory_iterator(python.parent_path().parent_path() / "lib", ignored)) {
+        if (std::filesystem::exists(one.path() / "site-packages/torch/lib/libtorch_cuda.so")) return true;
+    }
+    return false;
+}
+
+// Empty when all is there.
+inline std::string why_no_torch() {
+    if (!std::filesystem::exists(standin_libraries / "libnccl.so.2"))
+        return "the stand-in is not built here: no headers of CUDA 13 and NCCL";
+    const std::filesystem::path python = python_with_torch();
+    return has_process_group(python)
+               ? ""
+               : "no torch with CUDA beside " + python.string() + ": './dev tools' with DEADRANK_TORCH=wheel";
+}
+
+}  // namespace deadrank::tests
