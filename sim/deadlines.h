@@ -30,7 +30,7 @@ public:
         }
     }
 
-    void release() { blocks_ = {}; }
+    void release() { blocks_.clear(); }
 
     Deadline& of(ActorId id) {
         if (id / block_size >= blocks_.size()) blocks_.resize(id / block_size + 1);

@@ -91,7 +91,9 @@ TEST(ResilienceTable, OfTheReadmeHasTheFormOfWhatIsPrinted) {
             const std::string text = line.substr(at + 1, next - at - 1);
             EXPECT_TRUE(std::regex_match(text, found, cell)) << "'" << text << "' in " << line;
             cells += text != " ";
-            if (text.find("**") != std::string::npos) EXPECT_EQ(std::stoul(found[9]), ++bad) << line;
+            if (text.find("**") != std::string::npos) {
+                EXPECT_EQ(std::stoul(found[9]), ++bad) << line;
+            }
         }
     }
     EXPECT_GE(rows, 4u);
