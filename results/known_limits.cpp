@@ -23,6 +23,8 @@ const std::vector<KnownLimit>& known_limits() {
         {"nvrx_fr_attribution", "0.7", "", "rank_skips_an_all_reduce", Outcome::silent,
          "it looks at scheduled entries alone; behind started ones a rank that is one call short stays "
          "unseen"},
+        {"nvrx_restart_agent", "0.7", "", "first_to_complain_waited", Outcome::wrong_rank,
+         "it takes the first rank that complained for the culprit; a stopped one does not complain"},
     };
     return limits;
 }

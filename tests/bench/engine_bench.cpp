@@ -91,6 +91,70 @@ BENCHMARK(RingOfStackless)->Apply(sizes_and_queues)->Iterations(1);
 BENCHMARK(RingOfFibers)->Apply(a_million)->Iterations(1);
 BENCHMARK(RingOfStackless)->Apply(a_million)->Iterations(1);
 
+// One training step as the engine sees it: work of a length of its own, a boundary to the neighbour, and a
+// reduction under a time-out that the last to come completes for all.
+class OneStep {
+public:
+    OneStep(Engine& engine, std::uint32_t ranks) : engine_(engine), ranks_(ranks), mail_(ranks) {}
+
+    void spawn() {
+        for (ActorId rank = 0; rank < ranks_; ++rank) engine_.spawn(rank, [this, rank] { live(rank); });
+    }
+
+    bool done() const { return left_ == ranks_; }
+
+private:
+    void live(ActorId rank) {
+        engine_.sleep(Time(100'000'000 + draw(1, rank, 0) % 1'000'000));
+        const ActorId to = (rank + 1) % ranks_;
+        engine_.call_after(Time(2'000), {to, rank, "boundary"}, [this, to] {
+            mail_[to] = true;
+            engine_.wake(to);
+        });
+        while (!mail_[rank]) engine_.block({.what = "boundary"});
+        if (++arrived_ == ranks_) {
+            for (ActorId other = 0; other < ranks_; ++other) engine_.wake(other);
+        }
+        while (arrived_ < ranks_) {
+            if (!engine_.block_until(engine_.now() + Time(600'000'000'000), {.what = "all_reduce"})) return;
+        }
+        ++left_;
+    }
+
+    Engine& engine_;
+    std::uint32_t ranks_;
+    std::uint32_t arrived_ = 0, left_ = 0;
+    std::vector<char> mail_;
+};
+
+void TrainingStepOfFibers(benchmark::State& state) {
+    const auto ranks = static_cast<std::uint32_t>(state.range(0));
+    double bytes = 0;
+    for (auto _ : state) {
+        ::malloc_trim(0);
+        on_stage([&](Engine& engine) {
+            const std::size_t before = resident_bytes();
+            engine.reset({.actors = ranks, .stack_bytes = 16 << 10});
+            OneStep step(engine, ranks);
+            step.spawn();
+            const double start = thread_seconds();
+            engine.run();
+            state.SetIterationTime(thread_seconds() - start);
+            bytes = static_cast<double>(resident_bytes() - before) / ranks;
+            if (!step.done()) state.SkipWithError("the step did not complete");
+        });
+    }
+    state.counters["bytes/rank"] = bytes;
+    state.counters["rank-steps"] = benchmark::Counter(ranks, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(TrainingStepOfFibers)
+    ->ArgName("ranks")
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->Repetitions(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
 // A ring with lost and late messages and time-outs on receive, 20 rounds: a simulation as a sweep plays them.
 class LossyRing {
 public:

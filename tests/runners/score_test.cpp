@@ -173,14 +173,26 @@ TEST(KnownLimit, HoldsForWhatIsAlwaysHere) {
     EXPECT_EQ(seen, 2);
 }
 
-TEST(DeviceKnownLimit, HoldsForNvrx) {
-    const auto tool = runners::find_tool("nvrx_fr_attribution", {.time = std::chrono::minutes(5)});
+class DeviceKnownLimit : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(DeviceKnownLimit, Holds) {
+    const results::external::Bounds patient{.time = std::chrono::minutes(5)};
+    const auto tool = runners::find_tool(std::string(GetParam()), patient);
     if (!tool->missing.empty()) GTEST_SKIP() << tool->missing;
-    const auto one = judged(*runners::find_tool("nvrx_fr_attribution", {.time = std::chrono::minutes(5)}),
-                            for_tools("rank_skips_an_all_reduce"));
-    ASSERT_NE(one.pinned, nullptr);
-    EXPECT_TRUE(one.as_pinned()) << one.outcome.fault->reason;
+    int seen = 0;
+    for (const results::KnownLimit& limit : results::known_limits()) {
+        if (limit.tool != GetParam()) continue;
+        const auto one = judged(*runners::find_tool(std::string(GetParam()), patient),
+                                for_tools(std::string(limit.scenario)));
+        ASSERT_NE(one.pinned, nullptr);
+        EXPECT_TRUE(one.as_pinned()) << one.outcome.fault->reason;
+        ++seen;
+    }
+    EXPECT_GT(seen, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Nvrx, DeviceKnownLimit, testing::Values("nvrx_fr_attribution", "nvrx_restart_agent"),
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST(Score, KnowsEveryToolByName) {
     EXPECT_THAT(runners::tool_names(), testing::Contains("torchfrtrace"));
