@@ -94,7 +94,13 @@ public:
     // Where things are. Faults aim with these.
     virtual Rank ranks() const = 0;
     virtual int node_of(Rank rank) const = 0;
-    virtual std::vector<Rank> ranks_of(int node) const = 0;
+    virtual std::vector<Rank> ranks_of(int node) const {
+        std::vector<Rank> there;
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+            if (node_of(rank) == node) there.push_back(rank);
+        }
+        return there;
+    }
 
     // Before the job starts.
     virtual Result<Done> set_env(Rank rank, std::string_view name, std::string_view value) = 0;

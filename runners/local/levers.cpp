@@ -61,14 +61,6 @@ std::vector<std::string> LocalLevers::names() {
             "skip_block"};
 }
 
-std::vector<inject::Rank> LocalLevers::ranks_of(int node) const {
-    std::vector<Rank> there;
-    for (Rank rank = 0; rank < ranks_; ++rank) {
-        if (node_of(rank) == node) there.push_back(rank);
-    }
-    return there;
-}
-
 std::vector<Pull> LocalLevers::take() { return std::exchange(pulls_, {}); }
 
 LocalLevers::Answer LocalLevers::keep(Rank rank, std::string text) {

@@ -46,7 +46,6 @@ public:
     using Rank = inject::Rank;
     Rank ranks() const override { return ranks_; }
     int node_of(Rank rank) const override { return rank / ranks_per_node_; }
-    std::vector<Rank> ranks_of(int node) const override;
     Answer set_env(Rank rank, std::string_view name, std::string_view value) override;
     Answer unset_env(Rank rank, std::string_view name) override;
     Answer set_version(Rank rank, std::string_view package, std::string_view version) override;

@@ -51,14 +51,6 @@ std::vector<std::string> MpiLevers::names() {
             "skip_block"};
 }
 
-std::vector<inject::Rank> MpiLevers::ranks_of(int node) const {
-    std::vector<Rank> there;
-    for (Rank rank = 0; rank < ranks_; ++rank) {
-        if (node_of(rank) == node) there.push_back(rank);
-    }
-    return there;
-}
-
 void MpiLevers::shape(sim::Call& call) const {
     if (call.kind == sim::CallKind::block) {
         call.skip |= state_.left_out.contains(call.name);

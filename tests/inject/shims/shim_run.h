@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "results/evidence.h"
+#include "results/external/scratch.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -20,13 +21,12 @@ inline const std::string program_directory = DEADRANK_BINARY_DIRECTORY "/tests/s
 std::string no_shims();
 
 class ShimRun {
+    results::external::Scratch scratch_ = results::external::Scratch::make().value();
+
 public:
     ShimRun();
-    ~ShimRun();
-    ShimRun(const ShimRun&) = delete;
-    ShimRun& operator=(const ShimRun&) = delete;
 
-    std::filesystem::path directory;
+    std::filesystem::path directory = scratch_.path();
     std::map<std::string, std::string>
         environment;              // DEADRANK_RANK is 1 and NCCL is a double unless said otherwise
     std::string sight = "local";  // how the host loads its client
