@@ -6,7 +6,7 @@
 #include <sstream>
 #include <unistd.h>
 
-extern char** environ;
+#include "runners/ranks/play.h"
 
 namespace deadrank::runners {
 
@@ -18,35 +18,18 @@ namespace {
 
 constexpr const char* rank_program_name = "deadrank-mpi-rank";
 
-// Ours, without what another mpirun or an earlier run of ours left in it.
 std::vector<std::string> environment_for(const MpiJob& job) {
-    std::vector<std::string> lines;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string_view text(*entry);
-        bool foreign = false;
-        for (const char* prefix : {"DEADRANK_", "OMPI_", "PMIX_", "PMI_", "ORTE_"})
-            foreign |= text.starts_with(prefix);
-        if (!foreign) lines.emplace_back(text);
-    }
+    auto lines = environment_of_ranks(job.directory, {"OMPI_", "PMIX_", "PMI_", "ORTE_"});
     lines.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
     lines.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
-    lines.emplace_back("OMP_NUM_THREADS=1");
-    lines.push_back("DEADRANK_EVIDENCE=" + (job.directory / "evidence").string());
     return lines;
 }
 
 }  // namespace
 
 scenarios::Result<fs::path> mpi_rank_program() {
-    std::error_code ignored;
-    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
-         at = at.parent_path()) {
-        for (const char* place : {"", "libexec/deadrank"}) {
-            const fs::path program = at / place / rank_program_name;
-            if (fs::exists(program, ignored)) return program;
-        }
-        if (at == at.root_path()) break;
-    }
+    const fs::path program = program_beside(rank_program_name);
+    if (!program.empty()) return program;
     return refuse(ErrorCode::unsupported, "this build has no program for the ranks of an MPI job",
                   "install Open MPI (Debian: libopenmpi-dev, openmpi-bin), configure and build again");
 }

@@ -48,32 +48,9 @@ void flip(std::vector<Number>& numbers, std::int64_t bit) {
     value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << bit % 64);
 }
 
-// What the operation reads and writes on this rank when it counts so many elements.
-struct Extent {
-    std::int64_t in = 0, out = 0;
-};
-Extent extent_of(const MpiCall& call, std::int64_t size) {
-    switch (call.op) {
-        case Op::all_gather:
-            return {call.count, call.count * size};
-        case Op::reduce_scatter:
-            return {call.count * size, call.count};
-        case Op::all_to_all:
-            return {call.count * size, call.count * size};
-        case Op::send:
-            return {call.count, 0};
-        case Op::recv:
-            return {0, call.count};
-        case Op::barrier:
-            return {0, 0};
-        default:
-            return {call.count, call.count};
-    }
-}
-
 }  // namespace
 
-MpiOperation::MpiOperation(const MpiCall& call, MPI_Comm comm) : call_(call) {
+MpiOperation::MpiOperation(const RealCall& call, MPI_Comm comm) : call_(call) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &size_);
     const MPI_Datatype type = type_of(call.dtype, call.declared);

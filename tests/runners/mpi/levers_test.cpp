@@ -1,14 +1,15 @@
 // tests/runners/mpi/levers_test.cpp — Goal: each rank does what is meant for it and leaves the rest to the
 // others; what MPI has no lever for is refused with the reason; the ranks are not told what bug they play.
-#include "runners/mpi/levers.h"
+#include "runners/ranks/levers.h"
 
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/mpi/hidden_plan.h"
 #include "runners/mpi/mpi_runner.h"
+#include "runners/mpi/reach.h"
+#include "runners/ranks/hidden_plan.h"
 #include "tests/runners/mpi/mpi_job.h"
 
 namespace deadrank::runners {
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(MpiLeversTest, AtTheStartEachRankTakesItsOwn) {
-    MpiLevers levers(4, 2, 3);
+    RealLevers levers(mpi_reach(), 4, 2, 3);
     levers.starting(true);
     EXPECT_TRUE(levers.set_env(1, "WORLD_SIZE", "3"));
     EXPECT_TRUE(levers.set_env(3, "WORLD_SIZE", "5"));
@@ -29,24 +30,24 @@ TEST(MpiLeversTest, AtTheStartEachRankTakesItsOwn) {
 }
 
 TEST(MpiLeversTest, NoRankActsOnAnother) {
-    MpiLevers levers(4, 2, 3);
+    RealLevers levers(mpi_reach(), 4, 2, 3);
     const auto killed = levers.kill(1, 9);
     ASSERT_FALSE(killed);
     EXPECT_EQ(killed.error().code, scenarios::ErrorCode::unsupported);
-    EXPECT_EQ(levers.state().end.how, MpiEnd::How::none);
+    EXPECT_EQ(levers.state().end.how, RealEnd::How::none);
     EXPECT_TRUE(levers.kill(3, 9));
-    EXPECT_EQ(levers.state().end.how, MpiEnd::How::killed);
+    EXPECT_EQ(levers.state().end.how, RealEnd::How::killed);
     EXPECT_FALSE(levers.kill(4, 9)) << "there is no rank 4";
 }
 
 TEST(MpiLeversTest, OnPaperNothingMoves) {
-    MpiLevers levers(4, 2, results::no_rank);
+    RealLevers levers(mpi_reach(), 4, 2, results::no_rank);
     EXPECT_TRUE(levers.kill(1, 9));
-    EXPECT_EQ(levers.state().end.how, MpiEnd::How::none);
+    EXPECT_EQ(levers.state().end.how, RealEnd::How::none);
 }
 
 TEST(MpiLeversTest, WhatIsMissingSaysWhy) {
-    MpiLevers levers(4, 2, 0);
+    RealLevers levers(mpi_reach(), 4, 2, 0);
     const auto link = levers.change_link({.from = 0, .to = 1, .down = true});
     ASSERT_FALSE(link);
     EXPECT_EQ(link.error().code, scenarios::ErrorCode::unsupported);
@@ -57,7 +58,7 @@ TEST(MpiLeversTest, WhatIsMissingSaysWhy) {
 }
 
 TEST(MpiLeversTest, OnlyTheCallUnderWayIsAltered) {
-    MpiLevers levers(4, 2, 0);
+    RealLevers levers(mpi_reach(), 4, 2, 0);
     EXPECT_FALSE(levers.alter_call(0, {.skip = true}));
     sim::Call call{.rank = 0, .count = 4};
     levers.under_way(&call);

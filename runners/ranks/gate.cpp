@@ -1,6 +1,6 @@
-// runners/mpi/linked/gate.cpp — Every rank has an injector of its own, with those faults that wait for a
+// runners/ranks/gate.cpp — Every rank has an injector of its own, with those faults that wait for a
 // moment of this rank.
-#include "runners/mpi/linked/gate.h"
+#include "runners/ranks/gate.h"
 
 #include <algorithm>
 #include <csignal>
@@ -41,17 +41,18 @@ std::vector<std::pair<std::size_t, scenarios::FaultSpec>> faults_of(const scenar
 
 }  // namespace
 
-Gate::Gate(const scenarios::Plan& plan, Rank own, Trail& evidence, Trail& truth, Keeper keeper)
+Gate::Gate(const scenarios::Plan& plan, const Reach& reach, Rank own, Trail& evidence, Trail& truth,
+           Keeper keeper)
     : own_(own),
-      levers_(static_cast<Rank>(plan.world_size()),
+      levers_(reach, static_cast<Rank>(plan.world_size()),
               static_cast<Rank>(plan.number(plan.cluster, "gpus_per_node")), own),
       evidence_(evidence),
       truth_(truth),
       keeper_(std::move(keeper)) {}
 
-scenarios::Result<std::unique_ptr<Gate>> Gate::make(const scenarios::Plan& plan, Rank own, Trail& evidence,
-                                                    Trail& truth, Keeper keeper) {
-    std::unique_ptr<Gate> gate(new Gate(plan, own, evidence, truth, std::move(keeper)));
+scenarios::Result<std::unique_ptr<Gate>> Gate::make(const scenarios::Plan& plan, const Reach& reach, Rank own,
+                                                    Trail& evidence, Trail& truth, Keeper keeper) {
+    std::unique_ptr<Gate> gate(new Gate(plan, reach, own, evidence, truth, std::move(keeper)));
     std::vector<scenarios::FaultSpec> specs;
     for (auto& [index, spec] : faults_of(plan, own)) {
         gate->index_.push_back(index);
@@ -125,21 +126,21 @@ void Gate::flush(const inject::Moment& moment) {
 }
 
 void Gate::come_to_pass() {
-    const MpiEnd end = std::exchange(levers_.state().end, {});
+    const RealEnd end = std::exchange(levers_.state().end, {});
     switch (end.how) {
-        case MpiEnd::How::none:
+        case RealEnd::How::none:
             return;
-        case MpiEnd::How::killed:
+        case RealEnd::How::killed:
             std::signal(end.number, SIG_DFL);
             std::raise(end.number);
             return;
-        case MpiEnd::How::exits:
+        case RealEnd::How::exits:
             throw sim::RankFailure(end.says, end.number);
-        case MpiEnd::How::preempted:
+        case RealEnd::How::preempted:
             std::signal(SIGTERM, SIG_DFL);  // as a scheduler does: to every process of the job
             std::raise(SIGTERM);
             return;
-        case MpiEnd::How::stops: {
+        case RealEnd::How::stops: {
             const Time alarm = injector_->next_alarm();
             keeper_.resume_after(alarm == results::never ? Time{-1} : alarm - evidence_.clock().now());
             return tick();

@@ -1,37 +1,35 @@
-// runners/mpi/linked/comm.h — sim::Comm over an MPI communicator: the same calls, real values, real waiting.
+// runners/ranks/comm.h — sim::Comm over the communicator of a real library: the same calls, real values, real
+// waiting.
 #pragma once
 
 #include <memory>
-#include <mpi.h>
 
-#include "runners/mpi/linked/calls.h"
-#include "runners/mpi/linked/gate.h"
+#include "runners/ranks/library.h"
 #include "sim/call.h"
 #include "sim/comm.h"
 
 namespace deadrank::runners {
 
-// What all communicators of a rank share.
-struct MpiRank {
-    Gate& gate;
-    Trail& evidence;
-    bool watchdog = true;
-    results::Time collective_timeout{0};
+struct RealPlace {
+    results::CommId id = 0;
+    std::string name = {};
+    std::vector<results::Rank> members = {};
+    results::Rank place = 0, size = 0;
 };
 
-class MpiComm final : public sim::Comm {
+class RealComm final : public sim::Comm {
 public:
     using Number = sim::Number;
     using Rank = results::Rank;
 
-    // MPI_COMM_NULL: its creation was skipped, and every call is refused.
-    MpiComm(MpiRank& rank, MPI_Comm comm, results::CommId id, std::string name, std::vector<Rank> members);
+    // No wire: its creation was skipped, and every call is refused.
+    RealComm(RealRank& rank, Library& library, std::unique_ptr<Wire> wire, RealPlace place);
 
-    results::CommId id() const override { return id_; }
-    const std::string& name() const override { return name_; }
-    Rank rank() const override { return place_; }
-    Rank size() const override { return size_; }
-    const std::vector<Rank>& members() const override { return members_; }
+    results::CommId id() const override { return at_.id; }
+    const std::string& name() const override { return at_.name; }
+    Rank rank() const override { return at_.place; }
+    Rank size() const override { return at_.size; }
+    const std::vector<Rank>& members() const override { return at_.members; }
 
     void all_reduce(std::span<Number> data, sim::ReduceOp reduce, sim::Dtype dtype) override;
     void broadcast(std::span<Number> data, Rank root, sim::Dtype dtype) override;
@@ -55,36 +53,37 @@ public:
     std::unique_ptr<sim::Work> recv_async(std::span<Number> data, Rank peer, int tag,
                                           sim::Dtype dtype) override;
 
-    void group_start() override { ++group_depth_; }
+    void group_start() override;
     void group_end() override;
-    results::Code async_error() override { return results::Code::ok; }  // MPI has none: its calls answer
+    results::Code async_error() override;
     void abort() override;
 
 private:
     class Pending;
 
-    std::unique_ptr<sim::Work> start(MpiCall call);
-    void run(MpiCall call);
-    bool ask(MpiCall& call, sim::Call& asked);  // true: left out
-    std::unique_ptr<Pending> issue(const MpiCall& call, bool stuck);
-    void hold(const MpiCall& call);
+    std::unique_ptr<sim::Work> start(RealCall call);
+    void run(RealCall call);
+    bool ask(RealCall& call, sim::Call& asked);  // true: left out
+    std::unique_ptr<Pending> issue(const RealCall& call, bool stuck);
+    void hold(const RealCall& call);
     void release_held();
     [[noreturn]] void refuse(results::Code code, const std::string& text);
     [[noreturn]] void time_out(const Pending& late);
+    [[noreturn]] void take_down(const std::string& why);
+    void look_for_errors();
 
-    MpiRank& rank_;
-    MPI_Comm comm_;
-    results::CommId id_;
-    std::string name_;
-    std::vector<Rank> members_;
-    Rank place_ = 0, size_ = 0;
+    RealRank& rank_;
+    Library& library_;
+    std::unique_ptr<Wire> wire_;
+    RealPlace at_;
     std::int64_t called_ = 0, p2p_called_ = 0;
     int group_depth_ = 0;
     bool aborted_ = false;
     std::vector<std::unique_ptr<sim::Work>> group_;
-    std::unique_ptr<MpiCall> held_;
-    // Calls whose callers went on, and the data of those that were held back: MPI still works on them.
-    std::vector<std::shared_ptr<MpiOperation>> orphans_;
+    std::unique_ptr<RealCall> held_;
+    // Calls whose callers went on, and the data of those that were held back: the library still works on
+    // them.
+    std::vector<std::shared_ptr<Operation>> orphans_;
     std::vector<std::unique_ptr<std::vector<Number>>> copies_;
 };
 

@@ -1,4 +1,4 @@
-// runners/mpi/linked/trail.h — A file of events as they happen, a JSON line each, as
+// runners/ranks/trail.h — A file of events as they happen, a JSON line each, as
 // runners/local/event_reader.cpp reads them. A line is whole on disk before the rank goes on, whatever ends
 // it then.
 #pragma once
@@ -8,7 +8,7 @@
 
 #include "results/event.h"
 #include "results/evidence.h"
-#include "runners/mpi/job_clock.h"
+#include "runners/ranks/job_clock.h"
 
 namespace deadrank::runners {
 

@@ -1,6 +1,6 @@
-// runners/mpi/levers.h — The levers of a rank under Open MPI. They move nothing themselves: they note what
-// its world is to do, and refuse what no MPI process can. Each rank has its own, and the harness one on
-// paper.
+// runners/ranks/levers.h — The levers of a real rank of ours. They move nothing themselves: they note what
+// its world is to do, and refuse what no process of its backend can. Each rank has its own, and the harness
+// one on paper.
 #pragma once
 
 #include <map>
@@ -15,37 +15,50 @@
 namespace deadrank::runners {
 
 // What is to become of this rank's process, once the truth is on disk.
-struct MpiEnd {
+struct RealEnd {
     enum class How { none, killed, exits, stops, preempted };
     How how = How::none;
     int number = 0;  // signal or exit code
     std::string says;
 };
 
-struct MpiRankState {
+struct RealState {
     std::map<std::string, std::optional<std::string>, std::less<>> environment;  // nullopt = unset
+    std::map<std::string, std::string, std::less<>> versions;                    // that it claims to have
     std::optional<inject::Rank> claims;  // what RANK says instead of its own number
     std::int64_t slow_permille = 1000;
     std::vector<inject::StorageChange> storage;  // in order; whoever carries them out empties the list
-    MpiEnd end;
+    RealEnd end;
     std::map<std::string, inject::Bend, std::less<>> bends;
     std::set<std::string, std::less<>> left_out;
 };
 
-class MpiLevers final : public inject::Levers {
+// What the levers of one backend reach, and its words where they do not.
+struct Reach {
+    std::string_view job;    // "an MPI job"
+    std::string_view links;  // why it has no lever for them
+    std::string_view ports;
+    std::string_view devices;
+    std::string_view packages;    // other versions of those that are not in `claimed`
+    std::string_view claimed;     // a package whose version a rank can claim; empty = none
+    std::string_view variables;   // why NCCL's mean nothing; empty = they do
+    std::string_view operations;  // why none can be exchanged; empty = they can
+};
+
+class RealLevers final : public inject::Levers {
 public:
     using Rank = inject::Rank;
     using Answer = inject::Result<inject::Done>;
 
     // `own`: the rank whose world this is; no_rank = on paper only.
-    MpiLevers(Rank ranks, Rank ranks_per_node, Rank own);
+    RealLevers(const Reach& reach, Rank ranks, Rank ranks_per_node, Rank own);
 
-    MpiRankState& state() { return state_; }
+    RealState& state() { return state_; }
     void starting(bool yes) { starting_ = yes; }
     void under_way(sim::Call* call) { call_ = call; }
     void shape(sim::Call& call) const;  // bends the value of a seam, leaves out a block
 
-    static std::vector<std::string> names();  // for Capabilities
+    static std::vector<std::string> names(const Reach& reach);  // for Capabilities
 
     Rank ranks() const override { return ranks_; }
     int node_of(Rank rank) const override { return rank / ranks_per_node_; }
@@ -74,12 +87,15 @@ public:
 private:
     // Does it mean this process? At the start, and on paper, what means another is that one's own affair.
     inject::Result<bool> means_us(Rank rank) const;
-    Answer end_with(Rank rank, MpiEnd end);
+    Answer end_with(Rank rank, RealEnd end);
 
+    tl::unexpected<scenarios::Error> missing(std::string_view what, std::string_view why) const;
+
+    Reach reach_;
     Rank ranks_, ranks_per_node_, own_;
     bool starting_ = false;
     sim::Call* call_ = nullptr;
-    MpiRankState state_;
+    RealState state_;
 };
 
 }  // namespace deadrank::runners

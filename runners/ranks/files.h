@@ -1,19 +1,19 @@
-// runners/mpi/linked/files.h — sim::Storage on a real directory that all ranks see, with the troubles that a
+// runners/ranks/files.h — sim::Storage on a real directory that all ranks see, with the troubles that a
 // fault brings to it.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
-#include "runners/mpi/linked/gate.h"
-#include "runners/mpi/linked/meeting_place.h"
+#include "runners/ranks/gate.h"
+#include "runners/ranks/meeting_place.h"
 #include "sim/world.h"
 
 namespace deadrank::runners {
 
-class MpiStorage final : public sim::Storage {
+class RealStorage final : public sim::Storage {
 public:
-    MpiStorage(std::filesystem::path directory, Gate& gate, MeetingPlace once);
+    RealStorage(std::filesystem::path directory, Gate& gate, MeetingPlace once);
 
     sim::Code write(std::string_view path, std::span<const sim::Number> content) override;
     sim::Code sync(std::string_view path) override;

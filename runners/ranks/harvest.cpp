@@ -1,6 +1,6 @@
-// runners/mpi/harvest.cpp — Ranks and keepers stamp the job's own time; what mpirun said and when we saw it
-// end is brought to it here.
-#include "runners/mpi/harvest.h"
+// runners/ranks/harvest.cpp — Ranks and keepers stamp the job's own time; what the launcher said and when we
+// saw it end is brought to it here.
+#include "runners/ranks/harvest.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "inject/mark.h"
 #include "runners/local/event_reader.h"
-#include "runners/mpi/job_clock.h"
+#include "runners/ranks/job_clock.h"
 
 namespace deadrank::runners {
 
@@ -30,7 +30,7 @@ std::vector<fs::path> files_in(const fs::path& directory) {
     return found;
 }
 
-JobClock clock_of(const MpiHarvest& harvest) {
+JobClock clock_of(const RealHarvest& harvest) {
     std::ifstream in(harvest.directory / "meeting" / "korigin");
     JobClock clock{harvest.launched.started};
     in >> clock.origin;
@@ -55,7 +55,7 @@ private:
     std::vector<RankEnd>& ends_;
 };
 
-void read_evidence(const MpiHarvest& harvest, Record& record) {
+void read_evidence(const RealHarvest& harvest, Record& record) {
     Ends ends(record.evidence, record.truth.ends);
     int torn = 0;
     for (const fs::path& file : files_in(harvest.directory / "evidence")) {
@@ -66,7 +66,7 @@ void read_evidence(const MpiHarvest& harvest, Record& record) {
 }
 
 // mpirun's own words, without its rulers: one line of the log each.
-void read_words(const MpiHarvest& harvest, const JobClock& clock, results::Evidence& evidence) {
+void read_words(const RealHarvest& harvest, const JobClock& clock, results::Evidence& evidence) {
     for (const Line& line : harvest.launched.lines) {
         if (!line.error || line.text.empty() || line.text.starts_with("-----")) continue;
         const bool bad = line.text.find("exited") != std::string::npos ||
@@ -77,7 +77,7 @@ void read_words(const MpiHarvest& harvest, const JobClock& clock, results::Evide
     }
 }
 
-void read_truth(const MpiHarvest& harvest, results::Truth& truth) {
+void read_truth(const RealHarvest& harvest, results::Truth& truth) {
     truth.marks = harvest.marks;
     for (const fs::path& file : files_in(harvest.directory / "truth")) {
         std::ifstream in(file);
@@ -110,7 +110,7 @@ void read_truth(const MpiHarvest& harvest, results::Truth& truth) {
 
 }  // namespace
 
-void gather(const MpiHarvest& harvest, Record& record) {
+void gather(const RealHarvest& harvest, Record& record) {
     const Launched& launched = harvest.launched;
     const JobClock clock = clock_of(harvest);
     const auto ranks = static_cast<std::int32_t>(harvest.plan.world_size());

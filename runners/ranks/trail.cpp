@@ -1,5 +1,5 @@
-// runners/mpi/linked/trail.cpp — The payload's own list of fields says what is written.
-#include "runners/mpi/linked/trail.h"
+// runners/ranks/trail.cpp — The payload's own list of fields says what is written.
+#include "runners/ranks/trail.h"
 
 #include <cmath>
 #include <fcntl.h>

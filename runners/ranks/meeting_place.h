@@ -1,4 +1,4 @@
-// runners/mpi/linked/meeting_place.h — A directory that all ranks of the job see: who has come, keys and
+// runners/ranks/meeting_place.h — A directory that all ranks of the job see: who has come, keys and
 // counters. What a file holds is there whole or not at all.
 #pragma once
 

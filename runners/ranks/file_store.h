@@ -1,12 +1,12 @@
-// runners/mpi/linked/file_store.h — The rendezvous store as files: keys that all ranks see, at an endpoint
+// runners/ranks/file_store.h — The rendezvous store as files: keys that all ranks see, at an endpoint
 // that one of them opened. No port is used.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "runners/mpi/linked/gate.h"
-#include "runners/mpi/linked/meeting_place.h"
+#include "runners/ranks/gate.h"
+#include "runners/ranks/meeting_place.h"
 #include "sim/world.h"
 
 namespace deadrank::runners {

@@ -1,4 +1,4 @@
-// runners/mpi/linked/gate.h — Where the faults of a plan meet a rank: each call asks here first. What was
+// runners/ranks/gate.h — Where the faults of a plan meet a rank: each call asks here first. What was
 // done is written to the truth before it is done, so that a rank that is killed by it still leaves its mark.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 #include "inject/injector.h"
 #include "results/truth.h"
-#include "runners/mpi/levers.h"
-#include "runners/mpi/linked/trail.h"
+#include "runners/ranks/levers.h"
+#include "runners/ranks/trail.h"
 #include "scenarios/plan.h"
 #include "sim/call.h"
 
@@ -22,10 +22,11 @@ struct Keeper {
 class Gate {
 public:
     // Both trails outlive it. Errors: as inject::Injector::make, and a lever of the start that was refused.
-    static scenarios::Result<std::unique_ptr<Gate>> make(const scenarios::Plan& plan, results::Rank own,
-                                                         Trail& evidence, Trail& truth, Keeper keeper);
+    static scenarios::Result<std::unique_ptr<Gate>> make(const scenarios::Plan& plan, const Reach& reach,
+                                                         results::Rank own, Trail& evidence, Trail& truth,
+                                                         Keeper keeper);
 
-    MpiLevers& levers() { return levers_; }
+    RealLevers& levers() { return levers_; }
     void pass(sim::Call& call);   // fills in who and when; delays, kills, stops
     bool plain(sim::Call& call);  // the same for calls that carry no message; true: left out
     void tick();                  // faults by the clock; called wherever the rank waits
@@ -40,12 +41,13 @@ public:
     results::Phase phase = results::Phase::none;
 
 private:
-    Gate(const scenarios::Plan& plan, results::Rank own, Trail& evidence, Trail& truth, Keeper keeper);
+    Gate(const scenarios::Plan& plan, const Reach& reach, results::Rank own, Trail& evidence, Trail& truth,
+         Keeper keeper);
     void flush(const inject::Moment& moment);
     void come_to_pass();
 
     results::Rank own_;
-    MpiLevers levers_;
+    RealLevers levers_;
     Trail& evidence_;
     Trail& truth_;
     Keeper keeper_;

@@ -1,23 +1,22 @@
-// runners/mpi/linked/world.h — sim::World of one process of an MPI job: the workloads of the simulator run in
-// it unchanged.
+// runners/ranks/world.h — sim::World of one process of a real job: the workloads of the simulator run in it
+// unchanged.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mpi.h>
 
-#include "runners/mpi/linked/comm.h"
-#include "runners/mpi/linked/files.h"
+#include "runners/ranks/comm.h"
+#include "runners/ranks/files.h"
 #include "scenarios/plan.h"
 #include "sim/cluster_settings.h"
 #include "sim/world.h"
 
 namespace deadrank::runners {
 
-class MpiTimer final : public sim::Timer {
+class RealTimer final : public sim::Timer {
 public:
-    MpiTimer(Gate& gate, const JobClock& clock) : gate_(gate), clock_(clock) {}
+    RealTimer(Gate& gate, const JobClock& clock) : gate_(gate), clock_(clock) {}
     sim::Time now() const override { return clock_.now(); }
     void sleep(sim::Time duration) override { gate_.sleep(duration); }
 
@@ -26,24 +25,26 @@ private:
     const JobClock& clock_;
 };
 
-class MpiEnv final : public sim::Env {
+class RealEnv final : public sim::Env {
 public:
-    MpiEnv(const sim::ClusterSettings& settings, Gate& gate, results::Rank process);
+    RealEnv(const sim::ClusterSettings& settings, Gate& gate, const Library& library, results::Rank process);
     std::optional<std::string> get(std::string_view name) const override;
     std::string version(std::string_view package) const override;
+    std::map<std::string, std::string> all() const;
     std::string lines() const;
     std::string version_lines() const;
 
 private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
+    const Library& library_;
     std::map<std::string, std::string, std::less<>> given_;
 };
 
 // There is none: computing is time that passes, memory is counted.
-class MpiDevice final : public sim::Device {
+class RealDevice final : public sim::Device {
 public:
-    MpiDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, int index)
+    RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, int index)
         : settings_(settings), gate_(gate), evidence_(evidence), index_(index) {}
     int index() const override { return index_; }
     void compute(sim::Time nominal) override;
@@ -68,17 +69,17 @@ private:
     std::vector<Piece> pieces_;
 };
 
-class MpiWorld final : public sim::World {
+class RealWorld final : public sim::World {
 public:
-    MpiWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate, Trail& evidence,
-             const std::filesystem::path& directory, results::Rank process);
+    RealWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate, Trail& evidence,
+              Library& library, const std::filesystem::path& directory, results::Rank process);
 
     results::Rank process() const override { return process_; }
     results::Rank processes() const override { return settings_.process_count(); }
     int node() const override { return gate_.levers().node_of(process_); }
     int attempt() const override { return 0; }
     sim::Timer& timer() override { return timer_; }
-    sim::Env& env() override { return env_; }
+    RealEnv& env() override { return env_; }
     sim::Device& device() override { return device_; }
     sim::Storage& storage() override { return storage_; }
     sim::Store& rendezvous(std::string_view endpoint, bool host, sim::Time timeout) override;
@@ -98,13 +99,14 @@ private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
     Trail& evidence_;
+    Library& library_;
     MeetingPlace place_;
     results::Rank process_;
-    MpiTimer timer_;
-    MpiEnv env_;
-    MpiDevice device_;
-    MpiStorage storage_;
-    MpiRank rank_;
+    RealTimer timer_;
+    RealEnv env_;
+    RealDevice device_;
+    RealStorage storage_;
+    RealRank rank_;
     std::vector<std::unique_ptr<sim::Store>> stores_;
     std::map<std::string, int> joined_;  // by name: how often this process asked for it
 };

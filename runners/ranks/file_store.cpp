@@ -1,5 +1,5 @@
-// runners/mpi/linked/file_store.cpp — Texts: TCPStore of torch 2.11, and what was measured of its time-outs.
-#include "runners/mpi/linked/file_store.h"
+// runners/ranks/file_store.cpp — Texts: TCPStore of torch 2.11, and what was measured of its time-outs.
+#include "runners/ranks/file_store.h"
 
 #include <charconv>
 #include <fmt/format.h>

@@ -1,24 +1,24 @@
-// runners/mpi/harvest.h — From what an MPI job left behind to evidence and truth.
+// runners/ranks/harvest.h — From what a job of real ranks left behind to evidence and truth.
 #pragma once
 
 #include <filesystem>
 
 #include "inject/occasion.h"
 #include "runners/local/launch.h"
-#include "runners/mpi/levers.h"
+#include "runners/ranks/levers.h"
 #include "runners/runner.h"
 
 namespace deadrank::runners {
 
-struct MpiHarvest {
+struct RealHarvest {
     const scenarios::Plan& plan;
     const Launched& launched;
     const std::vector<inject::PlannedFault>& faults;
     const std::vector<results::Mark>& marks;  // of the start
-    const MpiLevers& levers;
+    const RealLevers& levers;
     std::filesystem::path directory;
 };
 
-void gather(const MpiHarvest& harvest, Record& record);
+void gather(const RealHarvest& harvest, Record& record);
 
 }  // namespace deadrank::runners

@@ -1,12 +1,12 @@
-// runners/mpi/linked/world.cpp — Each method passes the gate where a fault may aim, as in the simulator.
-#include "runners/mpi/linked/world.h"
+// runners/ranks/world.cpp — Each method passes the gate where a fault may aim, as in the simulator.
+#include "runners/ranks/world.h"
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
-#include "runners/mpi/linked/bootstrap.h"
-#include "runners/mpi/linked/file_store.h"
+#include "runners/ranks/bootstrap.h"
+#include "runners/ranks/file_store.h"
 #include "sim/failure.h"
 #include "sim/rng.h"
 
@@ -31,8 +31,9 @@ std::string joined(const std::map<std::string, std::string>& settings) {
 
 }  // namespace
 
-MpiEnv::MpiEnv(const sim::ClusterSettings& settings, Gate& gate, results::Rank process)
-    : settings_(settings), gate_(gate) {
+RealEnv::RealEnv(const sim::ClusterSettings& settings, Gate& gate, const Library& library,
+                 results::Rank process)
+    : settings_(settings), gate_(gate), library_(library) {
     const auto per_node = static_cast<results::Rank>(settings.gpus_per_node);
     const results::Rank first = process / per_node * per_node;
     given_ = {{"RANK", std::to_string(gate.levers().state().claims.value_or(process))},
@@ -47,7 +48,7 @@ MpiEnv::MpiEnv(const sim::ClusterSettings& settings, Gate& gate, results::Rank p
     usual("NCCL_DEBUG", "WARN");
 }
 
-std::optional<std::string> MpiEnv::get(std::string_view name) const {
+std::optional<std::string> RealEnv::get(std::string_view name) const {
     const auto& changed = gate_.levers().state().environment;
     if (const auto own = changed.find(name); own != changed.end()) return own->second;
     if (const auto given = given_.find(name); given != given_.end()) return given->second;
@@ -56,24 +57,31 @@ std::optional<std::string> MpiEnv::get(std::string_view name) const {
     return found->second;
 }
 
-std::string MpiEnv::version(std::string_view package) const {
+std::string RealEnv::version(std::string_view package) const {
+    if (const auto real = library_.version(package)) return *real;
     const auto found = settings_.versions.find(std::string(package));
     return found == settings_.versions.end() ? "" : found->second;
 }
 
-std::string MpiEnv::lines() const {
+std::map<std::string, std::string> RealEnv::all() const {
     std::map<std::string, std::string> all = settings_.environment;
     for (const auto& [name, value] : given_) all[name] = value;
     for (const auto& [name, value] : gate_.levers().state().environment) {
         if (value) all[name] = *value;
         if (!value) all.erase(name);
     }
+    return all;
+}
+
+std::string RealEnv::lines() const { return joined(all()); }
+
+std::string RealEnv::version_lines() const {
+    std::map<std::string, std::string> all = settings_.versions;
+    for (auto& [package, number] : all) number = version(package);
     return joined(all);
 }
 
-std::string MpiEnv::version_lines() const { return joined(settings_.versions); }
-
-void MpiDevice::compute(Time nominal) {
+void RealDevice::compute(Time nominal) {
     Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
     if (gate_.plain(call)) return;
     const Time length(std::max<std::int64_t>(0, call.count) / 1000 * gate_.levers().state().slow_permille);
@@ -82,7 +90,7 @@ void MpiDevice::compute(Time nominal) {
     woken_late_ = std::clamp(gate_.now() - until, Time(0), most_late);
 }
 
-std::int64_t MpiDevice::allocate(std::int64_t bytes) {
+std::int64_t RealDevice::allocate(std::int64_t bytes) {
     Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
     if (gate_.plain(call)) return 0;
     const std::int64_t free = limit() - used_;
@@ -98,7 +106,7 @@ std::int64_t MpiDevice::allocate(std::int64_t bytes) {
     return static_cast<std::int64_t>(pieces_.size());
 }
 
-std::int64_t MpiDevice::allocate_host(std::int64_t bytes, bool pinned) {
+std::int64_t RealDevice::allocate_host(std::int64_t bytes, bool pinned) {
     Call call{
         .kind = CallKind::allocate, .name = pinned ? "allocate_pinned" : "allocate_host", .count = bytes};
     if (gate_.plain(call)) return 0;
@@ -107,39 +115,41 @@ std::int64_t MpiDevice::allocate_host(std::int64_t bytes, bool pinned) {
     return static_cast<std::int64_t>(pieces_.size());
 }
 
-void MpiDevice::release(std::int64_t handle) {
+void RealDevice::release(std::int64_t handle) {
     if (handle < 1 || handle > static_cast<std::int64_t>(pieces_.size())) return;
     Piece& piece = pieces_[static_cast<std::size_t>(handle - 1)];
     (piece.host ? host_used_ : used_) -= piece.bytes;
     piece = {};
 }
 
-void MpiDevice::sample() {
+void RealDevice::sample() {
     evidence_.record(results::MemorySample{peak_, limit(), host_used_, settings_.host_memory});
     peak_ = used_;
 }
 
-MpiWorld::MpiWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate,
-                   Trail& evidence, const std::filesystem::path& directory, results::Rank process)
+RealWorld::RealWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate,
+                     Trail& evidence, Library& library, const std::filesystem::path& directory,
+                     results::Rank process)
     : plan_(plan),
       settings_(settings),
       gate_(gate),
       evidence_(evidence),
+      library_(library),
       place_(directory / "meeting"),
       process_(process),
       timer_(gate, evidence.clock()),
-      env_(settings, gate, process),
+      env_(settings, gate, library, process),
       device_(settings, gate, evidence, static_cast<int>(process % settings.gpus_per_node)),
       storage_(directory / "storage", gate, place_.within("once")),
       rank_{gate, evidence, settings.watchdog, settings.collective_timeout} {}
 
-void MpiWorld::show_start(int pid) {
+void RealWorld::show_start(int pid) {
     evidence_.record(results::RankStart{pid, node(), device_.index(),
                                         evidence_.text(fmt::format("node{}", node())),
                                         evidence_.text(env_.version_lines()), evidence_.text(env_.lines())});
 }
 
-sim::Store& MpiWorld::rendezvous(std::string_view endpoint, bool host, Time timeout) {
+sim::Store& RealWorld::rendezvous(std::string_view endpoint, bool host, Time timeout) {
     Call call{.kind = CallKind::store, .name = "rendezvous"};
     gate_.plain(call);
     stores_.push_back(
@@ -147,29 +157,29 @@ sim::Store& MpiWorld::rendezvous(std::string_view endpoint, bool host, Time time
     return *stores_.back();
 }
 
-std::unique_ptr<sim::Comm> MpiWorld::communicator(const sim::CommRequest& request) {
+std::unique_ptr<sim::Comm> RealWorld::communicator(const sim::CommRequest& request) {
     const int nth = joined_[request.name]++;
-    return join_communicator(rank_, place_, {process_, nth, settings_.store_timeout}, request);
+    return join_communicator(rank_, library_, place_, {process_, nth, settings_.store_timeout}, request);
 }
 
-std::uint64_t MpiWorld::chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) {
+std::uint64_t RealWorld::chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) {
     const sim::Entity entity{static_cast<std::uint32_t>(process_), 0};
     return sim::Chance(sim::Seed{plan_.seed.number}, entity, purpose).below(index, bound);
 }
 
-std::int64_t MpiWorld::seam(std::string_view name, std::int64_t value) {
+std::int64_t RealWorld::seam(std::string_view name, std::int64_t value) {
     Call call{.kind = CallKind::seam, .name = name, .count = value};
     gate_.pass(call);
     return call.count;
 }
 
-bool MpiWorld::block(std::string_view name) {
+bool RealWorld::block(std::string_view name) {
     Call call{.kind = CallKind::block, .name = name};
     gate_.plain(call);
     return !call.skip;
 }
 
-void MpiWorld::step(std::int64_t number) {
+void RealWorld::step(std::int64_t number) {
     phase(Phase::none);
     gate_.step = number;
     Call call{.kind = CallKind::step, .name = "step", .count = number};
@@ -178,7 +188,7 @@ void MpiWorld::step(std::int64_t number) {
     device_.sample();
 }
 
-void MpiWorld::phase(Phase next) {
+void RealWorld::phase(Phase next) {
     if (const Phase over = std::exchange(gate_.phase, Phase::none); over != Phase::none)
         record(results::PhaseEnd{gate_.step, over});
     if (next == Phase::none) return;

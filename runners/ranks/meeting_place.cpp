@@ -1,5 +1,5 @@
-// runners/mpi/linked/meeting_place.cpp — link() is the claim and rename() the change: both happen at once.
-#include "runners/mpi/linked/meeting_place.h"
+// runners/ranks/meeting_place.cpp — link() is the claim and rename() the change: both happen at once.
+#include "runners/ranks/meeting_place.h"
 
 #include <cctype>
 #include <charconv>

@@ -1,6 +1,6 @@
-// runners/mpi/hidden_plan.cpp — Every id of the taxonomy becomes the same word, and the reader's taxonomy has
-// that word alone: the ranks need no data file.
-#include "runners/mpi/hidden_plan.h"
+// runners/ranks/hidden_plan.cpp — Every id of the taxonomy becomes the same word, and the reader's taxonomy
+// has that word alone: the ranks need no data file.
+#include "runners/ranks/hidden_plan.h"
 
 #include "runners/sim/vocabulary.h"
 

@@ -1,6 +1,6 @@
-// runners/mpi/linked/comm.cpp — Shown, altered from outside, handed to MPI, and waited for by asking: a rank
-// that waits goes on to hear the clock's faults and its own watchdog.
-#include "runners/mpi/linked/comm.h"
+// runners/ranks/comm.cpp — Shown, altered from outside, handed to the library, and waited for by asking: a
+// rank that waits goes on to hear the clock's faults and its own watchdog.
+#include "runners/ranks/comm.h"
 
 #include <algorithm>
 #include <csignal>
@@ -22,16 +22,16 @@ bool is_message(Op op) { return op == Op::send || op == Op::recv; }
 
 }  // namespace
 
-class MpiComm::Pending final : public sim::Work {
+class RealComm::Pending final : public sim::Work {
 public:
-    Pending(MpiComm& comm, const MpiCall& call, std::int64_t number)
+    Pending(RealComm& comm, const RealCall& call, std::int64_t number)
         : op(call.op),
           seq(number),
           count(call.count),
           peer(call.root),
           entered(comm.rank_.evidence.clock().now()),
           comm_(comm) {}
-    // Whoever goes without waiting leaves MPI at work.
+    // Whoever goes without waiting leaves the library at work.
     ~Pending() override {
         if (operation && !shown_) comm_.orphans_.push_back(operation);
     }
@@ -45,6 +45,7 @@ public:
     void wait() override {
         comm_.rank_.gate.wait([&] {
             const Time now = comm_.rank_.evidence.clock().now();
+            if (comm_.rank_.watchdog) comm_.look_for_errors();
             if (comm_.rank_.watchdog && now - entered > comm_.rank_.collective_timeout) comm_.time_out(*this);
             return operation && operation->done();
         });
@@ -55,22 +56,21 @@ public:
     const std::int64_t seq, count;
     const std::int32_t peer;
     const Time entered;
-    std::shared_ptr<MpiOperation> operation;  // none: its kernel hangs
+    std::shared_ptr<Operation> operation;  // none: its kernel hangs
 
 private:
     void show() {
         if (std::exchange(shown_, true)) return;
-        const bool failed = operation->failed();
-        const Code code = failed ? Code::internal_error : Code::ok;
+        const Code code = operation->code();
         if (is_message(op)) {
-            comm_.rank_.evidence.record(results::P2pLeave{comm_.id_, seq, peer, op, code});
+            comm_.rank_.evidence.record(results::P2pLeave{comm_.at_.id, seq, peer, op, code});
         } else {
-            comm_.rank_.evidence.record(results::CollectiveLeave{comm_.id_, seq, op, code});
+            comm_.rank_.evidence.record(results::CollectiveLeave{comm_.at_.id, seq, op, code});
         }
-        if (failed) comm_.refuse(code, operation->error_text());
+        if (code != Code::ok) comm_.refuse(code, operation->error_text());
     }
 
-    MpiComm& comm_;
+    RealComm& comm_;
     bool shown_ = false;
 };
 
@@ -84,34 +84,29 @@ class Nothing final : public sim::Work {
 
 }  // namespace
 
-MpiComm::MpiComm(MpiRank& rank, MPI_Comm comm, results::CommId id, std::string name,
-                 std::vector<Rank> members)
-    : rank_(rank), comm_(comm), id_(id), name_(std::move(name)), members_(std::move(members)) {
-    if (comm_ == MPI_COMM_NULL) return;
-    MPI_Comm_rank(comm_, &place_);
-    MPI_Comm_size(comm_, &size_);
-    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+RealComm::RealComm(RealRank& rank, Library& library, std::unique_ptr<Wire> wire, RealPlace place)
+    : rank_(rank), library_(library), wire_(std::move(wire)), at_(std::move(place)) {}
+
+void RealComm::refuse(Code code, const std::string& text) {
+    rank_.evidence.record(results::CommError{at_.id, code, rank_.evidence.text(text)});
+    throw sim::LibraryError(code, library_.exception(code, text));
 }
 
-void MpiComm::refuse(Code code, const std::string& text) {
-    rank_.evidence.record(results::CommError{id_, code, rank_.evidence.text(text)});
-    throw sim::LibraryError(code, "torch.distributed.DistBackendError: MPI error: " + text);
-}
-
-bool MpiComm::ask(MpiCall& call, sim::Call& asked) {
-    if (comm_ == MPI_COMM_NULL) refuse(Code::invalid_argument, "MPI_ERR_COMM: invalid communicator");
-    if (aborted_) throw sim::LibraryError(Code::aborted, fmt::format("{} was aborted", name_));
+bool RealComm::ask(RealCall& call, sim::Call& asked) {
+    if (!wire_) refuse(Code::invalid_argument, library_.no_communicator());
+    if (aborted_) throw sim::LibraryError(Code::aborted, fmt::format("{} was aborted", at_.name));
     asked.kind = call.op == Op::send   ? sim::CallKind::send
                  : call.op == Op::recv ? sim::CallKind::recv
                                        : sim::CallKind::collective;
     asked.name = results::name_of(call.op);
-    asked.comm = name_;
+    asked.comm = at_.name;
     asked.seq = (is_message(call.op) ? p2p_called_ : called_) + 1;
     asked.count = call.count;
     asked.dtype = call.dtype;
     asked.op = call.op;
     asked.reduce = call.reduce;
     asked.root = call.root;
+    const Op meant = call.op;
     rank_.gate.pass(asked);
     if (asked.answer != Code::ok) {
         refuse(asked.answer, fmt::format("{} answered {}", asked.name, results::name_of(asked.answer)));
@@ -121,28 +116,30 @@ bool MpiComm::ask(MpiCall& call, sim::Call& asked) {
     call.root = asked.root;
     call.flip_bit = asked.flip_bit;
     call.flip_received = asked.flip_received;
-    const bool rooted = call.op == Op::broadcast || call.op == Op::reduce || is_message(call.op);
-    if (rooted && (call.root < 0 || call.root >= size_))
-        refuse(Code::invalid_argument, fmt::format("MPI_ERR_ROOT: invalid root {} of {}", call.root, size_));
+    if (asked.op != results::Op::none) call.op = asked.op;
+    if (asked.op != meant && has_root(call.op) && call.root < 0) call.root = 0;
+    if (asked.reduce != results::ReduceOp::none) call.reduce = asked.reduce;
+    if (has_root(call.op) && (call.root < 0 || call.root >= at_.size))
+        refuse(Code::invalid_argument, library_.wrong_root(call.root, at_.size));
     return asked.skip;
 }
 
-std::unique_ptr<MpiComm::Pending> MpiComm::issue(const MpiCall& call, bool stuck) {
+std::unique_ptr<RealComm::Pending> RealComm::issue(const RealCall& call, bool stuck) {
     const bool message = is_message(call.op);
     const std::int64_t seq = message ? ++p2p_called_ : ++called_;
     if (message) {
         rank_.evidence.record(
-            results::P2pEnter{id_, seq, call.count, call.root, call.tag, call.op, call.dtype});
+            results::P2pEnter{at_.id, seq, call.count, call.root, call.tag, call.op, call.dtype});
     } else {
         rank_.evidence.record(
-            results::CollectiveEnter{id_, seq, call.count, call.root, call.op, call.dtype, call.reduce});
+            results::CollectiveEnter{at_.id, seq, call.count, call.root, call.op, call.dtype, call.reduce});
     }
     auto pending = std::make_unique<Pending>(*this, call, seq);
-    if (!stuck) pending->operation = std::make_shared<MpiOperation>(call, comm_);
+    if (!stuck) pending->operation = wire_->begin(call);
     return pending;
 }
 
-std::unique_ptr<sim::Work> MpiComm::start(MpiCall call) {
+std::unique_ptr<sim::Work> RealComm::start(RealCall call) {
     sim::Call asked;
     if (ask(call, asked)) return std::make_unique<Nothing>();
     if (asked.hold && !held_) {
@@ -154,18 +151,18 @@ std::unique_ptr<sim::Work> MpiComm::start(MpiCall call) {
     return pending;
 }
 
-void MpiComm::run(MpiCall call) {
+void RealComm::run(RealCall call) {
     auto work = start(call);
     if (group_depth_ > 0) return group_.push_back(std::move(work));
     work->wait();
 }
 
 // Its caller goes on with what it had; the call goes out after the next one, on a copy of its data.
-void MpiComm::hold(const MpiCall& call) {
+void RealComm::hold(const RealCall& call) {
     const auto size = static_cast<std::size_t>(std::max(call.in_size, call.out_size));
     copies_.push_back(std::make_unique<std::vector<Number>>(size, 0));
     if (call.in) std::copy_n(call.in, call.in_size, copies_.back()->begin());
-    held_ = std::make_unique<MpiCall>(call);
+    held_ = std::make_unique<RealCall>(call);
     if (call.out && call.in != call.out) {
         copies_.push_back(std::make_unique<std::vector<Number>>(size, 0));
         held_->in = copies_[copies_.size() - 2]->data();
@@ -175,33 +172,58 @@ void MpiComm::hold(const MpiCall& call) {
     held_->out = call.out ? copies_.back()->data() : nullptr;
 }
 
-void MpiComm::release_held() {
+void RealComm::release_held() {
     if (const auto held = std::exchange(held_, nullptr)) orphans_.push_back(issue(*held, false)->operation);
 }
 
-void MpiComm::time_out(const Pending& late) {
+void RealComm::time_out(const Pending& late) {
     const auto milliseconds = [](Time time) { return time.count() / 1'000'000; };
     const Time ran = rank_.evidence.clock().now() - late.entered;
     rank_.evidence.log(
-        2,
-        fmt::format("[Rank {}] Watchdog caught collective operation timeout: WorkMPI(SeqNum={}, OpType={}, "
-                    "NumelIn={}, NumelOut={}, Timeout(ms)={}) ran for {} milliseconds before timing out.",
-                    place_, late.seq, sim::op_type(late.op), late.count, late.count,
-                    milliseconds(rank_.collective_timeout), milliseconds(ran)));
-    rank_.evidence.record(results::CommAbort{id_});
+        2, fmt::format("[Rank {}] Watchdog caught collective operation timeout: Work{}(SeqNum={}, OpType={}, "
+                       "NumelIn={}, NumelOut={}, Timeout(ms)={}) ran for {} milliseconds before timing out.",
+                       at_.place, library_.name(), late.seq, sim::op_type(late.op), late.count, late.count,
+                       milliseconds(rank_.collective_timeout), milliseconds(ran)));
+    take_down("");
+}
+
+// As c10d's watchdog: what the library says only when it is asked ends the process.
+void RealComm::look_for_errors() {
+    const Code code = wire_->async_error();
+    if (code == Code::ok) return;
+    const std::string text = wire_->error_text();
+    rank_.evidence.record(results::CommError{at_.id, code, rank_.evidence.text(text)});
+    take_down(
+        fmt::format("[PG ID {0} PG GUID {0}({1}) Rank {2}] Process group watchdog thread terminated with "
+                    "exception: {3}",
+                    at_.id - 1, at_.name == "world" ? "default_pg" : at_.name, at_.place,
+                    library_.exception(code, text)));
+}
+
+void RealComm::take_down(const std::string& why) {
+    rank_.evidence.record(results::CommAbort{at_.id});
+    if (!why.empty()) rank_.evidence.log(2, why);
     std::signal(SIGABRT, SIG_DFL);
     std::raise(SIGABRT);
     throw sim::RankKilled{SIGABRT};
 }
 
-void MpiComm::abort() {
+Code RealComm::async_error() { return wire_ ? wire_->async_error() : Code::ok; }
+
+void RealComm::abort() {
     if (std::exchange(aborted_, true)) return;
-    rank_.evidence.record(results::CommAbort{id_});
+    rank_.evidence.record(results::CommAbort{at_.id});
+    if (wire_) wire_->abort();
 }
 
-void MpiComm::group_end() {
+void RealComm::group_start() {
+    if (group_depth_++ == 0 && wire_) wire_->group_start();
+}
+
+void RealComm::group_end() {
     if (group_depth_ == 0) refuse(Code::invalid_usage, "a group ends that was never begun");
     if (--group_depth_ > 0) return;
+    if (wire_) wire_->group_end();
     for (const auto& work : std::exchange(group_, {})) work->wait();
 }
 

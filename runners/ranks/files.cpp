@@ -1,6 +1,6 @@
-// runners/mpi/linked/files.cpp — A number is eight bytes of the file. Trouble that comes before its file
+// runners/ranks/files.cpp — A number is eight bytes of the file. Trouble that comes before its file
 // waits for it, as in the simulator.
-#include "runners/mpi/linked/files.h"
+#include "runners/ranks/files.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -36,15 +36,15 @@ void cut(std::vector<Number>& content, std::int64_t kept) {
 
 }  // namespace
 
-MpiStorage::MpiStorage(fs::path directory, Gate& gate, MeetingPlace once)
+RealStorage::RealStorage(fs::path directory, Gate& gate, MeetingPlace once)
     : directory_(std::move(directory)), gate_(gate), once_(std::move(once)) {}
 
-fs::path MpiStorage::file(std::string_view path) const {
+fs::path RealStorage::file(std::string_view path) const {
     return directory_ / fs::path(path).lexically_normal().relative_path();
 }
 
 // True: the call is over already.
-bool MpiStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call) {
+bool RealStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call) {
     call.kind = kind;
     call.name = path;
     call.count = count;
@@ -55,7 +55,7 @@ bool MpiStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t cou
     return call.skip || call.answer != Code::ok;
 }
 
-void MpiStorage::take_changes() {
+void RealStorage::take_changes() {
     for (const inject::StorageChange& change : std::exchange(gate_.levers().state().storage, {})) {
         if (!lasts(change.what)) {
             pending_.push_back(change);
@@ -69,7 +69,7 @@ void MpiStorage::take_changes() {
 }
 
 // One rank does it, whoever is first: a bit that is flipped twice is whole.
-void MpiStorage::spoil(std::string_view path) {
+void RealStorage::spoil(std::string_view path) {
     for (std::size_t i = 0; i < pending_.size();) {
         const inject::StorageChange change = pending_[i];
         if (waits(change.what) || !covers(change, path) || !fs::exists(file(path))) {
@@ -95,14 +95,14 @@ void MpiStorage::spoil(std::string_view path) {
     }
 }
 
-const inject::StorageChange* MpiStorage::standing(std::string_view what, std::string_view path) const {
+const inject::StorageChange* RealStorage::standing(std::string_view what, std::string_view path) const {
     for (const auto& change : standing_) {
         if (change.what == what && covers(change, path)) return &change;
     }
     return nullptr;
 }
 
-bool MpiStorage::take_pending(std::string_view what, std::string_view path, std::int64_t& amount) {
+bool RealStorage::take_pending(std::string_view what, std::string_view path, std::int64_t& amount) {
     for (auto at = pending_.begin(); at != pending_.end(); ++at) {
         if (at->what != what || !covers(*at, path)) continue;
         amount = at->amount;
@@ -112,7 +112,7 @@ bool MpiStorage::take_pending(std::string_view what, std::string_view path, std:
     return false;
 }
 
-bool MpiStorage::put(std::string_view path, std::span<const Number> content) const {
+bool RealStorage::put(std::string_view path, std::span<const Number> content) const {
     std::error_code ignored;
     fs::create_directories(file(path).parent_path(), ignored);
     std::ofstream out(file(path), std::ios::binary | std::ios::trunc);
@@ -121,7 +121,7 @@ bool MpiStorage::put(std::string_view path, std::span<const Number> content) con
     return static_cast<bool>(out.flush());
 }
 
-Code MpiStorage::write(std::string_view path, std::span<const Number> content) {
+Code RealStorage::write(std::string_view path, std::span<const Number> content) {
     sim::Call call;
     if (ask(sim::CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), call))
         return call.answer;
@@ -139,7 +139,7 @@ Code MpiStorage::write(std::string_view path, std::span<const Number> content) {
     return Code::ok;
 }
 
-Code MpiStorage::sync(std::string_view path) {
+Code RealStorage::sync(std::string_view path) {
     const int descriptor = ::open(file(path).c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return Code::ok;  // a lost write syncs well, too
     ::fsync(descriptor);
@@ -147,7 +147,7 @@ Code MpiStorage::sync(std::string_view path) {
     return Code::ok;
 }
 
-Code MpiStorage::rename(std::string_view from, std::string_view to) {
+Code RealStorage::rename(std::string_view from, std::string_view to) {
     if (standing("read_only", to)) return Code::system_error;
     std::error_code trouble;
     fs::create_directories(file(to).parent_path(), trouble);
@@ -157,12 +157,12 @@ Code MpiStorage::rename(std::string_view from, std::string_view to) {
     return Code::ok;
 }
 
-Code MpiStorage::remove(std::string_view path) {
+Code RealStorage::remove(std::string_view path) {
     std::error_code trouble;
     return fs::remove(file(path), trouble) ? Code::ok : Code::not_found;
 }
 
-Code MpiStorage::read(std::string_view path, std::vector<Number>& content) {
+Code RealStorage::read(std::string_view path, std::vector<Number>& content) {
     sim::Call call;
     if (ask(sim::CallKind::storage_read, path, 0, call)) return call.answer;
     std::ifstream in(file(path), std::ios::binary);
@@ -174,7 +174,7 @@ Code MpiStorage::read(std::string_view path, std::vector<Number>& content) {
     return Code::ok;
 }
 
-std::vector<std::string> MpiStorage::list(std::string_view prefix) const {
+std::vector<std::string> RealStorage::list(std::string_view prefix) const {
     std::vector<std::string> names;
     std::error_code ignored;
     for (const auto& entry : fs::recursive_directory_iterator(directory_, ignored)) {
