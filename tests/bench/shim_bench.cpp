@@ -1,23 +1,29 @@
-// tests/bench/shim_bench.cpp — What the NCCL interposer costs a call, above a library that returns at once:
-// not loaded, loaded and asleep, writing evidence. One process each, in turns, so that the machine's mood
-// hits all alike.
+// tests/bench/shim_bench.cpp — What an interposer costs a call: not loaded, loaded and asleep, writing
+// evidence. NCCL's above a library that returns at once, MPI's above the real one with one rank. One process
+// each, in turns, so that the machine's mood hits all alike.
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 #include <string>
-#include <unistd.h>
 #include <vector>
+
+#include "results/external/scratch.h"
 
 namespace {
 
 const std::string programs = DEADRANK_SHIM_PROGRAMS, shims = DEADRANK_SHIMS;
 
+struct Caller {
+    std::string library;                // that is preloaded
+    std::string surroundings, program;  // which then prints nanoseconds a call of so many
+    int many, few;
+};
+
 // Nanoseconds a call, or -1.
-double measured(const std::string& surroundings, int calls) {
-    const std::string command = "env -u DEADRANK_PLAN -u DEADRANK_EVIDENCE LD_LIBRARY_PATH=" + programs +
-                                "/doubles " + surroundings + " " + programs + "/shim_host local " + programs +
-                                "/libnccl_caller.so time " + std::to_string(calls);
+double measured(const Caller& caller, const std::string& surroundings, int calls) {
+    const std::string command = "env -u DEADRANK_PLAN -u DEADRANK_EVIDENCE " + caller.surroundings + " " +
+                                surroundings + " " + caller.program + " time " + std::to_string(calls);
     std::FILE* pipe = popen(command.c_str(), "r");
     double answer = -1;
     if (!pipe) return answer;
@@ -30,29 +36,42 @@ double middle(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-void interposer_per_call(benchmark::State& state) {
-    constexpr int rounds = 9, many = 2'000'000, few = 20'000;
-    const std::string preload = "LD_PRELOAD=" + shims + "/libdeadrank-nccl.so ";
-    char evidence[] = "/tmp/deadrank-bench-XXXXXX";
-    if (!mkdtemp(evidence)) return state.SkipWithError("no temporary directory");
+void per_call(benchmark::State& state, const Caller& caller) {
+    constexpr int rounds = 9;
+    const std::string preload = "LD_PRELOAD=" + shims + "/" + caller.library + " ";
+    const auto scratch = deadrank::results::external::Scratch::make();
+    if (!scratch) return state.SkipWithError(scratch.error().text().c_str());
+    if (!std::filesystem::exists(shims + "/" + caller.library))
+        return state.SkipWithError("this shim is not built");
     std::vector<double> without, asleep, writing;
     for (auto _ : state) {
         for (int round = 0; round < rounds; ++round) {
-            without.push_back(measured("", many));
-            asleep.push_back(measured(preload, many));
+            without.push_back(measured(caller, "", caller.many));
+            asleep.push_back(measured(caller, preload, caller.many));
         }
-        writing.push_back(measured(preload + "DEADRANK_RANK=0 DEADRANK_EVIDENCE=" + evidence, few));
+        const std::string evidence =
+            "DEADRANK_RANK=0 DEADRANK_EVIDENCE=" + scratch->path().string() + "/evidence";
+        writing.push_back(measured(caller, preload + evidence, caller.few));
     }
-    std::remove((std::string(evidence) + "/rank0.jsonl").c_str());
-    ::rmdir(evidence);
-    if (*std::min_element(without.begin(), without.end()) < 0 || middle(asleep) < 0) {
+    if (*std::min_element(without.begin(), without.end()) < 0 || middle(asleep) < 0)
         return state.SkipWithError("the shims or their programs are not built");
-    }
     state.counters["ns/call not loaded"] = middle(without);
     state.counters["ns/call asleep"] = middle(asleep);
     state.counters["asleep/not loaded"] = middle(asleep) / middle(without);
     state.counters["ns/call writing evidence"] = middle(writing);
 }
-BENCHMARK(interposer_per_call)->Name("NcclInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void nccl(benchmark::State& state) {
+    per_call(state, {"libdeadrank-nccl.so", "LD_LIBRARY_PATH=" + programs + "/doubles",
+                     programs + "/shim_host local " + programs + "/libnccl_caller.so", 2'000'000, 20'000});
+}
+BENCHMARK(nccl)->Name("NcclInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
+
+// MPI_Allreduce of one number.
+void mpi(benchmark::State& state) {
+    per_call(state, {"libdeadrank-mpi.so", "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                     programs + "/mpi_stranger", 1'000'000, 20'000});
+}
+BENCHMARK(mpi)->Name("MpiInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace

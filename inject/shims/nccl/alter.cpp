@@ -2,6 +2,7 @@
 // what is wrong is wrong on the way.
 #include <algorithm>
 
+#include "inject/shims/core/call_lines.h"
 #include "inject/shims/nccl/collective.h"
 
 namespace deadrank::inject::shims {
@@ -94,17 +95,8 @@ std::string reshape(Collective& call, const Alteration& how) {
     return how.op != results::Op::none && how.op != op_of(call.which) ? become(call, how.op) : "";
 }
 
-// Where in a buffer the bit of a plan lies: plans count 64 bits an element; a narrower one has it at the same
-// height.
-struct Bit {
-    std::size_t byte;
-    unsigned char mask;
-};
-Bit place_of(std::int64_t bit, const Collective& call) {
-    const std::size_t width = bytes_of(call.dtype);
-    const auto index = static_cast<std::size_t>(bit);
-    const std::size_t place = index / 64 % call.count * width * 8 + index % 64 * width / 8;
-    return {place / 8, static_cast<unsigned char>(1U << (place % 8))};
+Bit place_in(const Collective& call, std::int64_t bit) {
+    return place_of(bit, call.count, bytes_of(call.dtype));
 }
 
 void flip(const Device& device, void* buffer, const Bit& bit, Stream stream) {
@@ -137,7 +129,7 @@ Altered alter(const Collective& asked, const Alteration& how, const Device& devi
         void* scratch = device.allocate(std::max(needed.send, own.send));
         if (!scratch) return {asked, {}, "the device has no scratch memory left"};
         device.copy(scratch, call.send, own.send, call.stream);
-        if (flips_sent) flip(device, scratch, place_of(how.flip_bit, call), call.stream);
+        if (flips_sent) flip(device, scratch, place_in(call, how.flip_bit), call.stream);
         call.send = scratch;
     }
     if (more_received) {
@@ -152,7 +144,7 @@ Altered alter(const Collective& asked, const Alteration& how, const Device& devi
         }
     }
     if (flips && how.flip_received && asked.receive) {
-        altered.afterwards.push_back([&device, call, to = asked.receive, bit = place_of(how.flip_bit, call)] {
+        altered.afterwards.push_back([&device, call, to = asked.receive, bit = place_in(call, how.flip_bit)] {
             device.wait(call.stream);
             flip(device, to, bit, call.stream);
         });

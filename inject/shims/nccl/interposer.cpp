@@ -2,6 +2,7 @@
 // makes of it, what is written down, what follows its launch.
 #include "inject/shims/nccl/interposer.h"
 
+#include "inject/shims/core/call_lines.h"
 #include "inject/shims/core/process.h"
 
 namespace deadrank::inject::shims {
@@ -11,36 +12,26 @@ namespace {
 // A collective.leave or p2p.leave that waits for its stream.
 struct Leave {
     LineFile* file;
-    results::Rank rank;
-    results::CommId comm;
-    std::int64_t number;
-    results::Op op;
-    int peer;  // of a message
+    SeenCall call;
 
-    void write(int code) const {
-        const bool message = op == results::Op::send || op == results::Op::recv;
-        Line line(message ? "p2p.leave" : "collective.leave", rank);
-        line.add("comm", comm).add("seq", number);
-        if (message) line.add("peer", peer);
-        line.add("op", results::name_of(op));
-        file->write(line.add("result", results::name_of(static_cast<results::Code>(code))));
-    }
+    void write(int code) const { file->write(leave_line(call, static_cast<results::Code>(code))); }
     static void landed(void* one) {
         const std::unique_ptr<Leave> leave(static_cast<Leave*>(one));
         leave->write(nccl_success);
     }
 };
 
-Line entry_of(const Communicator& comm, const Collective& call, std::int64_t number) {
-    const bool message = is_message(call.which);
-    Line line(message ? "p2p.enter" : "collective.enter", comm.rank->rank);
-    line.add("comm", comm.number).add("seq", number).add("count", static_cast<std::int64_t>(call.count));
-    line.add(message ? "peer" : "root", call.root).add("op", results::name_of(op_of(call.which)));
-    line.add("dtype", results::name_of(dtype_of(call.dtype)));
+SeenCall seen(const Communicator& comm, const Collective& call, std::int64_t number) {
     const bool reduces = call.which == Function::all_reduce || call.which == Function::reduce ||
                          call.which == Function::reduce_scatter;
-    if (reduces) line.add("reduce", results::name_of(reduce_of(call.reduce)));
-    return line;
+    return {comm.rank->rank,
+            comm.number,
+            number,
+            op_of(call.which),
+            call.root,
+            static_cast<std::int64_t>(call.count),
+            dtype_of(call.dtype),
+            reduces ? reduce_of(call.reduce) : results::ReduceOp::none};
 }
 
 int code_of(results::Code answer) {
@@ -49,11 +40,6 @@ int code_of(results::Code answer) {
 }
 
 }  // namespace
-
-int& Inside::depth() {
-    thread_local int depth = 0;
-    return depth;
-}
 
 Group& Group::of_thread() {
     thread_local Group group;
@@ -141,7 +127,7 @@ int Interposer::carry_out(Communicator& comm, const Altered& altered, bool never
     const Collective& call = altered.call;
     const bool message = is_message(call.which);
     const std::int64_t number = message ? ++comm.messages : ++comm.collectives;
-    if (session_.evidence()) comm.rank->evidence.write(entry_of(comm, call, number));
+    if (session_.evidence()) comm.rank->evidence.write(enter_line(seen(comm, call, number)));
     if (never) sleep_forever();
     const int code = issue(call);
     Group::of_thread().after_launch(code, [this, &comm, altered, number](int launched) {
@@ -155,8 +141,7 @@ int Interposer::carry_out(Communicator& comm, const Altered& altered, bool never
 
 void Interposer::left(Communicator& comm, const Collective& call, std::int64_t number, int code) {
     if (!session_.evidence()) return;
-    auto leave = std::make_unique<Leave>(
-        Leave{&comm.rank->evidence, comm.rank->rank, comm.number, number, op_of(call.which), call.root});
+    auto leave = std::make_unique<Leave>(Leave{&comm.rank->evidence, seen(comm, call, number)});
     if (is_failure(code)) {
         leave->write(code);
         failed(comm, code);

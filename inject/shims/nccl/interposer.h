@@ -7,31 +7,13 @@
 #include <optional>
 #include <vector>
 
+#include "inject/shims/core/inside.h"
 #include "inject/shims/nccl/collective.h"
 #include "inject/shims/nccl/communicators.h"
 #include "inject/shims/nccl/device.h"
 #include "inject/shims/nccl/library.h"
 
 namespace deadrank::inject::shims {
-
-// Asked at each call, so it is one load when there is nothing to do.
-inline bool awake() {
-    static const bool wanted = Session::wanted();
-    return wanted;
-}
-
-// NCCL calls its own public functions, too. Those calls are not the program's.
-class Inside {
-public:
-    Inside() { ++depth(); }
-    ~Inside() { --depth(); }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-    static bool now() { return depth() > 0; }
-
-private:
-    static int& depth();
-};
 
 // Between ncclGroupStart and ncclGroupEnd nothing is launched yet; what must follow a launch waits here.
 using AfterLaunch = std::function<void(int code)>;

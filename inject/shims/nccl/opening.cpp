@@ -1,12 +1,8 @@
 // inject/shims/nccl/opening.cpp — Communicators come and go: what is written down of it, and the first look
 // at a rank.
-#include <cstdlib>
-#include <unistd.h>
-
+#include "inject/shims/core/greeting.h"
 #include "inject/shims/core/process.h"
 #include "inject/shims/nccl/interposer.h"
-
-extern char** environ;
 
 namespace deadrank::inject::shims {
 
@@ -18,38 +14,12 @@ std::string version_text(int version) {
            std::to_string(version % 100);
 }
 
-bool is_telling(std::string_view setting) {
-    for (const char* start :
-         {"NCCL_", "CUDA_VISIBLE", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "OMPI_COMM_WORLD_"}) {
-        if (setting.starts_with(start)) return true;
-    }
-    return false;
-}
-
-std::string telling_environment() {
-    std::string lines;
-    for (char** one = environ; one && *one; ++one) {
-        if (is_telling(*one)) lines += (lines.empty() ? "" : "\n") + std::string(*one);
-    }
-    return lines;
-}
-
-std::string all_of(int ranks) { return ranks > 1 ? "0-" + std::to_string(ranks - 1) : "0"; }
-
 }  // namespace
 
-// Where another watcher of this rank has begun the file, it has said who the rank is.
 void Interposer::greet(RankSession& rank) {
-    if (!rank.evidence.open() || !rank.evidence.empty()) return;
-    char host[256] = {};
-    ::gethostname(host, sizeof host - 1);
-    const char* local = std::getenv("LOCAL_RANK");
     int version = rank.faults.version();
     if (auto* ask = real<int(int*)>(Function::get_version); version == 0 && ask) ask(&version);
-    Line line("rank.start", rank.rank);
-    line.add("pid", ::getpid()).add("node", 0).add("gpu", local ? std::atoi(local) : 0).add("host", host);
-    line.add("versions", "nccl=" + version_text(version)).add("environment", telling_environment());
-    rank.evidence.write(line);
+    greet_rank(rank, "nccl=" + version_text(version), "LOCAL_RANK");
 }
 
 int Interposer::open(CommHandle* made, int ranks, int rank, const Config* config,
@@ -64,7 +34,7 @@ int Interposer::open(CommHandle* made, int ranks, int rank, const Config* config
     if (how.root >= 0) rank = how.root;
     Line line("comm.init.enter", comm.rank->rank);
     line.add("comm", comm.number).add("size", ranks).add("rank_in_comm", rank).add("name", comm.name);
-    comm.rank->evidence.write(line.add("members", comm.number == 1 ? all_of(ranks) : ""));
+    comm.rank->evidence.write(line.add("members", comm.number == 1 ? members_text(ranks) : ""));
     if (how.never_completes) sleep_forever();
     const int code = make(ranks, rank);
     Group::of_thread().after_launch(code, [this, &comm, made](int then) { opened(comm, made, then); });

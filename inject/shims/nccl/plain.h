@@ -31,8 +31,6 @@ int straight(Function which, Arguments... arguments) {
     return function ? function(arguments...) : missing(which);
 }
 
-inline bool watching() { return awake() && !Inside::now(); }
-
 inline int collective(const Collective& call) { return Interposer::here().collective(call); }
 
 }  // namespace deadrank::inject::shims

@@ -20,6 +20,7 @@ class DeviceShimLibraries : public testing::TestWithParam<Shim> {
 protected:
     void SetUp() override {
         if (const std::string why = no_shims(); !why.empty()) GTEST_SKIP() << why;
+        if (!std::filesystem::exists(path())) GTEST_SKIP() << "this build found no Open MPI";
     }
     std::string path() const { return shim_directory + "/" + GetParam().file; }
 };
@@ -48,6 +49,7 @@ TEST_P(DeviceShimLibraries, ShowNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(Of, DeviceShimLibraries,
                          testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
+                                         Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
                                          Shim{"Sockets", "libdeadrank-sockets.so",
                                               "writev|send|sendmsg|deadrank_link"}),
                          [](const auto& chosen) { return std::string(chosen.param.name); });

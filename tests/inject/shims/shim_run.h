@@ -31,6 +31,7 @@ public:
         environment;              // DEADRANK_RANK is 1 and NCCL is a double unless said otherwise
     std::string sight = "local";  // how the host loads its client
     int limit = 20;               // seconds; 124 is the code of a run that took longer
+    int grace = 1;                // that many more for whoever was told to end
 
     void plan(const nlohmann::json& text);
     // One entry of rank 1: what, and when.
