@@ -66,7 +66,8 @@ void ShimRun::fault(json when, json pull) {
 Answer ShimRun::start(const std::string& command) {
     std::string line = "env -u RANK";
     for (const auto& [name, value] : environment) line += " " + name + "='" + value + "'";
-    return shell("timeout -k " + std::to_string(grace) + " " + std::to_string(limit) + " " + line + " " + command);
+    return shell("timeout -k " + std::to_string(grace) + " " + std::to_string(limit) + " " + line + " " +
+                 command);
 }
 
 Answer ShimRun::calls(const std::string& words) {

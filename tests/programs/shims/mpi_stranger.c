@@ -1,5 +1,5 @@
-/* tests/programs/shims/mpi_stranger.c — An MPI program as anybody writes one: it makes the calls that its
- * words name and prints what it got. It knows of no faults. */
+// tests/programs/shims/mpi_stranger.c — An MPI program as anybody writes one: it makes the calls that its
+// words name and prints what it got. It knows of no faults.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
