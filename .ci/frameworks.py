@@ -1,54 +1,70 @@
 #!/usr/bin/env python3
-# .ci/frameworks.py — Plays every bug of the resilience table against every framework, once, and compares how
-# each stood it with runners/local/reactions.toml. What could not be told is skipped, never passed.
+# .ci/frameworks.py — Plays the bugs of runners/local/reactions.toml against the frameworks named there, once,
+# and compares how each stood it. What could not be told is skipped, never passed. With --lines DIR the runs'
+# lines are kept: run it again, and only what is missing is played.
 import argparse
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
+import tempfile
 import tomllib
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SUBJECTS = ("ddp", "fsdp2", "torch_pipeline", "deepspeed_zero2", "deepspeed_zero3", "megatron_tp")
-CATALOGUED = (
-    "initialization/rank_variable_missing_on_one_process",
-    "communication/dead_process_seen_as_timeout",
-)
+LOCAL = ROOT / "runners" / "local"
 
 
-def bugs():
-    own = sorted((ROOT / "runners" / "local" / "bugs").glob("*.toml"))
-    return [*CATALOGUED, *(str(file.relative_to(ROOT)) for file in own)]
+def scenario_of(bug):
+    return bug if "/" in bug else f"runners/local/bugs/{bug}.toml"
 
 
-def command(program, table):
-    words = [program, "run", *bugs(), "--runner", "local", "--ranks", "2", "--no-heal"]
-    words += ["--jobs", "2", "--json"]
-    for subject in SUBJECTS:
-        words += ["--subject", subject]
-    return words + (["--table", str(table)] if table else [])
+def pairs_by_subject(reactions):
+    """{"fsdp2": [bug, …], "data_parallel --debug detail": […]}"""
+    bugs = {}
+    for bug, known in reactions.items():
+        for subject in known:
+            bugs.setdefault(subject, []).append(bug)
+    return bugs
 
 
-def known_of(reactions, scenario, subject):
-    """The responses that agree, or None where nobody has seen this pair before."""
-    name = scenario.rsplit("/", maxsplit=1)[-1]
-    for bug, by_subject in reactions.items():
-        if pathlib.Path(bug).stem == name:
-            return by_subject.get(subject, by_subject.get("*"))
-    return None
+def file_of(lines, subject):
+    return lines / (subject.replace(" --", "-").replace(" ", "-") + ".jsonl")
 
 
-def judged(case, reactions):
+def read_lines(file):
+    """Of an earlier run, which may have been killed in the middle of a line."""
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+
+
+def key_of(bug):
+    return bug.rsplit("/", maxsplit=1)[-1]
+
+
+def play(program, subject, bugs, file, jobs):
+    """Appends to the file. What was told already is not played again."""
+    told = {key_of(case["scenario"]) for case in read_lines(file) if case.get("stood")}
+    missing = [scenario_of(bug) for bug in bugs if key_of(bug) not in told]
+    if not missing:
+        return
+    command = [program, "run", *missing, "--runner", "local", "--ranks", "2", "--no-heal", "--json"]
+    command += ["--jobs", str(jobs), *shlex.split(f"--subject {subject}")]
+    with file.open("a", encoding="utf-8") as out:
+        subprocess.run(command, cwd=ROOT, stdout=out, check=False)
+
+
+def judged(case, subject, bug, known):
     """A JUnit test case, in the form of ctest's."""
-    subject = case["subject"]["name"] or "?"
-    element = ET.Element("testcase", name=f"Frameworks.{case['scenario']}.{subject}", status="run")
-    known = known_of(reactions, case["scenario"], subject)
-    stood = case.get("stood")
+    element = ET.Element("testcase", name=f"Frameworks.{bug}.{subject}", status="run")
+    stood = case.get("stood") if case else None
     said = ET.SubElement(element, "system-out")
-    if stood is None or known is None:
+    if stood is None or not known:
         element.set("status", "disabled")
-        why = "could not be told on this machine" if stood is None else "no reaction is known yet"
+        untold = (case or {}).get("untold") or (case or {}).get("reason") or "it was not played"
+        why = f"could not be told: {untold}" if stood is None else f"not known before: {stood['response']}"
         ET.SubElement(element, "skipped", message="SKIP_" + why)
         said.text = f": Skipped\n{why}"
         return element
@@ -59,23 +75,43 @@ def judged(case, reactions):
     return element
 
 
+def judge_all(reactions, lines):
+    suite = ET.Element("testsuite", name="frameworks")
+    for subject, bugs in pairs_by_subject(reactions).items():
+        seen = {}
+        for case in read_lines(file_of(lines, subject)):  # the last word that tells something counts
+            if case.get("stood") or key_of(case["scenario"]) not in seen:
+                seen[key_of(case["scenario"])] = case
+        for bug in bugs:
+            suite.append(judged(seen.get(key_of(bug)), subject, bug, reactions[bug][subject]))
+    return suite
+
+
 def main():
     parser = argparse.ArgumentParser(description="Frameworks under injected faults, against known reactions.")
     parser.add_argument("program", help="deadrank")
     parser.add_argument("--table", type=pathlib.Path, help="the table, into a file or its place on a page")
+    parser.add_argument("--summary", type=pathlib.Path, help="a row a framework, likewise")
     parser.add_argument("--junit", type=pathlib.Path, help="write what agreed and what did not")
-    parser.add_argument("--from-json", type=pathlib.Path, help="judge the lines of an earlier run instead")
+    parser.add_argument("--lines", type=pathlib.Path, help="directory of the runs' lines, kept")
+    parser.add_argument("--only", nargs="*", default=[], help="these subjects")
+    parser.add_argument("--jobs", type=int, default=3, help="runs at once [3]: most of them wait")
+    parser.add_argument("--judge", action="store_true", help="play nothing, judge the lines")
     options = parser.parse_args()
-    reactions = tomllib.loads((ROOT / "runners" / "local" / "reactions.toml").read_text(encoding="utf-8"))
-    if options.from_json:
-        lines = options.from_json.read_text(encoding="utf-8")
-    else:
-        played = subprocess.run(
-            command(options.program, options.table), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-        )
-        lines = played.stdout
-    suite = ET.Element("testsuite", name="frameworks")
-    suite.extend(judged(json.loads(line), reactions) for line in lines.splitlines() if line.startswith("{"))
+    reactions = tomllib.loads((LOCAL / "reactions.toml").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        lines = options.lines or pathlib.Path(scratch)
+        lines.mkdir(parents=True, exist_ok=True)
+        for subject, bugs in pairs_by_subject(reactions).items():
+            if not options.judge and (not options.only or subject in options.only):
+                play(options.program, subject, bugs, file_of(lines, subject), options.jobs)
+        suite = judge_all(reactions, lines)
+        files = [file_of(lines, subject) for subject in pairs_by_subject(reactions)]
+        files = [str(file) for file in files if file.exists()]
+        for option, page in (("--table", options.table), ("--summary", options.summary)):
+            if page and files:
+                words = [options.program, "resilience", *files, option, str(page)]
+                subprocess.run(words, cwd=ROOT, check=False)
     for case in suite:
         said = case.findtext("failure") or case.findtext("system-out")
         print(f"{case.get('status'):9} {case.get('name')}: {said}")
@@ -83,7 +119,9 @@ def main():
         ET.ElementTree(suite).write(options.junit, encoding="utf-8")
     agreed = sum(case.get("status") == "run" for case in suite)
     failed = sum(case.get("status") == "fail" for case in suite)
-    print(f"{agreed} agree, {failed} differ, {len(suite) - agreed - failed} not told")
+    bugs = {case.get("name").split(".")[1] for case in suite if case.get("status") != "disabled"}
+    told = f"{len(bugs)} bugs, {agreed + failed} runs told"
+    print(f"{told}: {agreed} agree, {failed} differ; {len(suite) - agreed - failed} not told")
     return 1 if failed or not agreed else 0
 
 

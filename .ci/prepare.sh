@@ -122,16 +122,16 @@ prepare_torch() {
   fi
 }
 
-# DeepSpeed and Megatron-core, in the environment of torch: they are subjects, and run where it runs.
+# DeepSpeed, Megatron-core and Colossal-AI, in the environment of torch: subjects run where it runs.
 FRAMEWORKS_LIST=$ROOT/runners/local/requirements-frameworks.txt
 
 install_frameworks() {
   local pip=("$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps)
   local first last
-  mapfile -t first < <(grep -v -e '^#' -e '^deepspeed' "$FRAMEWORKS_LIST")
-  last=$(grep '^deepspeed' "$FRAMEWORKS_LIST")
+  mapfile -t first < <(grep -v -e '^#' -e '^deepspeed' -e '^colossalai' "$FRAMEWORKS_LIST")
+  mapfile -t last < <(grep -e '^deepspeed' -e '^colossalai' "$FRAMEWORKS_LIST")
   "${pip[@]}" "${first[@]}" &&
-    DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "$last"
+    BUILD_EXT=0 DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "${last[@]}"
 }
 
 # Needs prepare_torch. Where torch is Debian's old one, they are left out: they could not be imported.
@@ -142,12 +142,13 @@ prepare_frameworks() {
   recipe=$(cksum <"$FRAMEWORKS_LIST")
   exec 9>"$CACHE/lock" && flock 9
   if [ "$(cat "$stamp" 2>/dev/null)" != "$recipe" ]; then
-    phase_may_fail "frameworks: DeepSpeed, Megatron-core" install_frameworks &&
+    phase_may_fail "frameworks: DeepSpeed, Megatron-core, Colossal-AI" install_frameworks &&
       printf '%s\n' "$recipe" >"$stamp"
   fi
   flock -u 9 && exec 9>&-
   FRAMEWORKS="none could be installed: their scenarios are skipped (log: $LOGS)"
-  [ ! -e "$stamp" ] || FRAMEWORKS=$(grep -e '^deepspeed' -e '^megatron' "$FRAMEWORKS_LIST" | tr '\n' ' ')
+  [ ! -e "$stamp" ] ||
+    FRAMEWORKS=$(grep -e '^deepspeed' -e '^megatron' -e '^colossalai' "$FRAMEWORKS_LIST" | tr '\n' ' ')
 }
 
 # Other people's detection tools, in an environment of their own: what they need must not touch our torch.

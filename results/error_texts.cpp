@@ -27,6 +27,21 @@ bool says(const std::string& text, const std::string& word) {
     return false;
 }
 
+bool names_part(const std::string& text, const std::string& part) {
+    if (part.empty()) return false;
+    const auto joins = [&](std::size_t at) {
+        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
+                                    std::string_view("_/").find(text[at]) != std::string_view::npos);
+    };
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        const std::size_t end = at + part.size();
+        const bool in_module = end + 1 < text.size() && text[end] == '.' && std::isalpha(text[end + 1]) != 0;
+        const bool behind_dot = at > 0 && text[at - 1] == '.';
+        if ((at == 0 || !joins(at - 1)) && !joins(end) && !in_module && !behind_dot) return true;
+    }
+    return false;
+}
+
 bool names_rank(const std::string& text, Rank rank) {
     for (const char* form :
          {"rank {}", "rank: {}", "rank={}", "ranks {}", "ranks [{}", "rank {{{}", "[rank{}]"}) {

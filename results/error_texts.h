@@ -20,6 +20,9 @@ std::vector<ErrorText> error_texts(const Evidence& evidence);  // in order of ti
 // `word` in `text`, not as a part of a longer word or number: "rank 1" is not in "rank 12". Both in lower
 // case.
 bool says(const std::string& text, const std::string& word);
+// As `says`, but not as a piece of a path or of a module's name: "torch.distributed.DistStoreError" does not
+// say that it was torch.
+bool names_part(const std::string& text, const std::string& part);
 bool names_rank(const std::string& text, Rank rank);
 
 // A watchdog or a broken connection tells of somebody else's trouble: its own rank is a victim, not named by

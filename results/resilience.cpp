@@ -133,7 +133,7 @@ private:
         for (const ErrorText& error : texts_) {
             const std::string text = lower(error.text);
             const Blame& culprit = stood_.culprit;
-            if (says(text, lower(culprit.variable)) || says(text, lower(culprit.component)) ||
+            if (says(text, lower(culprit.variable)) || names_part(text, lower(culprit.component)) ||
                 says(text, lower(culprit.shard)))
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
@@ -232,8 +232,8 @@ std::string_view text_of(Response response) {
 }
 
 std::string subject_lines(const Subject& subject) {
-    return fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}", subject.name, subject.framework,
-                       subject.version, subject.timeout.count());
+    return fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}\ndebug={}", subject.name,
+                       subject.framework, subject.version, subject.timeout.count(), subject.debug);
 }
 
 Subject subject_of(const Evidence& evidence) {
@@ -247,7 +247,7 @@ Subject subject_of(const Evidence& evidence) {
         return lines.substr(begin, lines.find('\n', begin) - begin);
     };
     return {value("subject"), value("framework"), value("version"),
-            Time{std::atoll(value("timeout").c_str())}};
+            Time{std::atoll(value("timeout").c_str())}, value("debug")};
 }
 
 bool is_good(Response response) {
@@ -267,6 +267,8 @@ std::optional<Resilience> resilience_of(const Stood& stood) {
                                                        : 0;
         std::string says =
             fmt::format("{} {} without a step", ending.ended ? "ended after" : "watched for", seconds(still));
+        const Time waited = waited_between(stood.waiting, ending.at - still, ending.at);
+        if (past && still - waited <= hang_multiple * stood.timeout) return std::nullopt;
         if (times > 0)
             says += fmt::format(", {:.1f} times its time-out of {}", times, seconds(stood.timeout));
         return Resilience{Response::hang, still, says};

@@ -9,6 +9,7 @@
 
 #include "results/blame.h"
 #include "results/evidence.h"
+#include "results/waiting.h"
 
 namespace deadrank::results {
 
@@ -43,14 +44,16 @@ struct Stood {
     const Blame& culprit;
     Time fault_at{0};
     Time timeout{0};  // what bounds a wait in the job; 0 = unknown
+    Waiting waiting = {};
 };
 
 // The program under test, as job.start tells it in lines of name=value; nameless in the simulator.
 struct Subject {
-    std::string name;       // as --subject calls it
-    std::string framework;  // "PyTorch DDP"
-    std::string version;    // "torch 2.11.0"; empty when nobody said
-    Time timeout{0};        // what bounds its waits; 0 = unknown
+    std::string name;        // as --subject calls it
+    std::string framework;   // "PyTorch DDP"
+    std::string version;     // "torch 2.11.0"; empty when nobody said
+    Time timeout{0};         // what bounds its waits; 0 = unknown
+    std::string debug = {};  // TORCH_DISTRIBUTED_DEBUG of the whole job; empty = as usual
 };
 std::string subject_lines(const Subject& subject);
 Subject subject_of(const Evidence& evidence);
@@ -60,10 +63,12 @@ struct Standing {
     std::string scenario, cause;  // ids
     Subject subject;
     std::string again;                // the command that shows it once more
-    std::optional<Resilience> stood;  // absent: not played here, or the fault never happened
+    std::optional<Resilience> stood;  // absent: it could not be told
+    std::string untold = {};          // why not: not played here, no fault, a machine too slow
 };
 
-// Nothing, when there is no control run and only beside one it could be told.
+// Nothing, when there is no control run and only beside one it could be told; or when what is too long for a
+// bounded wait is no more than the processes waited for a processor.
 std::optional<Resilience> resilience_of(const Stood& stood);
 
 }  // namespace deadrank::results

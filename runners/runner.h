@@ -10,6 +10,7 @@
 
 #include "results/evidence.h"
 #include "results/truth.h"
+#include "results/waiting.h"
 #include "scenarios/plan.h"
 
 namespace deadrank::runners {
@@ -34,6 +35,7 @@ struct Record {
     std::uint64_t events = 0;
     std::vector<TraceEvent> watched;  // those that RunOptions::watch asked for
     results::Time ended{0};           // virtual or monotonic
+    results::Waiting waiting;         // of real processes, for a processor that others had
     std::vector<std::string> notes;  // what the backend wants said: which torch, which NCCL, what was skipped
 };
 

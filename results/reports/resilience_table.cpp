@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <set>
 
-#include "results/reports/json_parts.h"
 #include "results/reports/text_file.h"
 #include "results/words.h"
 
@@ -15,13 +14,20 @@ namespace deadrank::results::reports {
 
 namespace {
 
+// The lines between which a page has room for what is written.
+struct Marks {
+    std::string_view begin, end;
+};
+
 constexpr std::string_view written_by = "<!-- Written by `deadrank run --table`; not by hand. -->";
-constexpr std::string_view table_begins = "<!-- resilience table -->";
-constexpr std::string_view table_ends = "<!-- end of the resilience table -->";
+constexpr Marks table_marks{"<!-- resilience table -->", "<!-- end of the resilience table -->"};
+constexpr Marks summary_marks{"<!-- resilience summary -->", "<!-- end of the resilience summary -->"};
 
 std::string column_of(const Standing& one) {
-    return one.subject.version.empty() ? one.subject.framework
-                                       : fmt::format("{} ({})", one.subject.framework, one.subject.version);
+    const Subject& subject = one.subject;
+    std::string more = subject.version;
+    if (!subject.debug.empty()) more += fmt::format("{}debug {}", more.empty() ? "" : ", ", subject.debug);
+    return more.empty() ? subject.framework : fmt::format("{} ({})", subject.framework, more);
 }
 
 std::string row_of(const Standing& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
@@ -109,13 +115,30 @@ private:
     std::size_t untold_ = 0;
 };
 
+std::string between(std::string page, const Marks& marks, std::string_view text) {
+    const std::size_t begin = page.find(marks.begin), end = page.find(marks.end);
+    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+    const std::size_t from = begin + marks.begin.size();
+    return page.replace(from, end - from, fmt::format("\n{}", text));
+}
+
+scenarios::Result<void> write_between(const std::string& text, const Marks& marks,
+                                      const std::filesystem::path& file) {
+    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
+    if (!page) return tl::unexpected(page.error());
+    if (page->empty() || page->starts_with(written_by)) return write_text(text, file);
+    const std::string with_text = between(*page, marks, text);
+    if (!with_text.empty()) return write_text(with_text, file);
+    return scenarios::refuse(
+        scenarios::ErrorCode::usage,
+        fmt::format("'{}' is a page of yours and has no place for the table", file.string()),
+        fmt::format("add the lines {} and {}, or name another file", marks.begin, marks.end));
+}
+
 }  // namespace
 
 std::string between_table_marks(std::string page, std::string_view table) {
-    const std::size_t begin = page.find(table_begins), end = page.find(table_ends);
-    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
-    const std::size_t from = begin + table_begins.size();
-    return page.replace(from, end - from, fmt::format("\n{}", table));
+    return between(std::move(page), table_marks, table);
 }
 
 std::string resilience_table(const std::vector<Standing>& standings) {
@@ -130,16 +153,47 @@ std::string resilience_table(const std::vector<Standing>& standings) {
 
 scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
                                                const std::filesystem::path& file) {
-    const std::string table = resilience_table(standings);
-    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
-    if (!page) return tl::unexpected(page.error());
-    if (page->empty() || page->starts_with(written_by)) return write_text(table, file);
-    const std::string with_table = between_table_marks(*page, table);
-    if (!with_table.empty()) return write_text(with_table, file);
-    return scenarios::refuse(
-        scenarios::ErrorCode::usage,
-        fmt::format("'{}' is a page of yours and has no place for the table", file.string()),
-        fmt::format("add the lines {} and {}, or name another file", table_begins, table_ends));
+    return write_between(resilience_table(standings), table_marks, file);
+}
+
+std::string resilience_summary(const std::vector<Standing>& standings) {
+    std::vector<std::string> frameworks;
+    std::map<std::pair<std::string, Response>, int> counts;
+    std::map<std::string, int> told;
+    std::set<std::string> bugs;
+    int all = 0;
+    for (const Standing& one : standings) {
+        if (!one.stood) continue;
+        const std::string framework = column_of(one);
+        if (std::find(frameworks.begin(), frameworks.end(), framework) == frameworks.end())
+            frameworks.push_back(framework);
+        ++counts[{framework, one.stood->response}];
+        ++told[framework];
+        bugs.insert(one.scenario);
+        ++all;
+    }
+    constexpr int last = static_cast<int>(Response::unaffected);
+    std::string text =
+        fmt::format("{}\n{} over {}, {}:\n\n| framework | bugs |", written_by, counted(bugs.size(), "bug"),
+                    counted(frameworks.size(), "framework"), counted(static_cast<std::size_t>(all), "run"));
+    for (int i = 0; i <= last; ++i) text += fmt::format(" {} |", text_of(static_cast<Response>(i)));
+    text += "\n|---|---|";
+    for (int i = 0; i <= last; ++i) text += "---|";
+    text += "\n";
+    for (const std::string& framework : frameworks) {
+        text += fmt::format("| {} | {} |", plain(framework), told[framework]);
+        for (int i = 0; i <= last; ++i) {
+            const auto found = counts.find({framework, static_cast<Response>(i)});
+            text += found == counts.end() ? " |" : fmt::format(" {} |", found->second);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& standings,
+                                                 const std::filesystem::path& file) {
+    return write_between(resilience_summary(standings), summary_marks, file);
 }
 
 std::string standing_line(const Standing& standing, const Style& style) {
@@ -152,21 +206,6 @@ std::string standing_line(const Standing& standing, const Style& style) {
     const std::size_t room = style.width > used + 20 ? style.width - used : 0;
     return fmt::format("      {} · {}\n", style.paint(is_good(stood.response) ? Ink::green : Ink::red, head),
                        style.paint(Ink::dim, style.cut(words, room)));
-}
-
-std::string with_standing(const std::string& json_line, const Standing& standing) {
-    Json json = Json::parse(json_line);
-    json["subject"] = {{"name", standing.subject.name},
-                       {"framework", standing.subject.framework},
-                       {"version", standing.subject.version}};
-    json["stood"] = nullptr;
-    if (standing.stood) {
-        const Time took = standing.stood->took;
-        json["stood"] = {{"response", name_of(standing.stood->response)},
-                         {"took", took == never ? Json(nullptr) : Json(took.count())},
-                         {"says", standing.stood->says}};
-    }
-    return dumped(json);
 }
 
 }  // namespace deadrank::results::reports

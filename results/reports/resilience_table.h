@@ -25,10 +25,18 @@ std::string between_table_marks(std::string page, std::string_view table);
 scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
                                                const std::filesystem::path& file);
 
+// A row a framework, with how many bugs it stood in which way: for a front page. The place is between
+// "<!-- resilience summary -->" and "<!-- end of the resilience summary -->". Errors as above.
+std::string resilience_summary(const std::vector<Standing>& standings);
+scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& standings,
+                                                 const std::filesystem::path& file);
+
 // One of them for people, to stand below its scenario: ends with a newline.
 std::string standing_line(const Standing& standing, const Style& style);
 
-// And for scripts: `subject` and `stood` added to a line of JSON.
+// And for scripts: `subject`, `again` and `stood` added to a line of JSON, and read from it. Errors: io,
+// bad_input (with the line; a torn last one is left out).
 std::string with_standing(const std::string& json_line, const Standing& standing);
+scenarios::Result<std::vector<Standing>> read_standings(const std::filesystem::path& file);
 
 }  // namespace deadrank::results::reports

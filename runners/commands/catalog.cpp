@@ -16,18 +16,20 @@
 #include "runners/commands/list.h"
 #include "runners/commands/manual.h"
 #include "runners/commands/new_scenario.h"
+#include "runners/commands/parity.h"
 #include "runners/commands/plan.h"
 #include "runners/commands/probe.h"
 #include "runners/commands/ras.h"
 #include "runners/commands/replay.h"
+#include "runners/commands/resilience.h"
 #include "runners/commands/run.h"
 #include "runners/commands/schema.h"
 #include "runners/commands/score.h"
 #include "runners/commands/serve.h"
 #include "runners/commands/shrink.h"
+#include "runners/commands/storm.h"
 #include "runners/commands/swarm.h"
 #include "runners/commands/sweep.h"
-#include "runners/commands/storm.h"
 #include "runners/commands/taxonomy.h"
 #include "runners/commands/trace.h"
 #include "runners/commands/undo.h"
@@ -47,6 +49,8 @@ const std::vector<Command>& all_commands() {
         {"determinism", add_determinism},
         {"judge", add_judge},
         {"diagnose", add_diagnose},
+        {"parity", add_parity},
+        {"resilience", add_resilience},
         {"campaign", add_campaign},
         {"sweep", add_sweep},
         {"storm", add_storm},

@@ -215,6 +215,13 @@ void add_run(CLI::App& app, Session& session) {
         ->add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    command
+        ->add_option(
+            "--debug", under_test.debug,
+            "TORCH_DISTRIBUTED_DEBUG of the program under test: off, info, detail; repeat to compare")
+        ->type_name("LEVEL")
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember({"off", "info", "detail"}).description(""));
     command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));

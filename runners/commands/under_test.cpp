@@ -1,11 +1,14 @@
 // runners/commands/under_test.cpp — A runner for each program; a grade from evidence, control and truth.
 #include "runners/commands/under_test.h"
 
+#include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "runners/commands/backend.h"
 #include "runners/local/local_runner.h"
+#include "runners/local/shared_controls.h"
 
 namespace deadrank::runners::commands {
 
@@ -18,9 +21,15 @@ std::string joined(const std::string& first, const std::string& second) {
     return first.empty() || second.empty() ? first + second : first + " " + second;
 }
 
+std::string upper(std::string word) {
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
+    return word;
+}
+
 UnderTest program(std::string words, Manifest manifest) {
-    return {std::move(words),
-            [manifest = std::move(manifest)] { return std::make_unique<LocalRunner>(manifest); }};
+    return {std::move(words), [manifest = std::move(manifest), shelf = std::make_shared<ControlShelf>()] {
+                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), shelf);
+            }};
 }
 
 }  // namespace
@@ -32,6 +41,10 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     const std::string size = options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "";
     std::vector<UnderTest> programs;
     if (options.names.empty() && options.command.empty()) {
+        if (!options.debug.empty())
+            return refuse(ErrorCode::usage,
+                          "--debug is a setting of the program under test, and there is none",
+                          "add --runner local --subject NAME");
         programs.push_back(
             {size, [runner, &extension] { return std::move(*make_runner(runner, extension)); }});
         return programs;
@@ -40,15 +53,21 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
                       "add --runner local");
     }
+    const auto add = [&](const std::string& words, const Manifest& manifest) {
+        for (const std::string& level : options.debug) {
+            Manifest louder = manifest;
+            louder.environment["TORCH_DISTRIBUTED_DEBUG"] = upper(level);
+            programs.push_back(program(joined(joined(size, "--debug " + level), words), std::move(louder)));
+        }
+        if (options.debug.empty()) programs.push_back(program(joined(size, words), manifest));
+    };
     for (const std::string& name : options.names) {
         auto manifest = subject_named(name);
         if (!manifest) return tl::unexpected(manifest.error());
-        programs.push_back(program(joined(size, "--subject " + name), std::move(*manifest)));
+        add("--subject " + name, *manifest);
     }
-    if (!options.command.empty()) {
-        const std::string words = fmt::format("-- {}", fmt::join(options.command, " "));
-        programs.push_back(program(joined(size, words), typed_subject(options.command)));
-    }
+    if (!options.command.empty())
+        add(fmt::format("-- {}", fmt::join(options.command, " ")), typed_subject(options.command));
     return programs;
 }
 
@@ -61,10 +80,12 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
                                         one.file.empty() ? one.scenario : one.file.string(), one.seed),
                             words);
     const auto& seen = trial.fault ? trial.fault : trial.control;
+    standing.untold = one.reason;
     if (!seen) return standing;
     standing.subject = results::subject_of(seen->record.evidence);
-    if (standing.subject.name.empty() || !trial.fault || !trial.fault->record.truth.applied())
-        return standing;
+    if (standing.subject.name.empty() || !trial.fault) return standing;
+    standing.untold = "the fault never happened";
+    if (!trial.fault->record.truth.applied()) return standing;
     const Record& record = trial.fault->record;
     const results::Blame culprit = record.truth.culprit();
     standing.stood =
@@ -72,7 +93,12 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
                                 .control = trial.control ? &trial.control->record.evidence : nullptr,
                                 .culprit = culprit,
                                 .fault_at = record.truth.first_fault(),
-                                .timeout = standing.subject.timeout});
+                                .timeout = standing.subject.timeout,
+                                .waiting = record.waiting});
+    standing.untold = "";
+    if (!standing.stood)
+        standing.untold =
+            trial.control ? "this machine was too slow to tell" : "there is no control to compare with";
     return standing;
 }
 

@@ -19,6 +19,7 @@ namespace deadrank::runners::commands {
 struct SubjectOptions {
     std::vector<std::string> names;    // --subject
     std::vector<std::string> command;  // behind `--`
+    std::vector<std::string> debug;    // --debug: each program once with each level
     std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
 };
 

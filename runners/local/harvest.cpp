@@ -170,6 +170,11 @@ std::string version_seen(const Harvest& harvest, const results::Evidence& eviden
     return "";
 }
 
+std::string debug_of(const Manifest& manifest) {
+    const auto stated = manifest.environment.find("TORCH_DISTRIBUTED_DEBUG");
+    return stated == manifest.environment.end() ? "" : stated->second;
+}
+
 // torchrun counts its attempts in the ranks' environment.
 void record_restarts(results::Evidence& evidence) {
     std::map<int, Time> first;
@@ -231,13 +236,15 @@ void gather(const Harvest& harvest, Record& record) {
     record_printed_steps(harvest, log, evidence);
     record_job(harvest,
                results::subject_lines({harvest.manifest.name, harvest.manifest.framework,
-                                       version_seen(harvest, evidence), harvest.timeout}),
+                                       version_seen(harvest, evidence), harvest.timeout,
+                                       debug_of(harvest.manifest)}),
                record);
     read_error_files(harvest, evidence);
     record_exits(harvest, log, record);
     record_restarts(evidence);
     read_truth(harvest, record.truth);
     record.ended = Time(harvest.launched.ended - harvest.launched.started);
+    record.waiting = harvest.launched.waiting;
     evidence.finish(record.ended);
     record.events = evidence.events().size();
 }

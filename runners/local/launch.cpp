@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
+#include <set>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 
 #include "runners/local/follow.h"
 #include "runners/local/processes.h"
+#include "runners/local/starvation.h"
 #include "runners/undo/journal.h"
 
 namespace deadrank::runners {
@@ -145,6 +147,7 @@ private:
         done_.late = std::max(done_.late, late);
         if (late > 0) last_sign_ += late;  // while we did not look, nothing was silent
         look();
+        look_for_waiting(time);
         looked_ = now();
         if (reaped_ == children_.size()) return stop(LaunchEnd::ended);
         if (spec_.stop && spec_.stop->load()) return stop(LaunchEnd::stopped);
@@ -159,6 +162,15 @@ private:
         timer_.async_wait([this](auto failed) {
             if (!failed) look_again();
         });
+    }
+
+    void look_for_waiting(Nanoseconds time) {
+        if (time - starved_ < weigh_every) return;
+        starved_ = time;
+        std::set<int> alive(children_.begin(), children_.end());
+        for (const auto& [pid, rank] : done_.ranks) alive.insert(pid);
+        std::erase_if(alive, [&](int pid) { return done_.gone.contains(pid); });
+        starvation_.look(alive, results::Time(time - done_.started));
     }
 
     bool over_disk(Nanoseconds time) {
@@ -211,6 +223,8 @@ private:
     void stop(LaunchEnd end) {
         done_.end = end;
         done_.ended = now();
+        done_.silence = done_.ended - last_sign_;
+        done_.waiting = starvation_.waiting();
         for (const auto& [pid, rank] : done_.ranks) {
             const char state = state_of(pid);
             if (!done_.gone.contains(pid) && state != 'X' && state != 'Z') done_.left[pid] = state;
@@ -252,7 +266,7 @@ private:
     asio::io_context context_;
     asio::steady_timer timer_;
     Launched done_;
-    Nanoseconds last_sign_ = 0, looked_ = 0, weighed_ = 0;
+    Nanoseconds last_sign_ = 0, looked_ = 0, weighed_ = 0, starved_ = 0;
     bool seen_ = false;
     std::vector<int> children_;
     std::size_t reaped_ = 0, closed_ = 0;
@@ -260,6 +274,7 @@ private:
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::unique_ptr<stream_descriptor>> watched_;
     Follow follow_;
+    Starvation starvation_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "results/time.h"
+#include "results/waiting.h"
 #include "scenarios/error.h"
 
 namespace deadrank::runners {
@@ -56,6 +56,8 @@ struct Launched {
     std::map<int, results::Rank> ranks;  // by pid
     std::size_t lines_dropped = 0;       // beyond what is kept of a subject that talks without end
     int left_behind = 0;                 // processes that outlived the command that had started them
+    results::Waiting waiting;            // for a processor, by the time since the start
+    Nanoseconds silence = 0;             // how long there had been no sign of life at the end
     Nanoseconds late = 0;                // how far this machine let our own clock fall behind, at worst
     Gone launcher;                       // how the job ended: the first child that failed, else the last one
 };

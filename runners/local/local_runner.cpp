@@ -66,6 +66,22 @@ std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std
     return manifest.start.count() + 4 * setting("steps") * setting("step_time") + 2 * quiet;
 }
 
+// A job that we had to end was watched on a machine that left it no processor: nothing of what it did not do
+// is its own. A job that waits for a message wants none, and is told on a busy machine, too.
+std::string too_slow(const Launched& launched) {
+    if (launched.end == LaunchEnd::ended || launched.end == LaunchEnd::stopped) return {};
+    const auto seconds = [](std::int64_t time) { return static_cast<double>(time) / 1e9; };
+    if (launched.late > lateness_allowed)
+        return fmt::format("our own clock fell {:.1f}s behind", seconds(launched.late));
+    const std::int64_t whole = launched.ended - launched.started;
+    const std::int64_t watched = launched.end == LaunchEnd::over_limit ? whole : launched.silence;
+    const results::Time waited =
+        results::waited_between(launched.waiting, results::Time(whole - watched), results::Time(whole));
+    if (4 * waited.count() < watched) return {};
+    return fmt::format("in the last {:.1f}s its processes waited for a processor, {:.1f}s in sum",
+                       seconds(watched), seconds(waited.count()));
+}
+
 void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
     const auto seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
     const auto ended = [&](const std::string& why) {
@@ -174,13 +190,9 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     spec.stop = options.stop;
     const auto launched = launch(spec);
     if (!launched) return tl::unexpected(launched.error());
-    if (launched->late > lateness_allowed && launched->end != LaunchEnd::ended &&
-        launched->end != LaunchEnd::stopped) {
-        return refuse(ErrorCode::environment,
-                      fmt::format("this machine was too slow to tell: our own clock fell {:.1f}s behind",
-                                  static_cast<double>(launched->late) / 1e9),
+    if (const std::string why = too_slow(*launched); !why.empty())
+        return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
                       "run it again when less else is running");
-    }
     say_how_it_ended(*launched, spec, record);
     gather({plan, *launched, *arming, levers, *manifest, results::Time(timeout), scratch.path()}, record);
     return record;

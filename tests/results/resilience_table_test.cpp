@@ -33,6 +33,52 @@ TEST(ResilienceTable, HasACommandBehindEachBadCell) {
     EXPECT_NE(table.find("1 trial could not be told"), std::string::npos) << table;
 }
 
+// Goal: a front page counts each framework's answers, one under another debug level apart, and what could not
+// be told not at all.
+TEST(ResilienceSummary, HasARowForEachFramework) {
+    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
+    const results::Subject louder{"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"};
+    const results::Resilience hang{Response::hang, 66s, "watched"}, clear{Response::clear_error, 1s, "words"};
+    const std::string text = results::reports::resilience_summary({{"a", "cause", ddp, "", hang},
+                                                                   {"b", "cause", ddp, "", hang},
+                                                                   {"a", "cause", louder, "", clear},
+                                                                   {"c", "cause", ddp, "", std::nullopt}});
+    EXPECT_NE(text.find("2 bugs over 2 frameworks, 3 runs"), std::string::npos) << text;
+    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0) | 2 | | | | 2 | | | |"), std::string::npos) << text;
+    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0, debug DETAIL) | 1 | 1 | | | | | | |"),
+              std::string::npos)
+        << text;
+}
+
+// Goal: what run printed makes the same table again; a torn last line costs itself, any other one is named.
+TEST(Standings, AreReadBackFromLinesOfJson) {
+    namespace reports = results::reports;
+    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 0s, "DETAIL"};
+    const std::vector<results::Standing> written = {
+        {"a", "cause", ddp, "deadrank run a", results::Resilience{Response::hang, 66s, "watched"}},
+        {"b", "cause", ddp, "deadrank run b", results::Resilience{Response::unaffected}},
+        {"c", "cause", ddp, "deadrank run c", std::nullopt, "too slow"}};
+    const fs::path file = fs::path(testing::TempDir()) / "deadrank_lines.jsonl";
+    {
+        std::ofstream out(file);
+        for (const auto& one : written)
+            out << reports::with_standing("{\"scenario\":\"" + one.scenario + "\"}", one) << "\n";
+        out << "{\"scenario\":\"simulated\"}\n{\"torn";
+    }
+    const auto read = reports::read_standings(file);
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_EQ(read->size(), 3u);
+    EXPECT_EQ(reports::resilience_table(*read), reports::resilience_table(written));
+    EXPECT_EQ((*read)[2].untold, "too slow");
+    EXPECT_EQ((*read)[0].subject.debug, "DETAIL");
+    std::ofstream(file) << "not json\n{}\n";
+    const auto refused = reports::read_standings(file);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("deadrank_lines.jsonl:1"), std::string::npos)
+        << refused.error().text();
+    fs::remove(file);
+}
+
 // Goal: a page of somebody's own keeps everything but what stands between the two lines, and is never
 // overwritten.
 TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {

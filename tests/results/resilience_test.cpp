@@ -140,15 +140,58 @@ TEST(Resilience, TakesTheNameOfTheVariableForTheCause) {
     EXPECT_EQ(found.response, Response::wrong_rank);
 }
 
+// Goal: a job that was kept from the processor is not called a hang for the seconds that it was kept; one
+// that waited for nobody but its peers is, on a busy machine too.
+TEST(Resilience, TellsNothingWhereTheProcessorWasMissing) {
+    const auto told = [](results::Time kept_waiting, bool end) {
+        results::Evidence evidence = steps(0.5, 7);
+        log_line(evidence, 54s, 1, 2, "ValueError: the shape is wrong");
+        if (end) evidence = ended(std::move(evidence), 58s, 1);
+        if (!end) evidence.finish(58s);
+        return results::resilience_of({.evidence = evidence,
+                                       .culprit = rank_1,
+                                       .fault_at = 3s,
+                                       .timeout = 10s,
+                                       .waiting = {{2s, 9s}, {30s, 9s + kept_waiting}}});
+    };
+    for (const bool end : {true, false}) {
+        EXPECT_FALSE(told(4s, end));
+        ASSERT_TRUE(told(3s, end));
+        EXPECT_EQ(told(3s, end)->response, Response::hang) << "54 s of silence less 3 s are more than 50 s";
+    }
+}
+
+TEST(Waiting, IsCountedFromTheLookBeforeToTheLookAfter) {
+    const results::Waiting waiting = {{1s, 2s}, {2s, 3s}, {3s, 7s}};
+    EXPECT_EQ(results::waited_between(waiting, 0s, 9s), 7s);
+    EXPECT_EQ(results::waited_between(waiting, 1500ms, 2500ms), 5s);
+    EXPECT_EQ(results::waited_between(waiting, 2s, 2500ms), 4s);
+    EXPECT_EQ(results::waited_between(waiting, 3s, 9s), 0s);
+    EXPECT_EQ(results::waited_between({}, 0s, 9s), 0s);
+}
+
+// Goal: the name of a class holds the name of its package, and blames nobody with it.
+TEST(Resilience, DoesNotTakeAModulesNameForThePart) {
+    for (const bool named : {false, true}) {
+        results::Evidence evidence = started(2);
+        log_line(evidence, 4s, 0, 2,
+                 named ? "RuntimeError: torch 1.13 meets torch 2.11"
+                       : "torch.distributed.DistStoreError: Timed out, /site-packages/torch/nn.py, a.torch");
+        const auto found = stood(ended(std::move(evidence), 5s, 1), {.ranks = {1}, .component = "torch"});
+        EXPECT_EQ(found.response, named ? Response::clear_error : Response::misleading_error);
+    }
+}
+
 TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
     results::Evidence evidence;
-    const std::string lines = results::subject_lines({"ddp", "PyTorch DDP", "torch 2.11.0", 10s});
+    const std::string lines = results::subject_lines({"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"});
     evidence.record(event(0s, results::no_rank, results::JobStart{.what = evidence.text(lines)}));
     const results::Subject subject = results::subject_of(evidence);
     EXPECT_EQ(subject.name, "ddp");
     EXPECT_EQ(subject.framework, "PyTorch DDP");
     EXPECT_EQ(subject.version, "torch 2.11.0");
     EXPECT_EQ(subject.timeout, 10s);
+    EXPECT_EQ(subject.debug, "DETAIL");
     EXPECT_EQ(results::subject_of(started(2)).name, "");
 }
 

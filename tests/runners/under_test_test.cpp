@@ -35,6 +35,17 @@ TEST(UnderTest, IsRefusedByARunnerThatPlaysNoPrograms) {
     EXPECT_EQ((*two)[1].make()->name(), "local");
 }
 
+// Goal: each program once with each level of debugging, and no level without a program.
+TEST(UnderTest, IsPlayedWithEachLevelOfDebugging) {
+    const Extension extension;
+    const auto programs =
+        programs_under_test("local", extension, {.names = {"ddp"}, .debug = {"off", "detail"}, .ranks = 2});
+    ASSERT_TRUE(programs) << programs.error().text();
+    ASSERT_EQ(programs->size(), 2u);
+    EXPECT_EQ((*programs)[1].words, "--ranks 2 --debug detail --subject ddp");
+    EXPECT_FALSE(programs_under_test("local", extension, {.debug = {"off"}}));
+}
+
 // Goal: a scenario for many nodes keeps two, and no group is larger than the job.
 TEST(Scaled, KeepsTwoNodesAndBoundsGroups) {
     scenarios::Scenario scenario;

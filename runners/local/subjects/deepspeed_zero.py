@@ -22,7 +22,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Train a toy model under DeepSpeed ZeRO.")
     parser.add_argument("--stage", type=int, choices=(0, 1, 2, 3), default=1, help="of ZeRO")
     toy_task.add_arguments(parser)
-    return parser.parse_args()
+    return toy_task.overruled(parser.parse_args(), stage="ZERO_STAGE", width="HIDDEN_SIZE")
 
 
 def engine_of(options):
@@ -55,7 +55,7 @@ def main():
     engine = engine_of(options)
     first = restore(engine, options) if options.checkpoint else 0
     ranks, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
-    batches = toy_task.batches(options, ranks, rank)
+    batches = toy_task.batches(options, ranks, rank, first)
     for step, (features, targets) in zip(range(first, options.steps), batches):
         time.sleep(options.step_seconds)
         loss = nn.functional.mse_loss(engine(features), targets)

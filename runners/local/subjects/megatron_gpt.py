@@ -29,14 +29,15 @@ def arguments():
     parser = argparse.ArgumentParser(description="Train a toy GPT on megatron-core.")
     parser.add_argument("--tp-size", type=int, default=1)
     parser.add_argument("--pp-size", type=int, default=1)
+    parser.add_argument("--hidden-size", type=int, default=32)
     toy_task.add_arguments(parser)
-    return parser.parse_args()
+    return toy_task.overruled(parser.parse_args(), tp_size="TP_SIZE", hidden_size="HIDDEN_SIZE")
 
 
 def model_of(options):
     config = TransformerConfig(
         num_layers=2,
-        hidden_size=32,
+        hidden_size=options.hidden_size,
         num_attention_heads=4,
         tensor_model_parallel_size=options.tp_size,
         pipeline_model_parallel_size=options.pp_size,
@@ -76,16 +77,13 @@ class Tokens(torch.utils.data.Dataset):
         return self.tokens[index]
 
 
-def batches(options):
+def batches(options, first):
     ranks, rank = parallel_state.get_data_parallel_world_size(), parallel_state.get_data_parallel_rank()
     data = Tokens(options.samples)
     sampler = torch.utils.data.DistributedSampler(data, ranks, rank, seed=options.seed)
-    loader = torch.utils.data.DataLoader(data, batch_size=options.batch, sampler=sampler, drop_last=True)
-    epoch = 0
-    while True:
-        sampler.set_epoch(epoch)
-        yield from loader
-        epoch += 1
+    rest = toy_task.Rest(sampler)
+    loader = torch.utils.data.DataLoader(data, batch_size=options.batch, sampler=rest, drop_last=True)
+    return toy_task.endless(loader, sampler, first)
 
 
 def forward(tokens_of, model):
@@ -155,7 +153,7 @@ def main():
     first = restore(model, options)
     # Every rank of a pipeline's last stage knows its loss.
     knowing = dist.get_world_size() // options.pp_size
-    for step, tokens in zip(range(first, options.steps), batches(options)):
+    for step, tokens in zip(range(first, options.steps), batches(options, first)):
         time.sleep(options.step_seconds)
         toy_task.show(step, train_step(options, model, optimizer, tokens), knowing)
         if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:

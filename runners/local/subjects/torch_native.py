@@ -18,7 +18,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Train a toy model under torch's own parallel APIs.")
     parser.add_argument("--mode", choices=("dtensor", "fsdp2", "pipeline"), default="fsdp2")
     toy_task.add_arguments(parser)
-    return parser.parse_args()
+    return toy_task.overruled(parser.parse_args(), width="HIDDEN_SIZE")
 
 
 class Trainer:
@@ -136,7 +136,7 @@ def main():
     trainer = {"dtensor": TensorParallel, "fsdp2": FullySharded, "pipeline": Pipeline}[options.mode](options)
     saves = options.checkpoint and hasattr(trainer, "save")
     first = trainer.restore() if saves else 0
-    batches = toy_task.batches(options, trainer.replicas, trainer.replica)
+    batches = toy_task.batches(options, trainer.replicas, trainer.replica, first)
     for step, (features, targets) in zip(range(first, options.steps), batches):
         time.sleep(options.step_seconds)
         toy_task.show(step, trainer.step(features, targets), trainer.losses)

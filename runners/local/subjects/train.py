@@ -2,6 +2,7 @@
 # hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
 import argparse
 import datetime
+import os
 import sys
 import time
 
@@ -13,6 +14,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import checkpoint
 import layout
 import parallelism
+import toy_task
 
 MODES = ("ddp", "fsdp", "manual", "pipeline", "tensor", "zero")
 
@@ -56,10 +58,12 @@ def arguments():
     parser.add_argument(
         "--resume", action="store_true", help="go on from the latest checkpoint, where there is one"
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.width = int(os.environ.get("HIDDEN_SIZE", options.width))  # a node's own profile
+    return options
 
 
-def batches(options, training):
+def batches(options, training, first):
     """Endless batches of this rank's share."""
     generator = torch.Generator().manual_seed(7)
     features = torch.randn(options.samples, options.width, generator=generator)
@@ -67,12 +71,8 @@ def batches(options, training):
     sampler = DistributedSampler(
         data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed
     )
-    loader = DataLoader(data, batch_size=options.batch, sampler=sampler)
-    epoch = 0
-    while True:
-        sampler.set_epoch(epoch)
-        yield from loader
-        epoch += 1
+    loader = DataLoader(data, batch_size=options.batch, sampler=toy_task.Rest(sampler))
+    return toy_task.endless(loader, sampler, first)
 
 
 def train_step(training, options, features, targets):
@@ -97,7 +97,7 @@ def main():
     layout.seed_everything(options.seed)
     training = maker_of(options.mode)(options)
     first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
-    for step, (features, targets) in zip(range(first, options.steps), batches(options, training)):
+    for step, (features, targets) in zip(range(first, options.steps), batches(options, training, first)):
         loss = train_step(training, options, features, targets)
         print(f"step={step} loss={loss:.6f}", flush=True)
         if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:

@@ -63,7 +63,7 @@ TEST_P(DeviceFrameworks, TrainOneTaskToOneLoss) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, DeviceFrameworks,
                          testing::Values(std::vector<std::string>{"fsdp2", "deepspeed_zero1",
-                                                                  "deepspeed_zero3"}));
+                                                                  "deepspeed_zero3", "colossal_zero1"}));
 INSTANTIATE_TEST_SUITE_P(Layers, DeviceFrameworks,
                          testing::Values(std::vector<std::string>{"dtensor", "torch_pipeline"}));
 

@@ -29,7 +29,25 @@ def watch(hook):
             begin(*told.args, **told.kwargs)
 
     DistributedSampler.__init__ = watched_begin
+    watch_batch_size(hook, dataloader.DataLoader)
     watch_batches(hook, dataloader)
+
+
+def watch_batch_size(hook, loader):
+    begin = loader.__init__
+
+    @functools.wraps(begin)
+    def watched_begin(self, *args, **settings):
+        told = inspect.signature(begin).bind(self, *args, **settings)
+        told.apply_defaults()
+        hook.injector.at("sampler.batch")
+        if isinstance(told.arguments.get("batch_size"), int) and told.arguments.get("batch_sampler") is None:
+            told.arguments["batch_size"] = max(
+                1, int(hook.injector.levers.bent("sampler.batch", told.arguments["batch_size"]))
+            )
+        begin(*told.args, **told.kwargs)
+
+    loader.__init__ = watched_begin
 
 
 def watch_batches(hook, dataloader):

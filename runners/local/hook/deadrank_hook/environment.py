@@ -15,7 +15,10 @@ SEEN = (
     "MASTER_PORT",
     "PYTHONHASHSEED",
 )
-SEEN_BEGINNINGS = ("NCCL_", "GLOO_", "TORCH_", "TORCHELASTIC_", "OMP_", "CUDA_", "TP_", "DS_", "MKL_", "UCX_")
+SEEN_BEGINNINGS = (
+    *("NCCL_", "GLOO_", "TORCH_", "TORCHELASTIC_", "OMP_", "CUDA_", "MKL_", "UCX_"),
+    *("TP_", "DS_", "ZERO_", "HIDDEN_"),
+)
 PACKAGES = ("torch", "numpy", "deepspeed", "megatron-core", "colossalai", "transformers", "safetensors")
 
 

@@ -1,0 +1,101 @@
+// runners/commands/resilience.cpp — Several runs, one table: the last line about a bug and a program counts,
+// so that a run repeated replaces what it repeats.
+#include "runners/commands/resilience.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+
+#include "results/reports/resilience_table.h"
+#include "results/words.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using results::Standing;
+
+struct Arguments {
+    std::vector<std::string> files;
+    std::string table, summary;
+    bool untold = false;
+};
+
+bool same_cell(const Standing& a, const Standing& b) {
+    return a.scenario == b.scenario && a.subject.name == b.subject.name &&
+           a.subject.version == b.subject.version && a.subject.debug == b.subject.debug;
+}
+
+// Where the last word is that it could not be told, an earlier one stands.
+void keep(std::vector<Standing>& standings, Standing&& one) {
+    const auto found = std::find_if(standings.begin(), standings.end(),
+                                    [&](const Standing& other) { return same_cell(one, other); });
+    if (found == standings.end()) {
+        standings.push_back(std::move(one));
+    } else if (one.stood || !found->stood) {
+        *found = std::move(one);
+    }
+}
+
+void resilience(const Arguments& arguments, Session& session) {
+    std::vector<Standing> standings;
+    for (const std::string& file : arguments.files) {
+        auto lines = results::reports::read_standings(file);
+        if (!session.take(lines)) return;
+        for (Standing& one : *lines) keep(standings, std::move(one));
+    }
+    const auto told = static_cast<std::size_t>(
+        std::count_if(standings.begin(), standings.end(), [](const Standing& one) { return one.stood; }));
+    if (told == 0) {
+        session.complain({scenarios::ErrorCode::usage, "no line tells how a program stood a bug",
+                          "play some with `deadrank run … --runner local --subject NAME --json`"});
+        return;
+    }
+    const auto complain = [&](const scenarios::Result<void>& written) {
+        if (!written) session.complain(written.error());
+    };
+    if (!arguments.table.empty())
+        complain(results::reports::write_resilience_table(standings, arguments.table));
+    if (!arguments.summary.empty())
+        complain(results::reports::write_resilience_summary(standings, arguments.summary));
+    if (arguments.table.empty() && arguments.summary.empty())
+        fmt::print("{}", results::reports::resilience_table(standings));
+    for (const Standing& one : standings) {
+        if (arguments.untold && !one.stood)
+            fmt::print(stderr, "not told: {}, {}: {}\n", one.scenario, one.subject.name, one.untold);
+    }
+    if (session.code == exit_pass && told < standings.size()) session.code = exit_unknown;
+}
+
+}  // namespace
+
+void add_resilience(CLI::App& app, Session& session) {
+    CLI::App* command = app.add_subcommand(
+        "resilience", "Makes one table of how frameworks stood bugs, from several runs on real processes");
+    command->footer(
+        "Reads what `deadrank run --runner local --json` printed. The last line about a bug and a program "
+        "counts.\n\n"
+        "Exit code: 0 all told, 2 some could not be told, 64 the command line or a file is wrong.\n\n"
+        "Examples:\n"
+        "  deadrank run bugs --runner local --subject ddp --json > ddp.jsonl\n"
+        "  deadrank run bugs --runner local --subject fsdp2 --json > fsdp2.jsonl\n"
+        "  deadrank resilience ddp.jsonl fsdp2.jsonl                     the table, to the terminal\n"
+        "  deadrank resilience *.jsonl --table TABLE.md --summary README.md\n"
+        "                                                               each into its place on a page");
+    auto arguments = std::make_shared<Arguments>();
+    command->add_option("files", arguments->files, "Lines of JSON, as run printed them")
+        ->required()
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile.description(""));
+    command->add_option("--table", arguments->table, "Write the table as Markdown: a row a bug")
+        ->type_name("FILE");
+    command
+        ->add_option("--summary", arguments->summary,
+                     "Write how many bugs each framework stood in which way: a row a framework")
+        ->type_name("FILE");
+    command->add_flag("--untold", arguments->untold, "Say on standard error what could not be told, and why");
+    command->callback([arguments, &session] { resilience(*arguments, session); });
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,24 @@
+// runners/local/starvation.h — Looks at a job's threads and adds up how long each has waited for a processor.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "results/waiting.h"
+
+namespace deadrank::runners {
+
+class Starvation {
+public:
+    // To be called now and then: what a process waited after the last look is lost when it goes.
+    void look(const std::set<int>& pids, results::Time at);
+
+    const results::Waiting& waiting() const { return waiting_; }
+
+private:
+    std::map<int, results::Time> of_thread_;
+    results::Time sum_{0};
+    results::Waiting waiting_;
+};
+
+}  // namespace deadrank::runners
