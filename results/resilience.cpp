@@ -1,5 +1,5 @@
-// results/resilience.cpp — Ended or not, then how: by error, whose words are weighed, or by a result, which
-// is compared with the control's.
+// results/resilience.cpp — Ended or not, then how: by error, whose words are weighed elsewhere, or by a
+// result, which is compared with the control's.
 #include "results/resilience.h"
 
 #include <algorithm>
@@ -10,20 +10,13 @@
 #include <map>
 #include <set>
 
-#include "results/error_texts.h"
-#include "results/words.h"
+#include "results/weigh_words.h"
 
 namespace deadrank::results {
 
 namespace {
 
 std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e9); }
-
-std::string shortened(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    constexpr std::size_t most = 160;
-    return text.size() <= most ? text : text.substr(0, most) + "…";
-}
 
 struct Ending {
     bool ended = false, failed = false, restarted = false;
@@ -55,118 +48,6 @@ Ending ending_of(const Evidence& evidence) {
                     std::any_of(failed.begin(), failed.end(), [](const auto& one) { return one.second; });
     return ending;
 }
-
-// What torchrun calls the root cause: a heading, and some lines below it "rank : 2 (local_rank: 2)".
-Rank root_cause(const Evidence& evidence) {
-    bool below = false;
-    for (const Event* event : evidence.each<RankLog>()) {
-        if (event->rank != no_rank) continue;
-        const std::string_view line = evidence.text(event->as<RankLog>()->line);
-        if (line.find("Root Cause") != std::string_view::npos) below = true;
-        if (!below) continue;
-        const std::size_t begin = line.find_first_not_of(" \t");
-        if (begin == std::string_view::npos || !line.substr(begin).starts_with("rank")) continue;
-        const std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos) return std::atoi(std::string(line.substr(colon + 1)).c_str());
-    }
-    return no_rank;
-}
-
-// "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": who is said to be missing, by a rank that waited.
-Rank missing_rank(const std::vector<ErrorText>& texts) {
-    for (const ErrorText& error : texts) {
-        const std::string text = lower(error.text);
-        const std::size_t failed = text.find(" failed to pass");
-        const std::size_t rank = failed == std::string::npos ? failed : text.rfind("rank", failed);
-        if (rank == std::string::npos) continue;
-        const std::size_t digit = text.find_first_of("0123456789", rank);
-        if (digit < failed) return std::atoi(text.c_str() + digit);
-    }
-    return no_rank;
-}
-
-// A sentence about what happened, not the heading or a frame of a traceback.
-bool is_cause(const std::string& text) {
-    static constexpr std::array words = {
-        "error:", "exception", "what():", "enforce fail", "signal ", "mismatch"};
-    if (text.find("traceback") != std::string::npos || tells_of_others(text)) return false;
-    return std::any_of(words.begin(), words.end(),
-                       [&](const char* word) { return text.find(word) != std::string::npos; });
-}
-
-// "[rank1]: ValueError": who speaks, not of whom.
-std::string without_prefix(const std::string& text) {
-    const std::size_t end = text.starts_with("[rank") ? text.find("]:") : std::string::npos;
-    return end == std::string::npos ? text : text.substr(end + 2);
-}
-
-class Words {
-public:
-    Words(const Stood& stood) : stood_(stood), texts_(error_texts(stood.evidence)) {
-        std::erase_if(texts_, [&](const ErrorText& error) { return error.at < stood.fault_at; });
-        root_ = root_cause(stood.evidence);
-        if (root_ == no_rank) root_ = missing_rank(texts_);
-    }
-
-    Resilience weigh() const {
-        const Blame& culprit = stood_.culprit;
-        const bool everybody =
-            static_cast<std::int32_t>(culprit.ranks.size()) >= stood_.evidence.world_size();
-        if (const ErrorText* cause = cause_text()) return {Response::clear_error, never, quoted(*cause)};
-        const bool one_was_blamed = root_ != no_rank && !culprit.ranks.empty() && !everybody;
-        if (one_was_blamed && !is_culprit(root_))
-            return {Response::wrong_rank, never,
-                    fmt::format("rank {} is called the root cause; it was rank {}", root_,
-                                ranges_text(culprit.ranks))};
-        return {Response::misleading_error, never, texts_.empty() ? "no words at all" : quoted(last_words())};
-    }
-
-private:
-    bool is_culprit(Rank rank) const {
-        const auto& ranks = stood_.culprit.ranks;
-        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-    }
-
-    // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
-    // is called the root cause; or of the one who is called so about the culprit.
-    const ErrorText* cause_text() const {
-        for (const ErrorText& error : texts_) {
-            const std::string text = lower(error.text);
-            const Blame& culprit = stood_.culprit;
-            if (says(text, lower(culprit.variable)) || names_part(text, lower(culprit.component)) ||
-                says(text, lower(culprit.shard)))
-                return &error;
-            const bool believed = root_ == no_rank || is_culprit(root_);
-            if (believed && is_culprit(error.rank) && is_cause(text)) return &error;
-            // "Signal 15 (SIGTERM)" is what the launcher did to the others.
-            if (believed && error.rank == no_rank && is_culprit(root_) && text.find("signal ") != text.npos &&
-                !tells_of_others(text))
-                return &error;
-            const std::string words = without_prefix(text);
-            const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
-                                           [&](Rank rank) { return names_rank(words, rank); });
-            const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
-            if (names && points && !is_culprit(error.rank)) return &error;
-        }
-        return nullptr;
-    }
-
-    const ErrorText& last_words() const {
-        for (const ErrorText& error : texts_) {
-            if (lower(error.text).find("error:") != std::string::npos) return error;
-        }
-        return texts_.front();
-    }
-
-    static std::string quoted(const ErrorText& error) {
-        const std::string who = error.rank == no_rank ? "launcher" : fmt::format("rank {}", error.rank);
-        return fmt::format("{}: {}", who, shortened(error.text));
-    }
-
-    const Stood& stood_;
-    std::vector<ErrorText> texts_;
-    Rank root_ = no_rank;
-};
 
 // What a user would call the result: the last loss and parameters of each rank.
 struct Outcome {
@@ -274,7 +155,7 @@ std::optional<Resilience> resilience_of(const Stood& stood) {
         return Resilience{Response::hang, still, says};
     }
     if (ending.failed) {
-        Resilience weighed = Words(stood).weigh();
+        Resilience weighed = weigh_words(stood);
         weighed.took = took;
         return weighed;
     }

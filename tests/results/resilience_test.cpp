@@ -170,6 +170,32 @@ TEST(Waiting, IsCountedFromTheLookBeforeToTheLookAfter) {
     EXPECT_EQ(results::waited_between({}, 0s, 9s), 0s);
 }
 
+// Goal: a signal that a rank died of is told by the launcher, SIGTERM as well; the others' SIGTERM is not.
+TEST(Resilience, SeesTheSignalOfTheRootCauseOnly) {
+    for (const int blamed : {0, 1}) {
+        results::Evidence evidence = started(2);
+        root_cause(evidence, blamed);
+        log_line(evidence, 14s, results::no_rank, 2, "  traceback : Signal 15 (SIGTERM) received by PID 7");
+        const auto found = stood(ended(std::move(evidence), 15s, 1));
+        EXPECT_EQ(found.response, blamed == 1 ? Response::clear_error : Response::wrong_rank) << found.says;
+    }
+}
+
+// Goal: a damaged file that ended everybody is named, or the error was none that helps.
+TEST(Resilience, WantsTheFilesNamedWhereStorageIsToBlame) {
+    const Blame storage{.ranks = {0, 1}, .component = "storage"};
+    const std::pair<const char*, Response> words[] = {
+        {"OSError: [Errno 22] Invalid argument", Response::misleading_error},
+        {"RuntimeError: failed finding central directory … your checkpoint file is corrupted.",
+         Response::clear_error},
+        {"OSError: [Errno 28] No space left on device: 'x.pt'", Response::clear_error}};
+    for (const auto& [line, response] : words) {
+        results::Evidence evidence = started(2);
+        log_line(evidence, 4s, 1, 2, line);
+        EXPECT_EQ(stood(ended(std::move(evidence), 5s, 1), storage).response, response) << line;
+    }
+}
+
 // Goal: the name of a class holds the name of its package, and blames nobody with it.
 TEST(Resilience, DoesNotTakeAModulesNameForThePart) {
     for (const bool named : {false, true}) {
