@@ -69,9 +69,17 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
         child.command.push_back(std::move(value));
     };
     say("--nproc_per_node", std::to_string(plan.world_size()));
-    say("--master_addr", "127.0.0.1");
-    say("--master_port", std::to_string(place.port));
-    say("--max_restarts", std::to_string(cluster_number(plan, "restarts_max", 0)));
+    const std::int64_t restarts = cluster_number(plan, "restarts_max", 0);
+    if (restarts == 0) {
+        say("--master_addr", "127.0.0.1");
+        say("--master_port", std::to_string(place.port));
+    } else {  // the static rendezvous keeps its store, and a restarted rank may find its peer's old address
+        say("--rdzv_backend", "c10d");
+        say("--rdzv_endpoint", fmt::format("127.0.0.1:{}", place.port));
+        say("--rdzv_id", "deadrank");
+        if (python.major() >= 2) say("--local_addr", "127.0.0.1");
+    }
+    say("--max_restarts", std::to_string(restarts));
     say("--log_dir", (place.directory / "logs").string());
     if (python.major() >= 2) {
         say("--redirects", "3");
