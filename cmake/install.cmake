@@ -31,7 +31,7 @@ foreach(page "${CMAKE_INSTALL_DOCDIR}/manual.md" "${CMAKE_INSTALL_MANDIR}/man1/d
                             --out \"\${prefix}/${page}\" COMMAND_ERROR_IS_FATAL ANY)")
 endforeach()
 
-set(rooms scenarios events results sim inject build_id runners)
+set(rooms scenarios events results sim inject playing build_id runners)
 foreach(room IN LISTS rooms)
   set_target_properties(deadrank_${room} PROPERTIES EXPORT_NAME ${room})
   install(TARGETS deadrank_${room} EXPORT deadrank_targets
