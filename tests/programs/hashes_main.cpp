@@ -2,6 +2,7 @@
 // as `deadrank run --json` writes it. It links neither detectors nor commands, so that another compiler is
 // asked in a third of the time: deadrank_hashes SCENARIOS (the directory with taxonomy.toml and catalog/).
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ int fail(const std::string& reason) {
 int main(int count, char** words) {
     if (count != 2) return fail("name the directory with taxonomy.toml and catalog/");
     const std::filesystem::path directory = words[1];
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // no line is cut in two by what a build says on stderr
     const auto taxonomy = scenarios::Taxonomy::load(directory / "taxonomy.toml");
     if (!taxonomy) return fail(taxonomy.error().text());
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
