@@ -29,12 +29,12 @@ build_product() {
 }
 
 test_command() {
-  local quick=no only='' sanitize='' builds=no ci=no frameworks=no directory=$BUILD
+  local quick=no only='' sanitize='' watched='' builds=no ci=no frameworks=no directory=$BUILD
   while [ $# -gt 0 ]; do
     case $1 in
       --quick) quick=yes ;;
       --frameworks) frameworks=yes ;;
-      --ci) ci=yes builds=yes WERROR=ON ;;
+      --ci) ci=yes builds=yes watched=address WERROR=ON ;;
       --builds) builds=only ;;
       --only) only=${2:-} && shift && [ -n "$only" ] || die "--only needs a regular expression" ;;
       --sanitize) sanitize=${2:-none} && shift ;;
@@ -66,7 +66,7 @@ test_command() {
     for label in $labels; do run_tests "$directory" "$label" "$only"; done
   fi
   [ $frameworks = no ] || stand_frameworks
-  [ $builds = no ] || compare_builds "$sanitize"
+  [ $builds = no ] || compare_builds "${sanitize:-$watched}"
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
 
@@ -87,7 +87,7 @@ stand_frameworks() {
 }
 
 # One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.
-# With --sanitize also one that a sanitizer watches; a word of its is a failure.
+# With --sanitize, and in CI, also one that a sanitizer watches; a word of its is a failure.
 compare_builds() {
   local build sanitize=$1 reference=$RESULTS/hashes-product.txt
   play_catalogue product "$BUILD/deadrank"
