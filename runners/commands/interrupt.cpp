@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 std::atomic<bool> stop_requested = false;
 std::atomic<std::int64_t> first_at = 0;
+std::atomic<int> nothing_to_read = -1;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
 std::int64_t milliseconds() {
@@ -28,6 +30,7 @@ void on_signal(int signal) {
     constexpr std::string_view words =
         "\ndeadrank: stopping; what was seen so far is kept. Once more ends at once.\n";
     if (!stop_requested.exchange(true)) {
+        if (const int nothing = nothing_to_read.load(); nothing >= 0) ::dup2(nothing, STDIN_FILENO);
         first_at.store(milliseconds());
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
     } else if (milliseconds() - first_at.load() > one_request) {
@@ -48,6 +51,11 @@ std::atomic<bool>& answer_signals(int flags) {
 }  // namespace
 
 std::atomic<bool>& stop_on_interrupt() { return answer_signals(SA_RESTART); }
-std::atomic<bool>& stop_while_reading() { return answer_signals(0); }
+
+// A signal that comes just before the read would not interrupt it: from then on there is nothing to be read.
+std::atomic<bool>& stop_while_reading() {
+    nothing_to_read.store(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return answer_signals(0);
+}
 
 }  // namespace deadrank::runners::commands

@@ -54,6 +54,7 @@ public:
     int code() {
         while (more()) {
         }
+        if (silent_) kill(child_, SIGKILL);
         int status = 0;
         waitpid(child_, &status, 0);
         ended_ = true;
@@ -62,10 +63,11 @@ public:
     const std::string& seen() const { return seen_; }
 
 private:
-    // False at the end, or when nothing comes for two minutes.
+    // False at the end, or when nothing comes for a minute.
     bool more() {
         pollfd ready{screen_, POLLIN, 0};
-        if (poll(&ready, 1, 120'000) <= 0) return false;
+        silent_ = poll(&ready, 1, 60'000) <= 0;
+        if (silent_) return false;
         std::array<char, 4096> block;
         const ssize_t got = read(screen_, block.data(), block.size());
         if (got > 0) seen_.append(block.data(), static_cast<std::size_t>(got));
@@ -74,7 +76,7 @@ private:
 
     int screen_ = -1;
     pid_t child_ = -1;
-    bool ended_ = false;
+    bool ended_ = false, silent_ = false;
     std::string seen_;
     std::size_t read_ = 0;
 };
