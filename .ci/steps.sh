@@ -129,7 +129,8 @@ play_catalogue() {
 
 hash_catalogue() {
   local name=$1 program=$2
-  phase_may_fail "catalogue by $name" env UBSAN_OPTIONS=print_stacktrace=1 "$program" "$ROOT/scenarios" || true
+  phase_may_fail "catalogue by $name" env UBSAN_OPTIONS=print_stacktrace=1 \
+    "$program" "$ROOT/scenarios" || true
   cp "$log" "$RESULTS/hashes-$name.txt"
 }
 
