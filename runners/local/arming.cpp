@@ -32,12 +32,15 @@ json when_of(const inject::PlannedFault& planned) {
 }
 
 // Ranks whose hook waits for the moment. A fault that aims at no rank is armed where its moments can be: on
-// all of them when a file's name tells them apart, else on the first.
+// all of them when a file's name tells them apart or all write to the one storage, else on the first.
 std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<Pull>& pulls, inject::Rank ranks) {
     if (rank >= 0) return {rank};
-    const bool by_name = !pulls.empty() && !json::parse(pulls.front().json).value("path", "").empty();
+    const json first = pulls.empty() ? json::object() : json::parse(pulls.front().json);
+    const std::string what = first.value("what", "");
+    const bool by_name = !first.value("path", "").empty();
+    const bool of_all = by_name || what == "slow" || what == "full" || what == "read_only";
     std::vector<int> all{0};
-    for (inject::Rank other = 1; by_name && other < ranks; ++other) all.push_back(other);
+    for (inject::Rank other = 1; of_all && other < ranks; ++other) all.push_back(other);
     return all;
 }
 

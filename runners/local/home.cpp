@@ -22,6 +22,17 @@ std::vector<fs::path> upward() {
     return above;
 }
 
+fs::path shim_named(const char* name) {
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        for (const char* place : {"", "lib/deadrank", "lib64/deadrank", "lib/x86_64-linux-gnu/deadrank"}) {
+            const fs::path file = at / place / "shims" / name;
+            if (fs::exists(file, ignored)) return file;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 scenarios::Result<fs::path> local_home() {
@@ -42,15 +53,7 @@ scenarios::Result<fs::path> local_home() {
         "set DEADRANK_HOME to the directory of deadrank's sources or of its share/deadrank");
 }
 
-fs::path sockets_shim() {
-    std::error_code ignored;
-    for (const fs::path& at : upward()) {
-        for (const char* place : {"", "lib/deadrank", "lib64/deadrank", "lib/x86_64-linux-gnu/deadrank"}) {
-            const fs::path file = at / place / "shims" / "libdeadrank-sockets.so";
-            if (fs::exists(file, ignored)) return file;
-        }
-    }
-    return {};
-}
+fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
+fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
 
 }  // namespace deadrank::runners

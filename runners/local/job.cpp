@@ -45,8 +45,9 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     if (manifest.hook) job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
     if (!place.preload.empty()) {
         const std::string others = job["LD_PRELOAD"];
-        job["LD_PRELOAD"] = place.preload.string() + (others.empty() ? "" : ":" + others);
+        job["LD_PRELOAD"] = place.preload + (others.empty() ? "" : ":" + others);
     }
+    job["DEADRANK_FILES"] = "told";  // by the hook, which reads the plan
     job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
     job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
     job["DEADRANK_STARTED"] = std::to_string(now());

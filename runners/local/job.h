@@ -15,7 +15,7 @@ struct JobPlace {
     std::filesystem::path directory;  // of this run
     std::filesystem::path hook;       // goes to PYTHONPATH
     int port = 0;                     // where the ranks meet
-    std::filesystem::path preload;    // before the ranks' libraries; empty = nothing
+    std::string preload;              // before the ranks' libraries, by colon; empty = nothing
 };
 
 // Bare: nobody watches over the ranks, as with plain ssh or srun.

@@ -183,7 +183,10 @@ LocalLevers::Answer LocalLevers::change_host(int node, const inject::HostChange&
     return inject::Done{};
 }
 
+// What lasts, each writer meets at its own system calls; damage to one file is the hook's, which then knows
+// what had been written.
 LocalLevers::Answer LocalLevers::change_storage(const inject::StorageChange& change) {
+    storage_changed_ |= change.what == "slow" || change.what == "full" || change.what == "read_only";
     return keep(results::no_rank, json{{"lever", "change_storage"},
                                        {"path", change.path},
                                        {"what", change.what},

@@ -39,6 +39,7 @@ public:
     bool port_taken() const { return port_taken_; }
     bool port_mute() const { return port_mute_; }
     bool link_changed() const { return link_changed_; }
+    bool storage_changed() const { return storage_changed_; }
 
     static std::vector<std::string> names();  // for Capabilities
 
@@ -77,7 +78,7 @@ private:
     bool starting_ = false;
     std::map<Rank, RankSetting> settings_;
     std::vector<Pull> pulls_;
-    bool port_taken_ = false, port_mute_ = false, link_changed_ = false;
+    bool port_taken_ = false, port_mute_ = false, link_changed_ = false, storage_changed_ = false;
 };
 
 }  // namespace deadrank::runners

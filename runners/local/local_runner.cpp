@@ -82,6 +82,14 @@ std::string too_slow(const Launched& launched) {
                        seconds(watched), seconds(waited.count()));
 }
 
+// By colon. Where the one for files was not built, the hook does what it can above them.
+std::string preloaded(const LocalLevers& levers) {
+    std::string list = levers.link_changed() ? sockets_shim().string() : "";
+    const std::string files = levers.storage_changed() ? files_shim().string() : "";
+    if (!files.empty()) list += (list.empty() ? "" : ":") + files;
+    return list;
+}
+
 void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
     const auto seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
     const auto ended = [&](const std::string& why) {
@@ -171,8 +179,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!arming) return tl::unexpected(arming.error());
     std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
 
-    const JobPlace place{scratch.path(), *home / "hook", TakenPort::any_free(),
-                         levers.link_changed() ? sockets_shim() : fs::path()};
+    const JobPlace place{scratch.path(), *home / "hook", TakenPort::any_free(), preloaded(levers)};
     std::unique_ptr<TakenPort> taken;
     if (levers.port_taken()) {
         taken = std::make_unique<TakenPort>(place.port, levers.port_mute());

@@ -2,6 +2,7 @@
 // the deed, since a rank that is killed by its own fault says nothing afterwards.
 #include "inject/shims/core/faults.h"
 
+#include <algorithm>
 #include <charconv>
 #include <thread>
 
@@ -10,10 +11,20 @@
 
 namespace deadrank::inject::shims {
 
+namespace {
+
+// What happens to files is another library's.
+bool all_of_storage(const Entry& entry) {
+    return std::all_of(entry.pulls.begin(), entry.pulls.end(),
+                       [](const Pull& pull) { return pull.lever == "change_storage"; });
+}
+
+}  // namespace
+
 Faults::Faults(const ShimPlan& plan, Rank rank, LineFile& truth, std::int64_t started)
     : rank_(rank), started_(started), truth_(truth) {
     for (const Entry& entry : plan.faults) {
-        if (entry.ranks.contains(rank)) armed_.push_back({entry});
+        if (entry.ranks.contains(rank) && !all_of_storage(entry)) armed_.push_back({entry});
     }
 }
 

@@ -41,6 +41,9 @@ Pull pull_of(const json& said) {
     pull.says = said.value("says", "");
     pull.package = said.value("package", "");
     pull.version = said.value("version", "");
+    pull.what = said.value("what", "");
+    pull.path = said.value("path", "");
+    pull.amount = said.value("amount", std::int64_t{0});
     return pull;
 }
 

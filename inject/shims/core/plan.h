@@ -23,6 +23,8 @@ struct Pull {
     int code = 1;                  // exit
     std::string says;              // exit
     std::string package, version;  // set_version
+    std::string what, path;        // change_storage
+    std::int64_t amount = 0;       // change_storage
 };
 
 struct Entry {

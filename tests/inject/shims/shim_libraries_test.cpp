@@ -47,12 +47,13 @@ TEST_P(DeviceShimLibraries, ShowNothingElse) {
     EXPECT_GT(count, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, DeviceShimLibraries,
-                         testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
-                                         Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
-                                         Shim{"Sockets", "libdeadrank-sockets.so",
-                                              "writev|send|sendmsg|deadrank_link"}),
-                         [](const auto& chosen) { return std::string(chosen.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Of, DeviceShimLibraries,
+    testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
+                    Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
+                    Shim{"Files", "libdeadrank-files.so", "[a-z]+(64)?|deadrank_storage"},
+                    Shim{"Sockets", "libdeadrank-sockets.so", "writev|send|sendmsg|deadrank_link"}),
+    [](const auto& chosen) { return std::string(chosen.param.name); });
 
 // What the program may call, the interposer answers for.
 TEST(DeviceInterposerExports, CoverThePublicFunctionsOfTheInstalledNccl) {

@@ -73,6 +73,14 @@ class Levers:
     def change_storage(self, what, path="", amount=0, end=False, **_):
         if what not in storage.KINDS:
             return f"storage cannot be changed by '{what}' here"
+        library = ctypes.CDLL(None)
+        if what in storage.BELOW and hasattr(library, "deadrank_storage"):
+            place = path or self.hook.plan.get("checkpoints", "")
+            bytes_free = amount * storage.ELEMENT if what == "full" else amount
+            library.deadrank_storage(
+                what.encode(), place.encode(), ctypes.c_longlong(bytes_free), ctypes.c_int(end)
+            )
+            return None
         if end:
             self.damages = [damage for damage in self.damages if (damage.what, damage.path) != (what, path)]
             return None

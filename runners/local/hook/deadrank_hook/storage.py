@@ -8,6 +8,8 @@ import time
 KINDS = ("flip", "truncate", "tear", "lose", "stale", "delete", "slow", "full", "read_only", "swap")
 AT_ONCE = ("flip", "truncate", "swap", "delete")  # to files that are there already
 LASTING = ("slow", "full", "read_only", "stale")  # until taken back
+BELOW = ("slow", "full", "read_only")  # met at system calls, where libdeadrank-files.so was loaded
+ELEMENT = 4  # bytes
 REFUSALS = {"full": errno.ENOSPC, "read_only": errno.EROFS}
 
 

@@ -1,0 +1,75 @@
+// inject/shims/files/damage.h — What is wrong with the storage below one process: rules that calls are held
+// against, set by a plan or by the rank's own hook.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inject/shims/core/session.h"
+
+namespace deadrank::inject::shims {
+
+// What one call meets. Without any of it, the call goes on as it was.
+struct Effect {
+    int error = 0;            // errno instead of an answer
+    std::size_t allowed = 0;  // bytes that go through
+    bool pretends = false;    // and says that all did
+    std::int64_t flip = -1;   // bit of this call's bytes
+    std::int64_t wait = 0;    // nanoseconds
+};
+
+struct Rule {
+    enum class Kind { shortened, full, broken, read_only, slow, torn, flipped, flipped_read };
+
+    Kind kind = Kind::broken;
+    std::string what, path;
+    std::int64_t amount = 0;
+    scenarios::Trigger when;  // by default at once
+    std::int64_t fault = -1;  // of a plan; -1 = somebody else writes the truth
+    std::int64_t left = 0;    // bytes until it acts
+    std::int64_t seen = 0, since = 0;
+    bool told = false, over = false;
+    std::string file;  // the one file that it has chosen
+};
+
+class Damage {
+public:
+    static Damage& here();
+
+    // One load where there is nothing to do.
+    static bool any() { return armed().load(std::memory_order_relaxed); }
+
+    // 0, or why it cannot be: 1 = nobody knows `what`.
+    int set(std::string_view what, std::string_view path, std::int64_t amount, bool end);
+
+    // `call`: open, read, write, sync or rename. `writes`: to be opened for writing.
+    Effect on(std::string_view call, const std::string& path, std::size_t bytes, bool writes = true);
+
+    // How a file that comes under its name by being renamed is damaged before: bytes it keeps, or a bit.
+    struct AtRest {
+        int error = 0;
+        std::int64_t keeps = -1, flip = -1;
+        bool lost = false;
+    };
+    AtRest renamed(const std::string& path);
+
+private:
+    Damage();
+    static std::atomic<bool>& armed();
+    bool due(Rule& rule, std::string_view call);
+    void act(Rule& rule, std::string_view call, Effect& effect, std::size_t bytes);
+    void tell(Rule& rule, std::string_view call);
+    bool ours(const std::string& path) const;  // what we write is not damaged
+
+    Session session_;
+    std::int64_t started_ = 0;
+    std::string evidence_;
+    std::mutex guard_;
+    std::vector<Rule> rules_;
+};
+
+}  // namespace deadrank::inject::shims

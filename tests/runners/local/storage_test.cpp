@@ -1,0 +1,86 @@
+// Goal: a storage that is full, locked or slow is so for torch's own
+// writers below Python, on all ranks, at the step that the plan names; and not before.
+#include <gtest/gtest.h>
+#include <set>
+
+#include "runners/local/home.h"
+#include "runners/local/local_runner.h"
+#include "runners/local/python.h"
+
+namespace deadrank::runners {
+namespace {
+
+using scenarios::ValueType;
+
+scenarios::Value whole(std::int64_t value) { return {.type = ValueType::integer, .number = value}; }
+
+// Two ranks; a checkpoint after steps 1 and 3, by torch.save.
+scenarios::Plan saving(const std::string& fault, const std::string& setting, std::int64_t value) {
+    scenarios::Plan plan;
+    plan.scenario = "test";
+    plan.workload_kind = "zero";
+    plan.cluster["nodes"] = whole(1);
+    plan.cluster["ranks"] = plan.cluster["gpus_per_node"] = whole(2);
+    plan.workload["steps"] = whole(4);
+    plan.workload["checkpoint_every"] = whole(2);
+    scenarios::FaultSpec spec{.kind = fault};
+    spec.parameters["path"] = {.type = ValueType::text, .text = ""};
+    if (!setting.empty()) spec.parameters[setting] = whole(value);
+    spec.when.step = 2;
+    plan.faults = {spec};
+    return plan;
+}
+
+// Of rank 0's checkpoints, in order.
+std::vector<results::Time> saves(const results::Evidence& evidence) {
+    std::vector<results::Time> spans;
+    results::Time begun{0};
+    for (const results::Event& event : evidence.events()) {
+        if (event.rank != 0) continue;
+        if (const auto* begin = event.as<results::PhaseBegin>();
+            begin && begin->phase == results::Phase::checkpoint)
+            begun = event.at;
+        if (const auto* end = event.as<results::PhaseEnd>(); end && end->phase == results::Phase::checkpoint)
+            spans.push_back(event.at - begun);
+    }
+    return spans;
+}
+
+class DeviceStorage : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
+        if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    }
+};
+
+// torch's writer knows no ENOSPC: what arrives above it is a failed stream, on both ranks.
+TEST_F(DeviceStorage, ThatIsFullFailsInTorchsOwnWriter) {
+    const auto record = LocalRunner().run(saving("fill_storage", "free", 4), {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_TRUE(record->truth.applied());
+    EXPECT_FALSE(record->truth.completed());
+    int good = 0;
+    std::set<results::Rank> failed;
+    for (const results::Event* event : record->evidence.each<results::CheckpointSave>()) {
+        const results::Code code = event->as<results::CheckpointSave>()->result;
+        good += code == results::Code::ok;
+        if (code == results::Code::system_error) failed.insert(event->rank);
+    }
+    EXPECT_EQ(good, 2);  // the first checkpoint, of both
+    EXPECT_EQ(failed.size(), 2u);
+}
+
+// 5000 times 0.1 ms for each of its few calls.
+TEST_F(DeviceStorage, ThatIsSlowMakesTheSecondCheckpointLate) {
+    const auto record = LocalRunner().run(saving("slow_storage", "factor", 5'000'000), {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_TRUE(record->truth.applied());
+    EXPECT_TRUE(record->truth.completed());
+    const auto spans = saves(record->evidence);
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_GT(spans[1] - spans[0], results::Time(450'000'000));
+}
+
+}  // namespace
+}  // namespace deadrank::runners
