@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <thread>
 
+#include "runners/gpu/gpu_runner.h"
 #include "runners/local/local_runner.h"
 #include "runners/mpi/mpi_runner.h"
 #include "runners/sim/runner.h"
@@ -20,10 +21,7 @@ scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, 
     if (name == "sim") return std::make_unique<SimRunner>(extension.workloads);
     if (name == "local") return std::make_unique<LocalRunner>();
     if (name == "mpi") return std::make_unique<MpiRunner>();
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-        return refuse(ErrorCode::unsupported, fmt::format("this build has no runner '{}'", name),
-                      "deadrank version says what it was built with; --runner sim is always there");
-    }
+    if (name == "gpu") return std::make_unique<GpuRunner>();
     const std::string near = scenarios::nearest(name, known);
     return refuse(
         ErrorCode::usage, fmt::format("'{}' is no runner", name),

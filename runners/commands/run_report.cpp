@@ -100,6 +100,17 @@ void RunReport::print_failures() const {
                                                   results::counted(left, "more trial"))));
 }
 
+// On what real processes were played: a report must say whether there was a GPU, or a torch.
+void RunReport::print_backends() const {
+    std::set<std::string> told;
+    for (const Case& one : cases_) {
+        for (const std::string& note : one.notes) {
+            if (note.starts_with("real processes: ") && told.insert(note).second)
+                fmt::print("  {}\n", style_.paint(Ink::dim, note));
+        }
+    }
+}
+
 void RunReport::finish(double seconds) {
     progress_.clear();
     if (options_.json) return;
@@ -110,6 +121,7 @@ void RunReport::finish(double seconds) {
         fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
     fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+    if (!options_.quiet) print_backends();
     if (const long peak = peak_mebibytes(); peak >= worth_mentioning)
         fmt::print("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
 }

@@ -18,6 +18,8 @@ using results::Time;
 
 namespace {
 
+constexpr Time look_every{1'000'000'000};  // as c10d's watchdog
+
 bool is_message(Op op) { return op == Op::send || op == Op::recv; }
 
 }  // namespace
@@ -119,8 +121,9 @@ bool RealComm::ask(RealCall& call, sim::Call& asked) {
     if (asked.op != results::Op::none) call.op = asked.op;
     if (asked.op != meant && has_root(call.op) && call.root < 0) call.root = 0;
     if (asked.reduce != results::ReduceOp::none) call.reduce = asked.reduce;
-    if (has_root(call.op) && (call.root < 0 || call.root >= at_.size))
-        refuse(Code::invalid_argument, library_.wrong_root(call.root, at_.size));
+    const bool wrong = has_root(call.op) && (call.root < 0 || call.root >= at_.size);
+    const auto problem = wrong ? library_.wrong_root(call.root, at_.size) : std::nullopt;
+    if (problem) refuse(Code::invalid_argument, *problem);
     return asked.skip;
 }
 
@@ -135,7 +138,7 @@ std::unique_ptr<RealComm::Pending> RealComm::issue(const RealCall& call, bool st
             results::CollectiveEnter{at_.id, seq, call.count, call.root, call.op, call.dtype, call.reduce});
     }
     auto pending = std::make_unique<Pending>(*this, call, seq);
-    if (!stuck) pending->operation = wire_->begin(call);
+    pending->operation = stuck ? wire_->begin_stuck(call) : wire_->begin(call);
     return pending;
 }
 
@@ -189,6 +192,8 @@ void RealComm::time_out(const Pending& late) {
 
 // As c10d's watchdog: what the library says only when it is asked ends the process.
 void RealComm::look_for_errors() {
+    if (rank_.evidence.clock().now() < next_look_) return;
+    next_look_ = rank_.evidence.clock().now() + look_every;
     const Code code = wire_->async_error();
     if (code == Code::ok) return;
     const std::string text = wire_->error_text();

@@ -79,6 +79,7 @@ private:
     std::int64_t called_ = 0, p2p_called_ = 0;
     int group_depth_ = 0;
     bool aborted_ = false;
+    results::Time next_look_{0};
     std::vector<std::unique_ptr<sim::Work>> group_;
     std::unique_ptr<RealCall> held_;
     // Calls whose callers went on, and the data of those that were held back: the library still works on

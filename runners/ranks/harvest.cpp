@@ -65,15 +65,16 @@ void read_evidence(const RealHarvest& harvest, Record& record) {
     if (torn > 0) record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
 }
 
-// mpirun's own words, without its rulers: one line of the log each.
+// The launcher's own words, without rulers, and what a library wrote into a rank's log: an event for each
+// line.
 void read_words(const RealHarvest& harvest, const JobClock& clock, results::Evidence& evidence) {
     for (const Line& line : harvest.launched.lines) {
         if (!line.error || line.text.empty() || line.text.starts_with("-----")) continue;
-        const bool bad = line.text.find("exited") != std::string::npos ||
-                         line.text.find("non-zero") != std::string::npos ||
-                         line.text.find("abort") != std::string::npos;
-        evidence.record(
-            {clock.at(line.at), results::no_rank, results::RankLog{bad ? 2 : 1, evidence.text(line.text)}});
+        const auto has = [&](const char* words) { return line.text.find(words) != std::string::npos; };
+        const bool ours = line.rank == results::no_rank;
+        const bool bad = ours && (has("exited") || has("non-zero") || has("abort") || has("exitcode"));
+        const int level = bad ? 2 : ours || has(" WARN ") ? 1 : 0;
+        evidence.record({clock.at(line.at), line.rank, results::RankLog{level, evidence.text(line.text)}});
     }
 }
 

@@ -58,8 +58,8 @@ void show_exit(const Kept& kept, int status) {
     const auto origin = MeetingPlace(kept.directory / "meeting").get("origin");
     if (!origin) return;  // it never began
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    Trail evidence(kept.directory / "evidence" / fmt::format("exit{}.jsonl", kept.rank),
-                   {std::atoll(origin->c_str())}, kept.rank);
+    Trail evidence(kept.directory / "evidence" / fmt::format("exit{}.jsonl", kept.rank), kept.rank,
+                   {std::atoll(origin->c_str())});
     evidence.record(results::RankExit{signal ? -signal : WEXITSTATUS(status), signal});
 }
 
@@ -93,6 +93,7 @@ int keep(const Kept& kept, const std::function<int(const Keeper&)>& live) {
     }
     child = pid;
     std::signal(SIGTERM, pass_on);
+    MeetingPlace(kept.directory / "meeting").set(fmt::format("pid {}", kept.rank), std::to_string(pid));
     ::close(ends[1]);
     const int status = wait_for(pid, ends[0]);
     child = 0;

@@ -50,6 +50,8 @@ class Wire {
 public:
     virtual ~Wire() = default;
     virtual std::shared_ptr<Operation> begin(const RealCall& call) = 0;
+    // One that is taken and never ends. None: the library is not called at all.
+    virtual std::shared_ptr<Operation> begin_stuck(const RealCall&) { return nullptr; }
     virtual void group_start() {}
     virtual void group_end() {}
     virtual results::Code async_error() { return results::Code::ok; }  // only when polled
@@ -73,20 +75,23 @@ struct Joining {
     MeetingPlace here;  // of this communicator alone
 };
 
+struct Opening {
+    std::map<std::string, std::string> environment;                // as the plan has it
+    std::map<std::string, std::string, std::less<>> claimed = {};  // versions that this rank is to claim
+    int node = 0;
+    std::int64_t ranks_per_node = 1;
+};
+
 class Library {
 public:
     virtual ~Library() = default;
-    virtual std::string_view name() const = 0;  // MPI, NCCL
-    // Once, before anything else: with the environment as the plan has it, and the versions that this rank is
-    // to claim. Errors: environment.
-    virtual scenarios::Result<void> open(const std::map<std::string, std::string>& /*environment*/,
-                                         const std::map<std::string, std::string, std::less<>>& /*claimed*/) {
-        return {};
-    }
+    virtual std::string_view name() const = 0;                                       // MPI, NCCL
+    virtual scenarios::Result<void> open(const Opening& /*opening*/) { return {}; }  // once, before all else
     // Returns when all have come. Throws sim::LibraryError, after the evidence of it is written.
     virtual std::unique_ptr<Wire> join(RealRank& rank, const Joining& joining) = 0;
     virtual std::string exception(results::Code code, const std::string& text) const = 0;
-    virtual std::string wrong_root(std::int32_t root, std::int32_t size) const = 0;
+    // Nothing where the library itself finds out.
+    virtual std::optional<std::string> wrong_root(std::int32_t root, std::int32_t size) const = 0;
     virtual std::string no_communicator() const = 0;
     // Of a package; nothing where the plan's word counts.
     virtual std::optional<std::string> version(std::string_view /*package*/) const { return std::nullopt; }

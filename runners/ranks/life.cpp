@@ -47,14 +47,17 @@ int live(const Life& life) {
     const auto settings = cluster_settings(plan->cluster);
     if (!settings) return complain(settings.error().text());
     const std::string file = fmt::format("rank{}.jsonl", life.process);
-    Trail evidence(life.directory / "evidence" / file, life.clock, life.process);
-    Trail truth(life.directory / "truth" / file, life.clock, life.process);
+    Trail evidence(life.directory / "evidence" / file, life.process);
+    Trail truth(life.directory / "truth" / file, life.process);
     auto gate = Gate::make(*plan, life.reach, life.process, evidence, truth, life.keeper);
     if (!gate) return complain(gate.error().text());
     RealWorld world(*plan, *settings, **gate, evidence, life.library, life.directory, life.process);
-    const auto& versions = (*gate)->levers().state().versions;
-    if (const auto opened = life.library.open(world.env().all(), versions); !opened)
-        return complain(opened.error().text());
+    const Opening opening{world.env().all(), (*gate)->levers().state().versions, world.node(),
+                          settings->gpus_per_node};
+    if (const auto opened = life.library.open(opening); !opened) return complain(opened.error().text());
+    const JobClock clock = life.clock();
+    evidence.begin(clock);
+    truth.begin(clock);
     world.show_start(getpid());
     return play(*plan, world, evidence);
 }

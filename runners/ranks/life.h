@@ -13,7 +13,7 @@ constexpr int not_ours = 70;  // what a mistake of ours exits with
 struct Life {
     std::filesystem::path directory;  // of the run
     results::Rank process = 0;
-    JobClock clock;
+    std::function<JobClock()> clock;  // asked when the library is open
     Keeper keeper;
     const Reach& reach;
     Library& library;

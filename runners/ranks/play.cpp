@@ -190,6 +190,8 @@ Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options
     lengthen_steps(played.workload, record);
     std::ofstream(scratch->path() / "plan.toml") << hidden_plan_text(played);
     LaunchSpec spec = launch_spec(played, scratch->path(), options.stop);
+    spec.quiet += backend.patience;
+    spec.limit += 3 * backend.patience;
     spec.children = backend.children(played, scratch->path());
     const auto launched = launch(spec);
     if (!launched) return tl::unexpected(launched.error());

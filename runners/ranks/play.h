@@ -2,6 +2,7 @@
 // the ranks to read, their processes, a watchdog outside the job, and what was left afterwards.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "runners/local/launch.h"
@@ -19,6 +20,7 @@ struct RankBackend {
     std::function<std::vector<ChildSpec>(const scenarios::Plan& played,
                                          const std::filesystem::path& directory)>
         children;
+    std::chrono::seconds patience{0};           // of ours: how much longer than here a library may be silent
     std::vector<std::string> directories = {};  // of the run, beside the usual ones
 };
 

@@ -42,7 +42,7 @@ struct Writer {
 
 }  // namespace
 
-Trail::Trail(const std::filesystem::path& file, JobClock clock, results::Rank rank)
+Trail::Trail(const std::filesystem::path& file, results::Rank rank, JobClock clock)
     : descriptor_(::open(file.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644)),
       clock_(clock),
       rank_(rank) {}

@@ -14,11 +14,13 @@ namespace deadrank::runners {
 
 class Trail {
 public:
-    Trail(const std::filesystem::path& file, JobClock clock, results::Rank rank);
+    // Time counts from begin() on, unless the clock is known.
+    Trail(const std::filesystem::path& file, results::Rank rank, JobClock clock = {});
     ~Trail();
     Trail(const Trail&) = delete;
     Trail& operator=(const Trail&) = delete;
 
+    void begin(JobClock clock) { clock_ = clock; }
     void record(const results::Payload& what);
     results::TextId text(std::string_view words) { return texts_.keep(words); }
     void log(int level, std::string_view line) { record(results::RankLog{level, text(line)}); }

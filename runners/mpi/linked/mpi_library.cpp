@@ -38,7 +38,7 @@ private:
 
 }  // namespace
 
-std::string MpiLibrary::wrong_root(std::int32_t root, std::int32_t size) const {
+std::optional<std::string> MpiLibrary::wrong_root(std::int32_t root, std::int32_t size) const {
     return fmt::format("MPI_ERR_ROOT: invalid root {} of {}", root, size);
 }
 

@@ -15,7 +15,7 @@ public:
     std::string exception(results::Code, const std::string& text) const override {
         return "torch.distributed.DistBackendError: MPI error: " + text;
     }
-    std::string wrong_root(std::int32_t root, std::int32_t size) const override;
+    std::optional<std::string> wrong_root(std::int32_t root, std::int32_t size) const override;
     std::string no_communicator() const override { return "MPI_ERR_COMM: invalid communicator"; }
 };
 

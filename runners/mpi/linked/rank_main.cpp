@@ -21,7 +21,8 @@ int live_in_mpi(const std::filesystem::path& directory, const Keeper& keeper) {
     MPI_Barrier(MPI_COMM_WORLD);
     MpiLibrary library;
     const Reach reach = mpi_reach();
-    const int code = live({directory, rank, agree_on_clock(directory), keeper, reach, library});
+    const int code =
+        live({directory, rank, [&] { return agree_on_clock(directory); }, keeper, reach, library});
     if (code != 0) _exit(code);  // as a script that raised: nobody is told, and nothing is finalised
     MPI_Finalize();
     return 0;

@@ -1,0 +1,42 @@
+// runners/gpu/linked/buffers.h — Memory on the device, and pinned memory of the host beside it, handed out
+// again and again: CUDA may wait for all kernels when it allocates, and one of them may be waiting for ever.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runners/gpu/linked/api.h"
+#include "sim/comm.h"
+
+namespace deadrank::runners {
+
+struct Buffer {
+    void* device = nullptr;
+    sim::Number* host = nullptr;
+    std::size_t numbers = 0;
+};
+
+class Buffers {
+public:
+    // Copies go through a stream of their own, which no kernel holds up. Throws sim::LibraryError for what
+    // CUDA refuses.
+    explicit Buffers(const Cuda& cuda);
+
+    Buffer take(std::size_t numbers);
+    void give_back(const Buffer& buffer);
+    void to_device(const Buffer& buffer);
+    void to_host(const Buffer& buffer);
+    void flip(const Buffer& buffer, std::int64_t bit);  // on the device
+
+private:
+    void copy(void* to, const void* from, std::size_t bytes, CopyKind kind);
+    void check(int code, const char* what) const;
+
+    const Cuda& cuda_;
+    CudaStream stream_ = nullptr;
+    std::mutex mutex_;
+    std::multimap<std::size_t, Buffer> free_;  // by size
+};
+
+}  // namespace deadrank::runners
