@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <iostream>
 
+#include "runners/gpu/gpu_runner.h"
+#include "runners/gpu/machine.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
 #include "runners/mpi/mpi_runner.h"
@@ -75,6 +77,20 @@ TEST(DeviceParity, MpiRanksAndTheSimulatorAgreeOnFindings) {
     if (const auto there = runners::mpi_is_there(); !there) GTEST_SKIP() << there.error().text();
     runners::MpiRunner mpi;
     compare(mpi, {.least = 20, .ranks_most = 4});
+}
+
+// On GPUs where there are some, else on the drop-in, whose NCCL answers as the real one was measured to.
+TEST(DeviceParity, GpuRanksAndTheSimulatorAgreeOnFindings) {
+    unsetenv(runners::standin_variable);
+    if (!runners::find_gpus()) setenv(runners::standin_variable, "1", 1);
+    const auto machine = runners::find_gpus();
+    if (machine) {
+        std::cout << "played on " << machine->text() << "\n";
+        runners::GpuRunner gpu;
+        compare(gpu, {.least = 15, .ranks_most = 4});
+    }
+    unsetenv(runners::standin_variable);
+    if (!machine) GTEST_SKIP() << machine.error().text();
 }
 
 }  // namespace

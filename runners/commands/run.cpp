@@ -40,6 +40,7 @@ constexpr const char* footer =
     "and with its fix "
     "(the healed run). The alarm must ring in the first, about the right one and in time, and in no "
     "other.\n\n"
+    "On a machine without a GPU, DEADRANK_STANDIN=1 lets --runner gpu play on our own NCCL and CUDA.\n\n"
     "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file "
     "is wrong, "
     "130 stopped by Ctrl-C (the evidence so far is kept).\n\n"

@@ -13,6 +13,7 @@
 #include "results/event.h"
 #include "results/external/program.h"
 #include "runners/build.h"
+#include "runners/gpu/machine.h"
 #include "runners/local/python.h"
 #include "scenarios/document.h"
 
@@ -22,12 +23,13 @@ namespace {
 
 // What real processes would be played with; null where it is not there.
 nlohmann::ordered_json programs() {
-    nlohmann::ordered_json found = {{"torch", nullptr}, {"mpi", nullptr}};
+    nlohmann::ordered_json found = {{"torch", nullptr}, {"mpi", nullptr}, {"gpu", nullptr}};
     if (const auto python = best_python()) found["torch"] = python->text();
     if (!results::external::find_program("mpirun").empty()) {
         const auto answer = results::external::run_program({"mpirun", "--version"});
         if (answer && answer->code == 0) found["mpi"] = answer->out.substr(0, answer->out.find('\n'));
     }
+    if (const auto machine = find_gpus()) found["gpu"] = machine->text();
     return found;
 }
 

@@ -19,6 +19,8 @@ using results::Time;
 namespace {
 
 constexpr Time look_every{1'000'000'000};  // as c10d's watchdog
+// c10d writes its dumps before it ends a process; a peer whose call is as old has its own say meanwhile.
+constexpr Time last_words{5'000'000'000};
 
 bool is_message(Op op) { return op == Op::send || op == Op::recv; }
 
@@ -47,8 +49,8 @@ public:
     void wait() override {
         comm_.rank_.gate.wait([&] {
             const Time now = comm_.rank_.evidence.clock().now();
-            if (comm_.rank_.watchdog) comm_.look_for_errors();
             if (comm_.rank_.watchdog && now - entered > comm_.rank_.collective_timeout) comm_.time_out(*this);
+            if (comm_.rank_.watchdog) comm_.look_for_errors();
             return operation && operation->done();
         });
         show();
@@ -187,6 +189,7 @@ void RealComm::time_out(const Pending& late) {
                        "NumelIn={}, NumelOut={}, Timeout(ms)={}) ran for {} milliseconds before timing out.",
                        at_.place, library_.name(), late.seq, sim::op_type(late.op), late.count, late.count,
                        milliseconds(rank_.collective_timeout), milliseconds(ran)));
+    rank_.gate.sleep(last_words);
     take_down("");
 }
 

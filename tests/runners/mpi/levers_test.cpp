@@ -10,7 +10,7 @@
 #include "runners/mpi/mpi_runner.h"
 #include "runners/mpi/reach.h"
 #include "runners/ranks/hidden_plan.h"
-#include "tests/runners/mpi/mpi_job.h"
+#include "tests/runners/ranks/rank_job.h"
 
 namespace deadrank::runners {
 namespace {
@@ -68,9 +68,9 @@ TEST(MpiLeversTest, OnlyTheCallUnderWayIsAltered) {
 }
 
 TEST(HiddenPlan, TheRanksLearnWhatToRunAndNothingOfTheBug) {
-    auto job = testing_mpi::small_job();
-    job.faults.push_back(testing_mpi::fault("kill_rank", 1));
-    const auto plan = testing_mpi::resolved(job, MpiRunner().capabilities());
+    auto job = testing_ranks::small_job();
+    job.faults.push_back(testing_ranks::fault("kill_rank", 1));
+    const auto plan = testing_ranks::resolved(job, MpiRunner().capabilities());
     const std::string text = hidden_plan_text(plan);
     EXPECT_THAT(text, Not(HasSubstr("collective_deadlock_hang")));
     const auto file =

@@ -7,14 +7,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <set>
 #include <thread>
 #include <unistd.h>
 
-#include "results/detect.h"
 #include "runners/local/processes.h"
 #include "runners/sim/runner.h"
-#include "tests/runners/mpi/mpi_job.h"
+#include "tests/runners/ranks/rank_job.h"
+#include "tests/runners/ranks/seen.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {
@@ -24,9 +23,11 @@ namespace fs = std::filesystem;
 using results::RankEnd;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing_mpi::fault;
-using testing_mpi::resolved;
-using testing_mpi::small_job;
+using testing_ranks::computed;
+using testing_ranks::fault;
+using testing_ranks::resolved;
+using testing_ranks::small_job;
+using testing_ranks::symptoms;
 
 class DeviceMpi : public testing::Test {
 protected:
@@ -57,32 +58,6 @@ protected:
 
     fs::path place_ = fs::path(testing::TempDir()) / ("deadrank_mpi_" + std::to_string(getpid()));
 };
-
-// What a job computed: losses, digests of its parameters, what a server answered.
-std::set<std::string> computed(const Record& record) {
-    std::set<std::string> lines;
-    for (const results::Event* event : record.evidence.each<results::StepEnd>()) {
-        const auto* said = event->as<results::StepEnd>();
-        lines.insert(fmt::format("rank {} step {}: loss {}, {}", event->rank, said->step, said->loss,
-                                 said->gradient_norm));
-    }
-    for (const results::Event* event : record.evidence.each<results::ParametersDigest>()) {
-        const auto* said = event->as<results::ParametersDigest>();
-        lines.insert(fmt::format("rank {} step {}: parameters {:x}", event->rank, said->step, said->digest));
-    }
-    for (const results::Event* event : record.evidence.each<results::ServeOutput>()) {
-        const auto* said = event->as<results::ServeOutput>();
-        lines.insert(fmt::format("rank {} request {}: {:x}", event->rank, said->request, said->digest));
-    }
-    return lines;
-}
-
-std::set<std::string> symptoms(const Record& record) {
-    std::set<std::string> said;
-    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
-        said.insert(finding.symptom);
-    return said;
-}
 
 TEST_F(DeviceMpi, EveryWorkloadComputesWhatItDoesInTheSimulator) {
     for (const auto& workload : vocabulary().workloads) {
@@ -145,7 +120,7 @@ TEST_F(DeviceMpi, ARankThatLeavesEarlyEndsTheJobWithItsCode) {
 
 TEST_F(DeviceMpi, AJobThatIsAskedToLeaveEndsAsOne) {
     auto job = small_job();
-    job.faults.push_back(fault("preempt_job", testing_mpi::no_rank, ""));
+    job.faults.push_back(fault("preempt_job", testing_ranks::no_rank, ""));
     const Record record = play(job);
     EXPECT_THAT(record.truth.ends, ElementsAre(RankEnd::killed, RankEnd::killed));
     EXPECT_FALSE(record.truth.marks.empty());
@@ -183,7 +158,7 @@ TEST_F(DeviceMpi, AnInterruptEndsItSoonAndKeepsTheEvidence) {
 TEST(MpiRunnerRefuses, WhatNoMpiJobCanDo) {
     MpiRunner runner;
     auto job = small_job();
-    job.cluster["restarts_max"] = testing_mpi::of_cluster("restarts_max", "1");
+    job.cluster["restarts_max"] = testing_ranks::of_cluster("restarts_max", "1");
     const auto refused = runner.run(resolved(job, runner.capabilities()), {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, scenarios::ErrorCode::unsupported);

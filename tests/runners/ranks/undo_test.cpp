@@ -1,4 +1,4 @@
-// tests/runners/mpi/undo_test.cpp — Goal: a harness that is killed while a rank of its job stands still
+// tests/runners/ranks/undo_test.cpp — Goal: a harness that is killed while a rank of its job stands still
 // leaves processes and a directory, and one command sets all of it right.
 #include <filesystem>
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runners/gpu/machine.h"
 #include "runners/local/python.h"
 #include "runners/mpi/mpi_runner.h"
 #include "tests/support/shell.h"
@@ -55,6 +56,17 @@ protected:
 TEST_F(DeviceUndoKilled, AnMpiJobWithAStoppedRank) {
     if (const auto there = mpi_is_there(); !there) GTEST_SKIP() << there.error().text();
     expect_all_right(killed_in_the_middle("mpi", place_));
+}
+
+TEST_F(DeviceUndoKilled, AGpuJobWithAStoppedRank) {
+    setenv(standin_variable, "1", 1);
+    if (const auto there = find_gpus()) {
+        expect_all_right(killed_in_the_middle("gpu", place_));
+        unsetenv(standin_variable);
+    } else {
+        unsetenv(standin_variable);
+        GTEST_SKIP() << there.error().text();
+    }
 }
 
 TEST_F(DeviceUndoKilled, APyTorchJobWithAStoppedRank) {

@@ -1,5 +1,5 @@
-// tests/runners/mpi/mpi_job.h — A small job, with a fault or without, for the MPI runner and the simulator
-// alike.
+// tests/runners/ranks/rank_job.h — A small job, with a fault or without, for runners of real ranks and the
+// simulator alike.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 #include "runners/sim/vocabulary.h"
 #include "scenarios/plan.h"
 
-namespace deadrank::testing_mpi {
+namespace deadrank::testing_ranks {
 
 // A setting as a scenario's file would state it.
 inline scenarios::Setting stated(const std::vector<scenarios::Parameter>& known, const std::string& name,
@@ -66,4 +66,4 @@ inline scenarios::Plan resolved(const scenarios::Scenario& scenario, const scena
     return scenario.faults.empty() ? trial->control : trial->fault;
 }
 
-}  // namespace deadrank::testing_mpi
+}  // namespace deadrank::testing_ranks
