@@ -1,6 +1,7 @@
 // runners/gpu/gpu_runner.cpp — We start the ranks ourselves; all else is as with other real ranks.
 #include "runners/gpu/gpu_runner.h"
 
+#include <cstdlib>
 #include <fmt/format.h>
 
 #include "runners/gpu/machine.h"
@@ -30,6 +31,8 @@ ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,
                                                             ? std::vector<std::string>{}
                                                             : std::vector<std::string>{"LD_LIBRARY_PATH="});
     for (std::string& line : library_path(machine.libraries)) child.environment.push_back(std::move(line));
+    if (const char* releases = std::getenv("DEADRANK_NCCL_PATH"); releases && !machine.standin)
+        child.environment.push_back(fmt::format("DEADRANK_NCCL_PATH={}", releases));
     if (machine.standin) {
         child.environment.emplace_back("DEADRANK_STANDIN_DEVICES=16");  // one for each rank of any node
         child.environment.push_back(fmt::format("DEADRANK_SEED={}", plan.seed.number));

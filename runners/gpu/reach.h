@@ -14,6 +14,7 @@ inline Reach gpu_reach(bool standin) {
             .packages = "of its packages only NCCL tells the others its version",
             .claimed = "nccl",
             .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",
+            .understood = {"NCCL_DEBUG", "NCCL_HOSTID"},
             .operations = {}};
 }
 

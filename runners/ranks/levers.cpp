@@ -78,9 +78,14 @@ RealLevers::Answer RealLevers::end_with(Rank rank, RealEnd end) {
     });
 }
 
+bool RealLevers::ignores(std::string_view variable) const {
+    const auto& known = reach_.understood;
+    return variable.starts_with("NCCL_") && !reach_.variables.empty() &&
+           std::find(known.begin(), known.end(), variable) == known.end();
+}
+
 RealLevers::Answer RealLevers::set_env(Rank rank, std::string_view name, std::string_view value) {
-    if (name.starts_with("NCCL_") && !reach_.variables.empty())
-        return missing(fmt::format("set {}", name), reach_.variables);
+    if (ignores(name)) return missing(fmt::format("set {}", name), reach_.variables);
     return means_us(rank).map([&](bool us) {
         if (us) state_.environment.insert_or_assign(std::string(name), std::string(value));
         return Done{};
@@ -88,8 +93,7 @@ RealLevers::Answer RealLevers::set_env(Rank rank, std::string_view name, std::st
 }
 
 RealLevers::Answer RealLevers::unset_env(Rank rank, std::string_view name) {
-    if (name.starts_with("NCCL_") && !reach_.variables.empty())
-        return missing(fmt::format("unset {}", name), reach_.variables);
+    if (ignores(name)) return missing(fmt::format("unset {}", name), reach_.variables);
     return means_us(rank).map([&](bool us) {
         if (us) state_.environment.insert_or_assign(std::string(name), std::nullopt);
         return Done{};

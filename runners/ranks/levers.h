@@ -39,10 +39,11 @@ struct Reach {
     std::string_view links;  // why it has no lever for them
     std::string_view ports;
     std::string_view devices;
-    std::string_view packages;    // other versions of those that are not in `claimed`
-    std::string_view claimed;     // a package whose version a rank can claim; empty = none
-    std::string_view variables;   // why NCCL's mean nothing; empty = they do
-    std::string_view operations;  // why none can be exchanged; empty = they can
+    std::string_view packages;                      // other versions of those that are not in `claimed`
+    std::string_view claimed;                       // a package whose version a rank can claim; empty = none
+    std::string_view variables;                     // why NCCL's mean nothing; empty = they do
+    std::vector<std::string_view> understood = {};  // of NCCL's, those that mean something all the same
+    std::string_view operations;                    // why none can be exchanged; empty = they can
 };
 
 class RealLevers final : public inject::Levers {
@@ -85,6 +86,7 @@ public:
     Answer skip_block(Rank rank, std::string_view block, bool skip) override;
 
 private:
+    bool ignores(std::string_view variable) const;
     // Does it mean this process? At the start, and on paper, what means another is that one's own affair.
     inject::Result<bool> means_us(Rank rank) const;
     Answer end_with(Rank rank, RealEnd end);

@@ -3,8 +3,10 @@
 #include "runners/gpu/linked/api.h"
 
 #include <array>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sstream>
 
 namespace deadrank::runners {
 
@@ -70,8 +72,8 @@ Result<std::string> open_cuda(Cuda& cuda) {
     return library->path();
 }
 
-Result<std::string> open_nccl(Nccl& nccl) {
-    auto library = Loaded::any_of({"libnccl.so.2"});
+Result<std::string> open_nccl(Nccl& nccl, const std::string& chosen) {
+    auto library = Loaded::any_of({chosen.empty() ? "libnccl.so.2" : chosen.c_str()});
     if (!library) return tl::unexpected(library.error());
     library->find("pncclGetVersion", nccl.version);
     library->find("ncclGetUniqueId", nccl.unique_id);
@@ -96,11 +98,26 @@ Result<std::string> open_nccl(Nccl& nccl) {
 
 }  // namespace
 
-Result<Api> open_api() {
+std::vector<NcclRelease> further_releases() {
+    std::vector<NcclRelease> found;
+    const char* said = std::getenv(releases_variable);
+    std::istringstream directories(said ? said : "");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        const std::string library = directory + "/libnccl.so.2";
+        void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+        const auto ask = handle ? reinterpret_cast<int (*)(int*)>(dlsym(handle, "pncclGetVersion")) : nullptr;
+        int code = 0;
+        if (ask && ask(&code) == 0) found.push_back({code, library});
+        if (handle) dlclose(handle);
+    }
+    return found;
+}
+
+Result<Api> open_api(const std::string& nccl_library) {
     Api api;
     const auto cuda = open_cuda(api.cuda);
     if (!cuda) return tl::unexpected(cuda.error());
-    const auto nccl = open_nccl(api.nccl);
+    const auto nccl = open_nccl(api.nccl, nccl_library);
     if (!nccl) return tl::unexpected(nccl.error());
     api.cuda_library = *cuda;
     api.nccl_library = *nccl;

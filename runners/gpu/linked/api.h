@@ -72,8 +72,17 @@ struct Api {
     bool standin = false;                    // they are this project's own: there is no GPU behind them
 };
 
-// Errors: environment, with the loader's own words.
-scenarios::Result<Api> open_api();
+// Directories of further releases of NCCL, with colons between them.
+inline constexpr const char* releases_variable = "DEADRANK_NCCL_PATH";
+struct NcclRelease {
+    int code = 0;  // 22809
+    std::string library;
+};
+std::vector<NcclRelease> further_releases();
+
+// `nccl`: that library instead of the one that the loader would find. Errors: environment, with the loader's
+// own words.
+scenarios::Result<Api> open_api(const std::string& nccl = {});
 
 int device_count(const Cuda& cuda, std::string& why);
 std::vector<std::string> device_names(

@@ -2,6 +2,7 @@
 // loopback interface, sockets between ranks that share a device, NCCL's log in a file of the rank's own.
 #include "runners/gpu/linked/nccl_library.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,15 @@ struct Answer {
     std::string text;
 };
 
+// The release itself where there is one, else it is only claimed.
+std::string library_of(int release) {
+    if (release == 0) return {};
+    for (const NcclRelease& one : further_releases()) {
+        if (one.code == release) return one.library;
+    }
+    return {};
+}
+
 }  // namespace
 
 void NcclLibrary::set_environment(const std::map<std::string, std::string>& environment) {
@@ -53,26 +63,32 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
         return scenarios::refuse(scenarios::ErrorCode::environment, what);
     };
     set_environment(opening.environment);
-    auto api = open_api();
+    const auto claim = opening.claimed.find("nccl");
+    const int claimed = claim == opening.claimed.end() ? 0 : sim::nccl_version_code(claim->second);
+    const std::string library = library_of(claimed);
+    auto api = open_api(library);
     if (!api) return tl::unexpected(api.error());
     house_.api = *api;
+    answer_for_version(house_.api.nccl.version, library.empty() ? claimed : 0);
     std::string why;
     const int devices = device_count(house_.api.cuda, why);
     if (devices == 0) return refuse(fmt::format("there is no GPU: {}", why));
     // As frameworks do: LOCAL_RANK chooses. Where devices are fewer than a node's ranks, several share one;
     // then each is a host of its own to NCCL, which would refuse them otherwise.
     const auto local = opening.environment.find("LOCAL_RANK");
-    house_.device = (local == opening.environment.end() ? 0 : std::atoi(local->second.c_str())) % devices;
+    const int wanted = local == opening.environment.end() ? 0 : std::atoi(local->second.c_str());
+    house_.device = std::max(wanted, 0) % devices;
     const bool shared = opening.ranks_per_node > devices;
     const std::string host =
         shared ? fmt::format("deadrank-rank{}", process_) : fmt::format("deadrank-node{}", opening.node);
     ::setenv("NCCL_HOSTID", host.c_str(), 0);
-    const auto release = opening.claimed.find("nccl");
-    answer_for_version(house_.api.nccl.version,
-                       release == opening.claimed.end() ? 0 : sim::nccl_version_code(release->second));
     if (const int code = house_.api.cuda.set_device(house_.device); code != cuda_ok)
         return refuse(fmt::format("device {}: {}", house_.device, house_.api.cuda.words(code)));
-    house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
+    try {
+        house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
+    } catch (const sim::LibraryError& error) {  // other ranks have the device's memory
+        return refuse(error.what());
+    }
     return {};
 }
 

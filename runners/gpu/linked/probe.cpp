@@ -30,6 +30,8 @@ int probe() {
                  {"devices", device_names(count)},
                  {"why", why}};
     }
+    for (const NcclRelease& release : further_releases())
+        found["further_releases"][nccl_version_text(release.code)] = release.library;
     fmt::print("{}\n", found.dump());
     return 0;
 }

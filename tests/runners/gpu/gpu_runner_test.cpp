@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "runners/gpu/machine.h"
+#include "runners/gpu/reach.h"
+#include "runners/ranks/play.h"
 #include "runners/sim/runner.h"
 #include "tests/runners/ranks/rank_job.h"
 #include "tests/runners/ranks/seen.h"
@@ -175,6 +177,19 @@ TEST_F(DeviceGpu, ARankThatClaimsAnotherReleaseIsRefusedByNcclItself) {
     EXPECT_THAT(log_of(record, 0) + log_of(record, 1), HasSubstr("Mismatched NCCL version detected"));
 }
 
+TEST(GpuLevers, ReachTheVariablesThatMeanSomething) {
+    RealLevers without(gpu_reach(true), 4, 2, 0), with(gpu_reach(false), 4, 2, 0);
+    EXPECT_FALSE(without.set_env(0, "NCCL_ALGO", "Tree")) << "a fault without effect is no fault";
+    EXPECT_TRUE(without.set_env(0, "NCCL_HOSTID", "elsewhere"));
+    EXPECT_TRUE(with.set_env(0, "NCCL_ALGO", "Tree"));
+    EXPECT_FALSE(with.set_version(0, "torch", "2.6.0"));
+    EXPECT_TRUE(with.set_version(0, "nccl", "2.27.7"));
+    sim::Call call{.rank = 0, .op = results::Op::all_reduce};
+    with.under_way(&call);
+    EXPECT_TRUE(with.alter_call(0, {.op = results::Op::broadcast}));
+    EXPECT_EQ(call.op, results::Op::broadcast);
+}
+
 // Goal: without a GPU, and without having asked for the drop-in, the answer is a sentence and no verdict.
 TEST(GpuRunnerRefuses, AMachineWithoutAGpu) {
     unsetenv(standin_variable);
@@ -193,6 +208,18 @@ TEST(GpuRunnerRefuses, ADirectoryThatHoldsNoDropIn) {
     unsetenv(standin_variable);
     ASSERT_FALSE(found);
     EXPECT_THAT(found.error().text(), HasSubstr("/nonexistent"));
+}
+
+// Goal: a rank can be given another release that lies somewhere on this machine.
+TEST(GpuProbe, NamesTheReleasesThatADirectoryHolds) {
+    const fs::path program = program_beside("deadrank-gpu-rank");
+    if (program.empty()) GTEST_SKIP() << "this build has no program for the ranks of a GPU job";
+    const fs::path standin = program_beside("standin/libnccl.so.2").parent_path();
+    if (standin.empty()) GTEST_SKIP() << "this build has no drop-in for NCCL";
+    const auto said = tests::shell(
+        fmt::format("DEADRANK_NCCL_PATH=/nonexistent:{} {} probe", standin.string(), program.string()));
+    EXPECT_THAT(said.out, HasSubstr("\"further_releases\":{\"2."));
+    EXPECT_THAT(said.out, HasSubstr(standin.string() + "/libnccl.so.2"));
 }
 
 }  // namespace
