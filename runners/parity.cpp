@@ -68,8 +68,7 @@ void ParityRate::add(Parity parity) {
 
 std::string ParityRate::text(std::string_view backend) const {
     return fmt::format(
-        "{} of {} scenarios have the same findings in sim and {} ({} %); {} differ and say why, {} without a "
-        "reason",
+        "{} of {} scenarios have the same findings in sim and {} ({} %); of the others {} say why, {} do not",
         agreed, played(), backend, played() > 0 ? agreed * 100 / played() : 0, explained, differed);
 }
 

@@ -86,6 +86,10 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
     if (standing.subject.name.empty() || !trial.fault) return standing;
     standing.untold = "the fault never happened";
     if (!trial.fault->record.truth.applied()) return standing;
+    for (const std::string& note : trial.fault->record.notes) {
+        standing.untold = note;  // half a run looks like a hang
+        if (note.starts_with("stopped by request")) return standing;
+    }
     for (const results::Mark& mark : trial.fault->record.truth.marks) {
         standing.untold = "a fault was refused: " + mark.says;
         if (mark.kind == "fault.refused") return standing;

@@ -63,7 +63,11 @@ std::vector<std::string> lines(const Variables& variables) {
 ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Python& python,
                    const JobPlace& place, const Variables& shared) {
     ChildSpec child;
-    child.environment = lines(shared);
+    Variables own = shared;
+    // The agent's store outlives its ranks, and a restarted one may read its peer's old address from it. With
+    // another rendezvous than the static one that can be turned off.
+    own.try_emplace("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1");
+    child.environment = lines(own);
     child.command = {python.program.string(), "-m", "torch.distributed.run"};
     const auto say = [&](std::string name, std::string value) {
         child.command.push_back(std::move(name));
@@ -74,7 +78,7 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
     if (restarts == 0) {
         say("--master_addr", "127.0.0.1");
         say("--master_port", std::to_string(place.port));
-    } else {  // the static rendezvous keeps its store, and a restarted rank may find its peer's old address
+    } else {
         say("--rdzv_backend", "c10d");
         say("--rdzv_endpoint", fmt::format("127.0.0.1:{}", place.port));
         say("--rdzv_id", "deadrank");

@@ -41,10 +41,9 @@ TEST(ParityRate, CountsWhatWasPlayed) {
     ParityRate rate;
     for (const Parity one : {Parity::agree, Parity::agree, Parity::explained, Parity::not_played})
         rate.add(one);
-    EXPECT_EQ(
-        rate.text("local"),
-        "2 of 3 scenarios have the same findings in sim and local (66 %); 1 differ and say why, 0 without "
-        "a reason");
+    EXPECT_EQ(rate.text("local"),
+              "2 of 3 scenarios have the same findings in sim and local (66 %); of the others 1 say why, "
+              "0 do not");
 }
 
 }  // namespace
