@@ -72,9 +72,11 @@ NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, c
     std::fill_n(out_.host, out_.numbers, 0);
     if (call.in) std::copy_n(call.in, call.in_size, in_.host);
     if (call.out) std::copy_n(call.out, call.out_size, out_.host);
-    buffers_.to_device(in_);
-    buffers_.to_device(out_);
-    if (!call.flip_received) buffers_.flip(in_, call.flip_bit);
+    if (call.flip_bit >= 0 && !call.flip_received) {  // on the device, so it must be there by now
+        buffers_.to_device(in_);
+        buffers_.flip(in_, call.flip_bit);
+        there_ = true;
+    }
     line_->api.cuda.event(&event_, no_timing);
 }
 
@@ -137,15 +139,25 @@ int NcclOperation::call() {
     }
 }
 
+// Copies in and out go through the stream of the call: nobody waits for them by themselves.
 void NcclOperation::run() {
+    const Cuda& cuda = line_->api.cuda;
+    const auto copy = [&](void* to, const void* from, const Buffer& buffer, CopyKind kind) {
+        cuda.copy(to, from, buffer.numbers * sizeof(sim::Number), kind, line_->stream);
+    };
     int code = line_->trouble;
+    if (code == 0) {
+        if (!there_) copy(in_.device, in_.host, in_, CopyKind::to_device);
+        copy(out_.device, out_.host, out_, CopyKind::to_device);
+    }
     if (code != 0) {
         error_ = line_->text;
     } else if (code = call(); code != 0) {
         const char* said = line_->api.nccl.last_error(line_->handle);
         error_ = said && *said ? said : line_->api.nccl.words(code);
     } else {
-        line_->api.cuda.record(event_, line_->stream);
+        copy(out_.host, out_.device, out_, CopyKind::to_host);
+        cuda.record(event_, line_->stream);
     }
     answer_ = code;
 }
@@ -171,10 +183,12 @@ bool NcclOperation::done() {
 }
 
 void NcclOperation::deliver() {
-    if (call_.flip_received) buffers_.flip(out_, call_.flip_bit);
+    if (call_.flip_received && call_.flip_bit >= 0) {
+        buffers_.flip(out_, call_.flip_bit);
+        buffers_.to_host(out_);
+    }
     const bool receives = call_.op != Op::reduce || call_.root == line_->rank;
     if (!call_.out || !receives || call_.op == Op::barrier) return;
-    buffers_.to_host(out_);
     std::copy_n(out_.host, call_.out_size, call_.out);
     if (!averages(call_)) return;
     for (std::int64_t i = 0; i < std::min(call_.count, call_.out_size); ++i) call_.out[i] /= line_->size;

@@ -13,7 +13,7 @@ namespace deadrank::runners {
 
 class NcclOperation final : public Operation {
 public:
-    // Copies what the caller brings to the device. `stuck`: a piece of work that never ends comes before the
+    // Takes over what the caller brings. `stuck`: a piece of work that never ends comes before the
     // call in its stream.
     NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, const RealCall& call, bool stuck);
     ~NcclOperation() override;
@@ -33,6 +33,7 @@ private:
     Buffers& buffers_;
     RealCall call_;
     bool stuck_;
+    bool there_ = false;  // its data is on the device already
     Buffer in_, out_;
     CudaEvent event_ = nullptr;
     std::atomic<int> answer_ = -1;  // of the call; -1 = it has not returned
