@@ -52,6 +52,8 @@ constexpr const char* footer =
     "                                                           how two frameworks stand the same bug\n"
     "  deadrank run my_bug.toml --runner local -- torchrun --nproc-per-node 2 train.py\n"
     "                                                           a program of yours, as you start it\n"
+    "  deadrank run my_bug.toml --runner mpi --ranks 2 -- ./solver input.txt\n"
+    "                                                           an MPI program of yours, under mpirun\n"
     "  deadrank run '*/checkpoint_*' --json                     one JSON object a line\n"
     "  deadrank run communication --html report.html            and a page to look at what happened";
 

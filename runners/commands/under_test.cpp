@@ -9,6 +9,7 @@
 #include "runners/commands/backend.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/shared_controls.h"
+#include "runners/mpi/mpi_program.h"
 
 namespace deadrank::runners::commands {
 
@@ -49,9 +50,14 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
             {size, [runner, &extension] { return std::move(*make_runner(runner, extension)); }});
         return programs;
     }
+    if (runner == "mpi" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
+        programs.push_back({joined(size, fmt::format("-- {}", fmt::join(options.command, " "))),
+                            [command = options.command] { return std::make_unique<MpiProgram>(command); }});
+        return programs;
+    }
     if (runner != "local") {
         return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
-                      "add --runner local");
+                      "add --runner local, or --runner mpi for an MPI program behind --");
     }
     const auto add = [&](const std::string& words, const Manifest& manifest) {
         for (const std::string& level : options.debug) {

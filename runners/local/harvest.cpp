@@ -3,6 +3,7 @@
 #include "runners/local/harvest.h"
 
 #include <algorithm>
+#include <csignal>
 #include <fmt/format.h>
 #include <fstream>
 #include <functional>
@@ -80,10 +81,14 @@ void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
     }
 }
 
-ExitReport exit_of(int pid, const Gone& gone, const LogReading& log) {
+ExitReport exit_of(int pid, Rank rank, const Launched& launched, const LogReading& log) {
+    const Gone& gone = launched.gone.at(pid);
     if (gone.code >= 0) return {gone.code, gone.signal};
-    const auto said = log.exits.find(pid);
-    return said == log.exits.end() ? ExitReport{} : said->second;
+    if (const auto said = log.exits.find(pid); said != log.exits.end()) return said->second;
+    if (log.ends.empty()) return {};
+    const auto said = log.ends.find(rank);
+    if (said == log.ends.end()) return {0, SIGTERM};  // mpirun ends the others itself
+    return said->second.code == code_of_launcher ? ExitReport{launched.launcher.code, 0} : said->second;
 }
 
 void record_exits(const Harvest& harvest, const LogReading& log, Record& record) {
@@ -96,7 +101,7 @@ void record_exits(const Harvest& harvest, const LogReading& log, Record& record)
     for (const auto& [pid, gone] : launched.gone) {
         const auto known = launched.ranks.find(pid);
         if (known == launched.ranks.end()) continue;
-        const ExitReport exit = exit_of(pid, gone, log);
+        const ExitReport exit = exit_of(pid, known->second, launched, log);
         record.evidence.record(
             {Time(gone.at - launched.started), known->second, results::RankExit{exit.code, exit.signal}});
         if (auto* end = end_of(known->second)) {

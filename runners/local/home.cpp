@@ -54,6 +54,7 @@ scenarios::Result<fs::path> local_home() {
 }
 
 fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
+fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
 fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
 
 }  // namespace deadrank::runners

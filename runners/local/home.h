@@ -15,5 +15,6 @@ scenarios::Result<std::filesystem::path> local_home();
 // The library that goes before a rank's sockets; empty where it was not built.
 std::filesystem::path sockets_shim();
 std::filesystem::path files_shim();  // and before its files
+std::filesystem::path mpi_shim();    // and before the MPI of a program that is not ours
 
 }  // namespace deadrank::runners

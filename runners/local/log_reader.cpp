@@ -30,6 +30,27 @@ void read_exit(const std::string& line, std::map<int, ExitReport>& exits) {
     }
 }
 
+// mpirun's four ways to tell of an end, by rank. `named`: the rank of its last "Process name".
+void read_end(const std::string& line, results::Rank& named, std::map<results::Rank, ExitReport>& ends) {
+    static const std::regex killed(R"(process rank (\d+) with PID \d+ on node .* exited on signal (\d+))");
+    static const std::regex name(R"(Process name: \[\[\d+,\d+\],(\d+)\])");
+    static const std::regex code(R"(^\s*Exit code:\s+(\d+))");
+    static const std::regex aborted(
+        R"(MPI_ABORT was invoked on rank (\d+)|reported by process \[\d+,(\d+)\])");
+    std::smatch found;
+    const auto number = [&](std::size_t group) { return std::atoi(found[group].str().c_str()); };
+    if (has(line, "exited on signal") && std::regex_search(line, found, killed)) {
+        ends[number(1)] = {0, number(2)};
+    } else if (has(line, "Process name:") && std::regex_search(line, found, name)) {
+        named = number(1);
+    } else if (named >= 0 && has(line, "Exit code:") && std::regex_search(line, found, code)) {
+        ends[named] = {number(1), 0};
+    } else if ((has(line, "MPI_ABORT") || has(line, "reported by")) &&
+               std::regex_search(line, found, aborted)) {
+        ends[number(found[1].matched ? 1 : 2)] = {code_of_launcher, 0};
+    }
+}
+
 // "config name=value name=value"
 void read_config(const Line& line, results::Time at, results::EventSink& sink) {
     static const std::regex pair(R"((\w+)=(\S+))");
@@ -84,10 +105,12 @@ int level_of(const std::string& line, bool error) {
 LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
                     const StepPattern& steps) {
     LogReading reading;
+    results::Rank named = results::no_rank;
     for (const Line& line : lines) {
         const results::Time at(line.at - started);
         sink.record({at, line.rank, results::RankLog{level_of(line.text, line.error), sink.text(line.text)}});
         read_exit(line.text, reading.exits);
+        read_end(line.text, named, reading.ends);
         if (!steps.fields.empty()) read_step(line, steps, reading);
         if (line.rank < 0) continue;
         if (line.text.starts_with("config ")) read_config(line, at, sink);

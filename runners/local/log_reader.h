@@ -32,9 +32,12 @@ struct ExitReport {
     int signal = 0;
 };
 
+constexpr int code_of_launcher = -1;  // an exit whose code only the launcher has
+
 struct LogReading {
     std::map<std::pair<results::Rank, std::int64_t>, PrintedStep> steps;  // by rank and step
     std::map<int, ExitReport> exits;
+    std::map<results::Rank, ExitReport> ends;  // by rank: what mpirun says
 };
 
 // Writes rank.log for each line, and rank.config and shard.layout where a line says so.

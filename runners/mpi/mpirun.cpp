@@ -45,12 +45,10 @@ scenarios::Result<fs::path> mpirun_program() {
                   "install Open MPI (Debian: openmpi-bin), or name its directory in PATH");
 }
 
-ChildSpec mpirun_child(const MpiJob& job) {
-    ChildSpec child;
-    child.command = {job.mpirun.string(),      "--oversubscribe", "--bind-to", "none", "-np",
-                     std::to_string(job.ranks)};
+std::vector<std::string> mpirun_words(const MpiJob& job) {
+    std::vector<std::string> words = {job.mpirun.string(), "--oversubscribe", "--bind-to", "none"};
     const auto parameter = [&](const char* name, const std::string& value) {
-        child.command.insert(child.command.end(), {"--mca", name, value});
+        words.insert(words.end(), {"--mca", name, value});
     };
     parameter("plm", "isolated");  // all on this machine: no ssh is looked for
     parameter("btl", "self,vader");
@@ -58,6 +56,13 @@ ChildSpec mpirun_child(const MpiJob& job) {
     parameter("btl_vader_backing_directory", (job.directory / "sessions").string());
     parameter("orte_tmpdir_base", (job.directory / "sessions").string());
     parameter("mpi_yield_when_idle", "1");
+    return words;
+}
+
+ChildSpec mpirun_child(const MpiJob& job) {
+    ChildSpec child;
+    child.command = mpirun_words(job);
+    child.command.insert(child.command.end(), {"-np", std::to_string(job.ranks)});
     child.command.push_back(job.rank_program.string());
     child.command.push_back(job.directory.string());
     if (job.bare) child.command.emplace_back("bare");

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "runners/local/launch.h"
 #include "scenarios/plan.h"
@@ -19,5 +21,8 @@ struct MpiJob {
     bool bare = false;  // nobody watches over the ranks
 };
 ChildSpec mpirun_child(const MpiJob& job);
+
+// mpirun and its settings, before the number of ranks and the program.
+std::vector<std::string> mpirun_words(const MpiJob& job);
 
 }  // namespace deadrank::runners
