@@ -3,6 +3,7 @@
 #include "inject/faults/bend_value.h"
 #include "inject/faults/break_name.h"
 #include "inject/faults/break_package.h"
+#include "inject/faults/break_store.h"
 #include "inject/faults/corrupt_checkpoint.h"
 #include "inject/faults/delay_collective.h"
 #include "inject/faults/device_fault.h"
@@ -50,18 +51,18 @@ namespace deadrank::inject {
 
 const std::vector<FaultKind>& fault_catalog() {
     static const std::vector<FaultKind> kinds = {
-        kill_rank(),          exit_rank(),         stop_rank(),         pause_rank(),
-        slow_rank(),          preempt_job(),       lose_node(),         set_env(),
-        unset_env(),          swap_ranks(),        skew_version(),      break_package(),
-        take_port(),          break_name(),        add_interface(),     reorder_collective(),
-        skip_collective(),    resize_collective(), retype_collective(), reroot_collective(),
-        swap_operation(),     delay_collective(),  fail_call(),         hang_kernel(),
-        flip_bits(),          bend_value(),        shift_shard(),       skip_block(),
-        corrupt_checkpoint(), tear_write(),        lose_write(),        stale_read(),
-        fill_storage(),       slow_storage(),      lock_storage(),      drop_link(),
-        slow_link(),          lose_packets(),      flap_link(),         partition(),
-        limit_memory(),       leak_memory(),       limit_host(),        device_fault(),
-        throttle_device(),    shift_clock(),
+        kill_rank(),          exit_rank(),          stop_rank(),         pause_rank(),
+        slow_rank(),          preempt_job(),        lose_node(),         set_env(),
+        unset_env(),          swap_ranks(),         skew_version(),      break_package(),
+        take_port(),          break_name(),         break_store(),       add_interface(),
+        reorder_collective(), skip_collective(),    resize_collective(), retype_collective(),
+        reroot_collective(),  swap_operation(),     delay_collective(),  fail_call(),
+        hang_kernel(),        flip_bits(),          bend_value(),        shift_shard(),
+        skip_block(),         corrupt_checkpoint(), tear_write(),        lose_write(),
+        stale_read(),         fill_storage(),       slow_storage(),      lock_storage(),
+        drop_link(),          slow_link(),          lose_packets(),      flap_link(),
+        partition(),          limit_memory(),       leak_memory(),       limit_host(),
+        device_fault(),       throttle_device(),    shift_clock(),
     };
     return kinds;
 }

@@ -87,6 +87,14 @@ struct HostChange {
     bool down = false;   // the whole node is lost, for good
 };
 
+// What becomes of all that one rank and the rendezvous store say to each other.
+struct StoreChange {
+    std::string how = {};  // "mute", "refuse", "cut", "late", "narrow", "flip"; empty = as it should be
+    Time late{0};          // of "late"
+    std::int64_t amount =
+        0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers
+};
+
 class Levers {
 public:
     virtual ~Levers() = default;
@@ -124,6 +132,7 @@ public:
     virtual Result<Done> change_host(int node, const HostChange& change) = 0;
     virtual Result<Done> change_link(const LinkChange& change) = 0;
     virtual Result<Done> change_storage(const StorageChange& change) = 0;
+    virtual Result<Done> change_store(Rank rank, const StoreChange& change) = 0;
     virtual Result<Done> preempt(std::string_view reason) = 0;  // the scheduler takes the whole job
 
     // At the moment that triggered: alters the very call under way of that rank.

@@ -54,6 +54,9 @@ struct StorageChange {
     bool end = false;         // takes stale, slow, full or read_only back
 };
 
+// Of one process's way to the store.
+enum class StoreTrouble { none, mute, refuse, cut, late };
+
 enum class NameTrouble { none, unresolvable, unroutable };
 
 }  // namespace deadrank::sim

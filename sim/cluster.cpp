@@ -139,6 +139,13 @@ void Cluster::break_name(Rank process, std::string_view host, NameTrouble how) {
     machine_->processes[process].tamper().broken_names.emplace_back(host, how);
 }
 
+void Cluster::change_store(Rank process, StoreTrouble trouble, Time late) {
+    Tampering& tampering = machine_->processes[process].tamper();
+    tampering.store = trouble;
+    tampering.store_late = late;
+    machine_->engine.wake(static_cast<ActorId>(process));
+}
+
 void Cluster::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {
     machine_->hosts.add_interface(node, name, routable, sorts_first);
 }

@@ -100,6 +100,7 @@ public:
     void change_host(int node, const HostChange& change);
     void change_link(const LinkChange& change);
     void change_storage(const StorageChange& change);
+    void change_store(Rank process, StoreTrouble trouble, Time late);  // its way to the store
     void preempt(std::string_view reason);  // the scheduler takes the whole job: SIGTERM to all
 
 private:

@@ -40,6 +40,8 @@ struct Tampering {
     std::vector<Setting> versions;
     std::vector<std::pair<std::string, std::string>> broken_packages;
     std::vector<std::pair<std::string, NameTrouble>> broken_names;
+    StoreTrouble store = StoreTrouble::none;
+    Time store_late{0};
 };
 
 struct Process {

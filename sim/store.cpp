@@ -30,6 +30,18 @@ struct Stores::Server {
     }
 };
 
+namespace {
+
+constexpr const char* closed =
+    "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the "
+    "remote server shutdown or crash?";
+
+StoreTrouble trouble_of(const Process& process) {
+    return process.tampering ? process.tampering->store : StoreTrouble::none;
+}
+
+}  // namespace
+
 class StoreClient final : public Store {
 public:
     StoreClient(Machine& machine, Process& process, std::shared_ptr<Stores::Server> server)
@@ -47,10 +59,9 @@ public:
         const WaitNote note{.kind = WaitKind::store, .text = &name};
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
         machine_.wait_until(process_, note, machine_.engine.now() + timeout,
-                            [&] { return !server_->alive || server_->values.contains(name); });
+                            [&] { return !server_->alive || answered(name); });
         // An answer that was under way when the host left still arrives.
-        const auto found = server_->values.find(name);
-        if (found != server_->values.end()) return found->second;
+        if (answered(name)) return server_->values.find(name)->second;
         check_alive();
         return std::nullopt;
     }
@@ -66,6 +77,10 @@ public:
     }
 
 private:
+    bool answered(const std::string& name) const {
+        return server_->values.contains(name) && trouble_of(process_) != StoreTrouble::mute;
+    }
+
     bool ask(std::string_view name) {
         Call call{.kind = CallKind::store, .name = name};
         if (machine_.gate.plain(process_, call)) return true;
@@ -77,17 +92,22 @@ private:
             machine_.wait(process_, {.kind = WaitKind::store, .text = &silent},
                           [&] { return !server_->alive; });
         }
+        if (trouble_of(process_) == StoreTrouble::mute) {
+            const std::string mute = "a store that does not answer";
+            machine_.wait(process_, {.kind = WaitKind::store, .text = &mute},
+                          [&] { return trouble_of(process_) != StoreTrouble::mute; });
+        }
         machine_.engine.sleep(there.latency + back.latency);
+        if (trouble_of(process_) == StoreTrouble::late)
+            machine_.engine.sleep(2 * process_.tampering->store_late);
         check_alive();
         return false;
     }
 
     void check_alive() {
         machine_.processes.settle(process_);
-        if (server_->alive) return;
-        throw LibraryError(Code::system_error,
-                           "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was "
-                           "likely closed. Did the remote server shutdown or crash?");
+        if (server_->alive && trouble_of(process_) != StoreTrouble::cut) return;
+        throw LibraryError(Code::system_error, closed);
     }
 
     Machine& machine_;
@@ -196,12 +216,12 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     }
     const WaitNote note{.kind = WaitKind::store, .text = &name};
     const Hop hop = machine_.network.now(machine_.topology.hop({process.node, 0}, {node, 0}));
-    const auto answers = [&] { return hop.bandwidth > 0 && listening(node, port) != nullptr; };
+    const auto answers = [&] {
+        return hop.bandwidth > 0 && trouble_of(process) != StoreTrouble::refuse && listening(node, port);
+    };
     if (const auto taken = taken_.find({node, port}); taken != taken_.end()) {
         if (taken->second) machine_.wait(process, note, [] { return false; });
-        refuse(
-            "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or "
-            "crash?");
+        throw LibraryError(Code::system_error, closed);
     }
     const Time given_up = machine_.engine.now() + timeout * 17 / 10;
     if (!answers()) connecting_.push_back(process.id);
@@ -210,6 +230,9 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     // A client that came too early tries again after a while.
     machine_.engine.sleep(process.id == server->owner ? loopback : 2 * hop.latency + retry / 100);
     machine_.processes.settle(process);
+    if (trouble_of(process) == StoreTrouble::mute)
+        machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
+    if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
     const int mine = torch_major(machine_, process);
     if (mine != server->torch_major) {
         if (mine < server->torch_major)

@@ -6,6 +6,8 @@
 #include <map>
 #include <unistd.h>
 
+#include "runners/local/namespaces.h"
+
 extern char** environ;
 
 namespace deadrank::runners {
@@ -33,6 +35,10 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     job["CUDA_VISIBLE_DEVICES"] = "";
     job["PYTHONUNBUFFERED"] = "1";
     job["PYTHONDONTWRITEBYTECODE"] = "1";
+    if (!place.network.empty()) {
+        job["DEADRANK_NETWORK"] = place.network;
+        job["GLOO_SOCKET_IFNAME"] = Namespaces::interface;
+    }
     job["TMPDIR"] = (place.directory / "temporary").string();
     for (const auto& [name, value] : manifest.environment) job[name] = value;
     const auto debug = plan.cluster.find("debug");
@@ -50,6 +56,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     job["DEADRANK_FILES"] = "told";  // by the hook, which reads the plan
     job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
     job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
+    if (!place.store.empty()) job["DEADRANK_STORE"] = place.store;
     job["DEADRANK_STARTED"] = std::to_string(now());
     return job;
 }
@@ -76,13 +83,13 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
     say("--nproc_per_node", std::to_string(plan.world_size()));
     const std::int64_t restarts = cluster_number(plan, "restarts_max", 0);
     if (restarts == 0) {
-        say("--master_addr", "127.0.0.1");
+        say("--master_addr", place.address);
         say("--master_port", std::to_string(place.port));
     } else {
         say("--rdzv_backend", "c10d");
-        say("--rdzv_endpoint", fmt::format("127.0.0.1:{}", place.port));
+        say("--rdzv_endpoint", fmt::format("{}:{}", place.address, place.port));
         say("--rdzv_id", "deadrank");
-        if (python.major() >= 2) say("--local_addr", "127.0.0.1");
+        if (python.major() >= 2) say("--local_addr", place.address);
     }
     say("--max_restarts", std::to_string(restarts));
     say("--log_dir", (place.directory / "logs").string());
@@ -111,7 +118,7 @@ ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subje
                     const JobPlace& place, Variables shared) {
     shared["RANK"] = shared["LOCAL_RANK"] = shared["DEADRANK_RANK"] = std::to_string(rank);
     shared["WORLD_SIZE"] = shared["LOCAL_WORLD_SIZE"] = std::to_string(ranks);
-    shared["MASTER_ADDR"] = "127.0.0.1";
+    shared["MASTER_ADDR"] = place.address;
     shared["MASTER_PORT"] = std::to_string(place.port);
     ChildSpec child{.rank = rank, .command = {}, .environment = lines(shared)};
     if (subject.script) child.command.push_back(python.program.string());

@@ -12,10 +12,13 @@
 namespace deadrank::runners {
 
 struct JobPlace {
-    std::filesystem::path directory;  // of this run
-    std::filesystem::path hook;       // goes to PYTHONPATH
-    int port = 0;                     // where the ranks meet
-    std::string preload;              // before the ranks' libraries, by colon; empty = nothing
+    std::filesystem::path directory;    // of this run
+    std::filesystem::path hook;         // goes to PYTHONPATH
+    int port = 0;                       // where the ranks meet
+    std::string preload;                // before the ranks' libraries, by colon; empty = nothing
+    std::string address = "127.0.0.1";  // and the host of that port
+    std::string network;                // what hooks must know of their nodes' networks; empty = none
+    std::string store;                  // what hooks must know of the proxy before the store; empty = none
 };
 
 // Bare: nobody watches over the ranks, as with plain ssh or srun.

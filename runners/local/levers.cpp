@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/local/home.h"
+#include "runners/local/namespaces.h"
 #include "runners/local/python.h"
 
 namespace deadrank::runners {
@@ -44,8 +45,10 @@ std::vector<std::string> LocalLevers::names() {
             "change_device.slow",
             "change_host.limits",
             "change_link.down",
+            "change_link.loss",
             "change_link.slow",
             "change_storage",
+            "change_store",
             "preempt",
             "alter_call.answer",
             "alter_call.count",
@@ -129,16 +132,44 @@ LocalLevers::Answer LocalLevers::add_interface(int, std::string_view, bool, bool
     return missing("add a network interface");
 }
 
+// Rules in the namespace of the node, by the hook of the first rank there.
+LocalLevers::Answer LocalLevers::change_network(const inject::LinkChange& change) {
+    const std::vector<Rank> there = ranks_of(change.from);
+    if (there.empty() || change.to > node_of(ranks_ - 1)) {
+        return refuse(ErrorCode::bad_input,
+                      fmt::format("there is no link between the nodes {} and {}", change.from, change.to),
+                      fmt::format("nodes are 0 to {}", node_of(ranks_ - 1)));
+    }
+    network_changed_ = true;
+    json pull{{"lever", "change_network"},
+              {"peer", change.to < 0 ? std::string() : Namespaces::address(change.to)},
+              {"one_way", change.one_way}};
+    if (change.down) {
+        pull["down"] = *change.down;
+        pull["reset"] = change.reset;
+    }
+    if (change.loss_ppb) pull["loss"] = *change.loss_ppb;
+    return keep(there.front(), pull.dump());
+}
+
 // Each rank's own sending goes through a library of ours. It cannot tell one peer from another, so that the
 // link must be all there is between ranks; and what the loopback really carries is not ours to divide by a
 // factor.
 LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange& change) {
-    if (ranks_ != 2 || ranks_per_node_ != 1)
-        return refuse(ErrorCode::unsupported,
-                      "a link can be changed only between two nodes with one rank each",
-                      "add --ranks 2, or play this scenario with --runner sim");
     if (change.from == change.to) return missing("change a link within a node");
-    if (change.loss_ppb) return missing("lose packets");
+    const bool cuts = change.down || change.loss_ppb;
+    if (cuts && network_missing_.empty()) return change_network(change);
+    if (change.loss_ppb) {
+        return refuse(ErrorCode::unsupported,
+                      "packets are lost only in a network of our own: " + network_missing_,
+                      "play this scenario with --runner sim");
+    }
+    if (ranks_ != 2 || ranks_per_node_ != 1) {
+        const std::string why = cuts ? ": " + network_missing_ : std::string();
+        return refuse(ErrorCode::unsupported,
+                      "this link can be changed only between two nodes with one rank each" + why,
+                      "add --ranks 2, or play this scenario with --runner sim");
+    }
     if (change.bandwidth_permille.value_or(1000) < 1000 &&
         change.extra_latency.value_or(Time(0)).count() == 0)
         return refuse(ErrorCode::unsupported, "real processes have no lever to narrow a link",
@@ -193,6 +224,16 @@ LocalLevers::Answer LocalLevers::change_storage(const inject::StorageChange& cha
                                        {"amount", change.amount},
                                        {"end", change.end}}
                                       .dump());
+}
+
+// The rank's way to the store leads through a door of ours from its start on, whenever its trouble begins.
+LocalLevers::Answer LocalLevers::change_store(Rank rank, const inject::StoreChange& change) {
+    behind_proxy_.insert(rank);
+    return keep(rank, json{{"lever", "change_store"},
+                           {"how", change.how},
+                           {"late", change.late.count()},
+                           {"amount", change.amount}}
+                          .dump());
 }
 
 LocalLevers::Answer LocalLevers::preempt(std::string_view reason) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,10 @@ public:
     bool port_mute() const { return port_mute_; }
     bool link_changed() const { return link_changed_; }
     bool storage_changed() const { return storage_changed_; }
+    // Why nodes can have no network of their own; empty = they can.
+    void network_missing(std::string why) { network_missing_ = std::move(why); }
+    bool network_changed() const { return network_changed_; }
+    const std::set<inject::Rank>& behind_proxy() const { return behind_proxy_; }
 
     static std::vector<std::string> names();  // for Capabilities
 
@@ -63,6 +68,7 @@ public:
     Answer change_host(int node, const inject::HostChange& change) override;
     Answer change_link(const inject::LinkChange& change) override;
     Answer change_storage(const inject::StorageChange& change) override;
+    Answer change_store(Rank rank, const inject::StoreChange& change) override;
     Answer preempt(std::string_view reason) override;
     Answer alter_call(Rank rank, const inject::Alteration& alteration) override;
     Answer bend(Rank rank, std::string_view seam, const inject::Bend& bend) override;
@@ -72,13 +78,17 @@ public:
 private:
     Answer only_before_start(std::string_view lever) const;
     Answer keep(Rank rank, std::string text);
+    Answer change_network(const inject::LinkChange& change);
 
     Rank ranks_, ranks_per_node_;
     std::filesystem::path scratch_;
     bool starting_ = false;
     std::map<Rank, RankSetting> settings_;
     std::vector<Pull> pulls_;
-    bool port_taken_ = false, port_mute_ = false, link_changed_ = false, storage_changed_ = false;
+    bool port_taken_ = false, port_mute_ = false, link_changed_ = false, network_changed_ = false,
+         storage_changed_ = false;
+    std::string network_missing_ = "nobody has looked whether nodes can have a network of their own";
+    std::set<Rank> behind_proxy_;
 };
 
 }  // namespace deadrank::runners

@@ -14,6 +14,8 @@
 #include "runners/local/home.h"
 #include "runners/local/job.h"
 #include "runners/local/launch.h"
+#include "runners/local/namespaces.h"
+#include "runners/local/proxy/store_proxy.h"
 #include "runners/local/python.h"
 #include "runners/local/scratch.h"
 #include "runners/local/taken_port.h"
@@ -124,6 +126,45 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
             fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
 }
 
+// What stands around the job and goes with it.
+struct Surroundings {
+    std::unique_ptr<StoreProxy> proxy;
+    std::unique_ptr<TakenPort> taken;
+    std::optional<Namespaces> network;
+};
+
+scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
+    Surroundings around;
+    if (levers.network_changed() && (levers.port_taken() || !levers.behind_proxy().empty())) {
+        return refuse(ErrorCode::unsupported,
+                      "nodes with a network of their own meet at a store that we do not stand before",
+                      "play the faults of the store and those of links one after the other");
+    }
+    if (levers.network_changed()) {
+        auto made = Namespaces::make(levers.node_of(levers.ranks() - 1) + 1);
+        if (!made) return tl::unexpected(made.error());
+        around.network.emplace(std::move(*made));
+    }
+    if (!levers.behind_proxy().empty()) {
+        auto started = StoreProxy::start(levers.behind_proxy());
+        if (!started) return tl::unexpected(started.error());
+        around.proxy = std::move(*started);
+    }
+    if (levers.port_taken()) {
+        around.taken = std::make_unique<TakenPort>(port, levers.port_mute());
+        if (!around.taken->taken())
+            return refuse(ErrorCode::io, fmt::format("port {} could not be taken", port), "run it again");
+    }
+    return around;
+}
+
+// Why the nodes of this job can have no network of their own.
+std::string network_missing(const Manifest& manifest) {
+    if (manifest.starts == Starts::itself) return "this subject starts its own ranks, wherever it likes";
+    if (!manifest.hook) return "without the hook no rank would move into its node's network";
+    return namespaces_missing();
+}
+
 }  // namespace
 
 scenarios::Capabilities LocalRunner::capabilities() const {
@@ -175,20 +216,30 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
                        static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
                        scratch.path() / "broken");
+    levers.network_missing(network_missing(*manifest));
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
     std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
 
-    const JobPlace place{scratch.path(), *home / "hook", TakenPort::any_free(), preloaded(levers)};
-    std::unique_ptr<TakenPort> taken;
-    if (levers.port_taken()) {
-        taken = std::make_unique<TakenPort>(place.port, levers.port_mute());
-        if (!taken->taken())
-            return refuse(ErrorCode::io, fmt::format("port {} could not be taken", place.port),
-                          "run it again");
+    JobPlace place{.directory = scratch.path(),
+                   .hook = *home / "hook",
+                   .port = TakenPort::any_free(),
+                   .preload = preloaded(levers)};
+    const auto around = surround(levers, place.port);
+    if (!around) return tl::unexpected(around.error());
+    if (around->proxy) place.store = around->proxy->told();
+    if (around->network) {
+        place.address = Namespaces::address(0);
+        place.network = around->network->told(levers);
+        record.notes.push_back("each node is a network namespace of its own");
     }
     LaunchSpec spec;
     spec.children = children_of(plan, *manifest, *subject, *python, place);
+    for (ChildSpec& child : spec.children) {
+        if (around->network)
+            child.command =
+                around->network->inside(child.rank < 0 ? 0 : levers.node_of(child.rank), child.command);
+    }
     spec.directory = scratch.path();
     spec.start = manifest->start;
     spec.quiet = results::Time(quiet_of(plan, *manifest, timeout));

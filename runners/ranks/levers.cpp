@@ -130,6 +130,9 @@ RealLevers::Answer RealLevers::add_interface(int, std::string_view, bool, bool) 
 RealLevers::Answer RealLevers::change_link(const inject::LinkChange&) {
     return missing("change a link", reach_.links);
 }
+RealLevers::Answer RealLevers::change_store(Rank, const inject::StoreChange&) {
+    return missing("change the way to a store", "its ranks do not meet through one");
+}
 RealLevers::Answer RealLevers::change_host(int, const inject::HostChange&) {
     return missing("change a host", "it is the one that we are on");
 }

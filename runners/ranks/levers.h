@@ -77,6 +77,7 @@ public:
     Answer resume(Rank rank) override;
     Answer change_device(Rank rank, const inject::DeviceChange& change) override;
     Answer change_host(int node, const inject::HostChange& change) override;
+    Answer change_store(Rank rank, const inject::StoreChange& change) override;
     Answer change_link(const inject::LinkChange& change) override;
     Answer change_storage(const inject::StorageChange& change) override;
     Answer preempt(std::string_view reason) override;

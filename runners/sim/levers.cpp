@@ -173,6 +173,25 @@ Result<Done> SimLevers::change_storage(const inject::StorageChange& change) {
     return Done{};
 }
 
+// The simulated store exchanges words, not bytes.
+Result<Done> SimLevers::change_store(Rank rank, const inject::StoreChange& change) {
+    static const std::map<std::string_view, sim::StoreTrouble> troubles = {
+        {"", sim::StoreTrouble::none},
+        {"mute", sim::StoreTrouble::mute},
+        {"refuse", sim::StoreTrouble::refuse},
+        {"cut", sim::StoreTrouble::cut},
+        {"late", sim::StoreTrouble::late}};
+    const auto found = troubles.find(change.how);
+    if (found == troubles.end() || (change.how == "cut" && change.amount > 0)) {
+        return scenarios::refuse(scenarios::ErrorCode::unsupported,
+                                 fmt::format("the simulated store has no bytes to {}",
+                                             change.how == "cut" ? "be counted" : change.how),
+                                 "play this scenario with --runner local");
+    }
+    return on_rank(rank).map(
+        [&](Done done) { return cluster_.change_store(rank, found->second, change.late), done; });
+}
+
 Result<Done> SimLevers::preempt(std::string_view reason) {
     cluster_.preempt(reason);
     return Done{};

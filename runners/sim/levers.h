@@ -48,6 +48,7 @@ public:
     Result<Done> change_host(int node, const inject::HostChange& change) override;
     Result<Done> change_link(const inject::LinkChange& change) override;
     Result<Done> change_storage(const inject::StorageChange& change) override;
+    Result<Done> change_store(Rank rank, const inject::StoreChange& change) override;
     Result<Done> preempt(std::string_view reason) override;
     Result<Done> alter_call(Rank rank, const inject::Alteration& alteration) override;
     Result<Done> bend(Rank rank, std::string_view seam, const inject::Bend& bend) override;

@@ -9,6 +9,7 @@
 
 #include "results/external/bounded.h"
 #include "runners/local/processes.h"
+#include "runners/undo/kept_files.h"
 
 namespace deadrank::runners {
 
@@ -16,12 +17,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::pair<Deed::Undo, std::string_view>, 5> names = {{
+constexpr std::array<std::pair<Deed::Undo, std::string_view>, 6> names = {{
     {Deed::Undo::end_marked, "end_marked"},
     {Deed::Undo::resume_process, "resume_process"},
     {Deed::Undo::remove_directory, "remove_directory"},
     {Deed::Undo::restore_file, "restore_file"},
     {Deed::Undo::delete_namespace, "delete_namespace"},
+    {Deed::Undo::restore_kept, "restore_kept"},
 }};
 
 Undone end_marked(const Deed& deed) {
@@ -95,6 +97,8 @@ Undone revert(const Deed& deed) {
             return restore_file(deed);
         case Deed::Undo::delete_namespace:
             return delete_namespace(deed);
+        case Deed::Undo::restore_kept:
+            return restore_kept(deed);
     }
     return {deed, false, "this way back is unknown to this build"};
 }

@@ -125,6 +125,7 @@ Result<Journal::Entry> Journal::note(const Deed& deed) {
 
 Journal::Entry::Entry(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 Journal::Entry::Entry(Entry&&) noexcept = default;
+void Journal::Entry::leave() { inside_.reset(); }
 Journal::Entry::~Entry() {
     if (!inside_) return;
     const std::lock_guard lock(inside_->file->mutex);

@@ -20,6 +20,7 @@ struct Deed {
         remove_directory,  // of: an absolute path; only one that holds the file `.deadrank`
         restore_file,      // of: "path\nbackup"; the backup takes the path's place
         delete_namespace,  // of: the name of a network namespace
+        restore_kept,      // of: a directory of copies and lists, as in undo/kept_files.h
     };
     Undo undo = Undo::end_marked;
     std::string of;
@@ -52,7 +53,8 @@ public:
     public:
         Entry(Entry&&) noexcept;
         Entry& operator=(Entry&&) = delete;
-        ~Entry();  // written down as taken back
+        ~Entry();      // written down as taken back
+        void leave();  // it could not be: the deed stays on disk
 
     private:
         friend class Journal;

@@ -107,6 +107,13 @@ Result<Done> RecordingLevers::change_storage(const StorageChange& change) {
     return pull("change_storage", words);
 }
 
+Result<Done> RecordingLevers::change_store(Rank rank, const StoreChange& change) {
+    std::string words = fmt::format("{} '{}'", rank, change.how);
+    say_unless(words, "late", change.late.count(), 0);
+    say_unless(words, "amount", change.amount, 0);
+    return pull("change_store", words);
+}
+
 Result<Done> RecordingLevers::preempt(std::string_view reason) {
     return pull("preempt", std::string(reason));
 }

@@ -36,6 +36,7 @@ public:
     Result<Done> change_host(int node, const HostChange& change) override;
     Result<Done> change_link(const LinkChange& change) override;
     Result<Done> change_storage(const StorageChange& change) override;
+    Result<Done> change_store(Rank rank, const StoreChange& change) override;
     Result<Done> preempt(std::string_view reason) override;
     Result<Done> alter_call(Rank rank, const Alteration& alteration) override;
     Result<Done> bend(Rank rank, std::string_view seam, const Bend& bend) override;

@@ -66,6 +66,37 @@ TEST(TcpStore, AHostWithoutARouteSaysSo) {
     EXPECT_TRUE(trial.says(1, "(errno: 113 - No route to host)"));
 }
 
+// A way that is cut, mute or refused is so for one rank alone; the others miss it.
+TEST(TcpStore, AWayThatIsCutIsAClosedConnection) {
+    const Trial trial = start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::cut, 0s); });
+    EXPECT_TRUE(trial.says(1, "Failed to recv, got 0 bytes. Connection was likely closed."));
+    EXPECT_TRUE(trial.says(0, "timed out with 1"));
+}
+
+TEST(TcpStore, ARefusedRankTriesUntilItsTimeIsUp) {
+    const Trial trial =
+        start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::refuse, 0s); });
+    EXPECT_TRUE(trial.says(1, "timed out after 10000ms while trying to connect to (node0, 29500)"));
+}
+
+TEST(TcpStore, AMuteWaySaysNothingAndComesBackUnharmed) {
+    const auto mute = [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::mute, 0s); };
+    EXPECT_TRUE(start(2, 1, mute).lines(1).empty());
+    const Trial back = start(2, 1, [&](Cluster& cluster) {
+        mute(cluster);
+        cluster.at(5s, [&] { cluster.change_store(1, StoreTrouble::none, 0s); });
+    });
+    EXPECT_THAT(back.lines(1), ElementsAre("here"));
+}
+
+TEST(TcpStore, AFarStoreAnswersLate) {
+    const Trial near = start(2, 1);
+    const Trial far =
+        start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::late, 10ms); });
+    EXPECT_THAT(far.lines(1), ElementsAre("here"));
+    EXPECT_GT(far.times<results::RankExit>(1).at(0), near.times<results::RankExit>(1).at(0) + 50ms);
+}
+
 TEST(TcpStore, ATakenPortStopsTheHost) {
     const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", false); });
     EXPECT_TRUE(trial.says(

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from . import environment, evidence, imports
+from . import environment, evidence, imports, network, store
 from .faults import Injector
 
 
@@ -35,8 +35,10 @@ def start():
         with open(os.environ["DEADRANK_PLAN"], encoding="utf-8") as file:
             plan = json.load(file)
     hook = Hook(slot, os.environ["DEADRANK_EVIDENCE"], plan)
+    hook.network = network.Network(slot)
     environment.apply(hook)
     environment.record(hook)
+    hook.store = store.Detour(slot)
     hook.injector.begin()
     imports.after("torch", lambda: watch_torch(hook))
 

@@ -42,7 +42,7 @@ def watch_distributed(hook):
             path = os.fspath(settings.get("checkpoint_id") or "")
             if not path:
                 return real(*args, **settings)
-            return watch_one(hook, path, lambda: real(*args, **settings))
+            return watch_one(hook, path, lambda: real(*args, **settings), directory=True)
 
         return call
 
@@ -50,40 +50,44 @@ def watch_distributed(hook):
     distributed.load = watched(distributed.load, one_load)
 
 
-def part_of(hook, path):
-    """The file that is this rank's; a path that is no directory is one."""
-    if not os.path.isdir(path):
-        return path
-    mine = sorted(name for name in os.listdir(path) if name.startswith(f"__{hook.slot}_"))
-    return os.path.join(path, mine[0]) if mine else path
+def files_of(hook, path, directory):
+    """The files that are this rank's: of a directory its part, and rank 0's index; perhaps not there yet."""
+    if not directory and not os.path.isdir(path):
+        return [path]
+    there = os.listdir(path) if os.path.isdir(path) else ()
+    mine = sorted(name for name in there if name.startswith(f"__{hook.slot}_"))
+    mine = mine or [f"__{hook.slot}_0.distcp"]
+    return [os.path.join(path, name) for name in mine + ([".metadata"] if hook.slot == 0 else [])]
 
 
-def one_save(hook, path, save):
+def one_save(hook, path, save, directory=False):
     hook.injector.at("checkpoint_save")
-    damages = take(hook, path)
+    damages = take(hook, files_of(hook, path, directory))
     hook.training.phase("checkpoint")
     try:
-        for damage in damages:
-            damage.before_save(path)
+        for damage, file in damages:
+            damage.before_save(file)
         answer = save()
     except Exception as trouble:
         code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
         hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path))
         raise
-    part = part_of(hook, path)
+    part = files_of(hook, path, directory)[0]
     hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard_of(hook, path))
-    for damage in damages:
-        damage.at_rest(part)
+    for damage, file in damages:
+        if os.path.isfile(file):
+            damage.at_rest(file)
     hook.training.phase("")
     return answer
 
 
-def one_load(hook, path, load):
+def one_load(hook, path, load, directory=False):
     hook.injector.at("checkpoint_load")
-    part = part_of(hook, path)
+    files = files_of(hook, path, directory)
+    part = files[0]
     if os.path.exists(path):
-        for damage in take(hook, path):
-            damage.at_rest(part)
+        for damage, file in take(hook, [file for file in files if os.path.isfile(file)]):
+            damage.at_rest(file)
     seen = {}
     hook.training.phase("checkpoint")
     try:
@@ -99,12 +103,16 @@ def one_load(hook, path, load):
     return answer
 
 
-def take(hook, path):
+def take(hook, files):
+    """Damages that wait for a file like these, each with the first that fits; what does not last is taken."""
     levers = hook.injector.levers
-    fitting = [damage for damage in levers.damages if damage.fits(path)]
-    levers.damages = [
-        damage for damage in levers.damages if damage not in fitting or damage.what in storage.LASTING
-    ]
+    fitting = []
+    for damage in levers.damages:
+        file = next((file for file in files if damage.fits(file)), None)
+        if file:
+            fitting.append((damage, file))
+    taken = [damage for damage, _ in fitting if damage.what not in storage.LASTING]
+    levers.damages = [damage for damage in levers.damages if damage not in taken]
     return fitting
 
 

@@ -103,7 +103,7 @@ def watch_store(hook, c10d):
         env = os.environ
         claimed = rank if rank >= 0 else number_in(env.get("RANK"), -1)
         expected = world_size if world_size >= 0 else number_in(env.get("WORLD_SIZE"), 0)
-        endpoint = f"{env.get('MASTER_ADDR', '')}:{env.get('MASTER_PORT', '')}"
+        endpoint = hook.store.meant or f"{env.get('MASTER_ADDR', '')}:{env.get('MASTER_PORT', '')}"
         hook.evidence.write("rendezvous.enter", claimed_rank=claimed, expected=expected, endpoint=endpoint)
         try:
             answer = next(real(url, rank, world_size, **settings))

@@ -70,6 +70,13 @@ class Levers:
         library.deadrank_link(ctypes.c_int(state), ctypes.c_longlong(late))
         return None
 
+    def change_network(self, peer="", one_way=False, down=None, reset=False, loss=None, **_):
+        reset = reset if down is not None else None
+        return self.hook.network.change(peer, one_way, down=down, reset=reset, loss=loss)
+
+    def change_store(self, how="", late=0, amount=0, **_):
+        return self.hook.store.change(how, late, amount)
+
     def change_storage(self, what, path="", amount=0, end=False, **_):
         if what not in storage.KINDS:
             return f"storage cannot be changed by '{what}' here"
@@ -84,8 +91,9 @@ class Levers:
         if end:
             self.damages = [damage for damage in self.damages if (damage.what, damage.path) != (what, path)]
             return None
-        damage = storage.Damage(what, path, amount)
-        file = damage.target(self.hook.plan.get("checkpoints", "")) if what in storage.AT_ONCE else None
+        damage = storage.Damage(what, path, amount, run=os.path.dirname(self.hook.directory.rstrip("/")))
+        place = self.hook.plan.get("checkpoints", "")
+        file = damage.target(place, self.hook.slot) if what in storage.AT_ONCE else None
         if file:
             damage.at_rest(file)
         else:  # nothing to damage yet: the next file that fits

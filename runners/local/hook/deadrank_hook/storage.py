@@ -1,7 +1,9 @@
 # runners/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks, full volumes and lost
-# writes leave it.
+# writes leave it. A file that is not the run's own is copied and listed first, so that it comes back.
 import errno
+import json
 import os
+import re
 import shutil
 import time
 
@@ -14,16 +16,19 @@ REFUSALS = {"full": errno.ENOSPC, "read_only": errno.EROFS}
 
 
 class Damage:
-    def __init__(self, what, path, amount):
-        self.what, self.path, self.amount = what, path, amount
+    def __init__(self, what, path, amount, run=""):
+        self.what, self.path, self.amount, self.run = what, path, amount, run
 
     def fits(self, path):
         return self.path in path
 
-    def target(self, directory):
-        """The newest file of the job that fits."""
+    def target(self, directory, slot=0):
+        """The newest file of the job that fits. Where a name was stated, each rank takes only what is its
+        own, or one bit would be turned there and back."""
         files = [os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names]
         files = [file for file in files if self.fits(file) and os.path.basename(file) != "latest"]
+        if self.path:
+            files = [file for file in files if owner(file) == slot]
         return max(files, key=os.path.getmtime, default=None)
 
     def before_save(self, path):
@@ -33,27 +38,62 @@ class Damage:
             raise OSError(number, os.strerror(number), path)
         if self.what == "slow":
             time.sleep(self.amount / 1e9)
-        if self.what == "stale":
-            old = newest_sibling(path)
-            if old:
-                shutil.copyfile(old, path + ".old")
+        if self.what == "stale" and os.path.isfile(path):
+            shutil.copyfile(path, path + ".old")
 
     def at_rest(self, path):
         """The file was written, or is about to be read."""
+        other = older(path) if self.what == "stale" else sibling_rank(path) if self.what == "swap" else None
+        touched = [file for file in (path, other if self.what == "swap" else None) if file]
+        with Kept(self.run, touched):
+            self.harm(path, other)
+
+    def harm(self, path, other):
         size = os.path.getsize(path)
-        if self.what == "flip":
+        if self.what == "flip" and size:
             flip(path, self.amount if self.amount > 0 else size * 4)
         elif self.what in ("truncate", "tear"):
             os.truncate(path, self.amount if 0 < self.amount < size else size // 2)
         elif self.what in ("lose", "delete"):
             os.unlink(path)
-        elif self.what == "stale" and os.path.exists(path + ".old"):
-            os.replace(path + ".old", path)
-        elif self.what == "swap":
-            other = sibling_rank(path)
-            if other:
-                for a, b in ((path, path + ".swap"), (other, path), (path + ".swap", other)):
-                    os.replace(a, b)
+        elif self.what == "stale" and other:
+            shutil.copyfile(other, path)
+            if other == path + ".old":
+                os.unlink(other)
+        elif self.what == "swap" and other:
+            for a, b in ((path, path + ".swap"), (other, path), (path + ".swap", other)):
+                os.replace(a, b)
+
+
+class Kept:
+    """Around a damage: copies of files that are not below the run's directory, and how they were left."""
+
+    def __init__(self, run, files):
+        files = [os.path.realpath(file) for file in files]
+        own = os.path.realpath(run) + os.sep if run else "/"
+        self.files = [file for file in files if not file.startswith(own)]
+        self.directory = os.path.join(run, "kept")
+        self.backups = []
+
+    def __enter__(self):
+        for file in self.files:
+            os.makedirs(self.directory, exist_ok=True)
+            backup = os.path.join(self.directory, f"{os.getpid()}-{time.time_ns()}")
+            shutil.copy2(file, backup)
+            self.backups.append(backup)
+            self.note(file, backup, {})
+
+    def __exit__(self, *_):
+        for file, backup in zip(self.files, self.backups):
+            left = os.stat(file) if os.path.exists(file) else None
+            size, written = (left.st_size, left.st_mtime_ns) if left else (-1, -1)
+            self.note(file, backup, {"size": size, "written": written})
+
+    def note(self, file, backup, left):
+        with open(os.path.join(self.directory, f"{os.getpid()}.jsonl"), "a", encoding="utf-8") as notes:
+            notes.write(json.dumps({"path": file, "backup": backup, **left}) + "\n")
+            notes.flush()
+            os.fsync(notes.fileno())
 
 
 def flip(path, bit):
@@ -67,12 +107,21 @@ def flip(path, bit):
         os.fsync(file.fileno())
 
 
-def newest_sibling(path):
-    """The same file of the checkpoint before: `step9/rank0.pt` for `step14/rank0.pt`."""
-    folder, name = os.path.split(path)
+def owner(path):
+    """The rank that a file's name says wrote it: rank1.pt, shard1of2.pt, __1_0.distcp, zero_pp_rank_1_…"""
+    found = re.search(r"(?:shard|rank)[_-]?(\d+)|__(\d+)_\d+\.distcp$", os.path.basename(path))
+    return int(found[1] or found[2]) if found else 0
+
+
+def older(path):
+    """The content before the last write: kept when it was overwritten in place, else the same file of the
+    checkpoint before, as `step9/rank0.pt` for `step14/rank0.pt`."""
+    if os.path.isfile(path + ".old"):
+        return path + ".old"
+    folder, name = os.path.split(os.path.abspath(path))
     above = os.path.dirname(folder)
-    if os.path.exists(path):
-        return path
+    if not os.path.isdir(above):
+        return None
     found = [
         os.path.join(above, other, name) for other in os.listdir(above) if other != os.path.basename(folder)
     ]
@@ -81,8 +130,14 @@ def newest_sibling(path):
 
 
 def sibling_rank(path):
+    """The same file of another rank; where there is none, another one of its kind."""
     folder, name = os.path.split(path)
     others = sorted(
         other for other in os.listdir(folder) if other != name and other.endswith(os.path.splitext(name)[1])
     )
-    return os.path.join(folder, others[0]) if others else None
+
+    def plain(text):
+        return re.sub(r"\d+", "", text)
+
+    alike = [other for other in others if plain(other) == plain(name)]
+    return os.path.join(folder, (alike or others)[0]) if others else None
