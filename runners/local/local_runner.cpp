@@ -71,7 +71,9 @@ std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std
 // A job that we had to end was watched on a machine that left it no processor: nothing of what it did not do
 // is its own. A job that waits for a message wants none, and is told on a busy machine, too.
 std::string too_slow(const Launched& launched) {
-    if (launched.end == LaunchEnd::ended || launched.end == LaunchEnd::stopped) return {};
+    const bool by_time = launched.end == LaunchEnd::silent || launched.end == LaunchEnd::stuck ||
+                         launched.end == LaunchEnd::over_limit;
+    if (!by_time) return {};
     const auto seconds = [](std::int64_t time) { return static_cast<double>(time) / 1e9; };
     if (launched.late > lateness_allowed)
         return fmt::format("our own clock fell {:.1f}s behind", seconds(launched.late));
@@ -79,7 +81,7 @@ std::string too_slow(const Launched& launched) {
     const std::int64_t watched = launched.end == LaunchEnd::over_limit ? whole : launched.silence;
     const results::Time waited =
         results::waited_between(launched.waiting, results::Time(whole - watched), results::Time(whole));
-    if (4 * waited.count() < watched) return {};
+    if (4 * waited.count() <= watched) return {};
     return fmt::format("in the last {:.1f}s its processes waited for a processor, {:.1f}s in sum",
                        seconds(watched), seconds(waited.count()));
 }
