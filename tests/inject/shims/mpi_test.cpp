@@ -144,11 +144,14 @@ TEST_F(DeviceMpiShim, SwallowsACallSoThatTheOthersWait) {
 }
 
 TEST_F(DeviceMpiShim, GivesTooFewElementsOrTooMany) {
-    play({{"before", "all_reduce"}}, {{"count_change", -1}}, "allreduce allreduce");
+    run.limit = 3;
+    play({{"before", "all_reduce"}}, {{"count_change", -1}}, "return allreduce");
     EXPECT_EQ(run.evidence_of("collective.enter").front()["count"], 3);
-    EXPECT_THAT(answer.out, HasSubstr("MPI_ERR_TRUNCATE"));
-    play({{"before", "all_reduce"}}, {{"count_change", 60}}, "allreduce");
-    EXPECT_THAT(answer.out, HasSubstr("MPI_ERR_TRUNCATE"));
+    EXPECT_THAT(run.evidence_of("comm.error").back()["message"].get<std::string>(),
+                HasSubstr("MPI_ERR_TRUNCATE"));
+    play({{"before", "all_reduce"}}, {{"count_change", 60}}, "return allreduce");
+    EXPECT_THAT(run.evidence_of("comm.error", 0).back()["message"].get<std::string>(),
+                HasSubstr("MPI_ERR_TRUNCATE"));
 }
 
 TEST_F(DeviceMpiShim, NamesAnotherTypeAnotherReductionOrAnotherRoot) {
@@ -163,7 +166,9 @@ TEST_F(DeviceMpiShim, NamesAnotherTypeAnotherReductionOrAnotherRoot) {
 TEST_F(DeviceMpiShim, AnswersWithAnErrorThatGoesTheWayOfRealOnes) {
     play({{"before", "all_reduce"}}, {{"answer", "internal_error"}}, "allreduce");
     EXPECT_NE(answer.code, 0);
-    EXPECT_THAT(answer.out, HasSubstr("MPI_ERR_INTERN: internal error"));  // the usual handler ends the job
+    // The usual handler ended the job; what mpirun says of it is at times lost on its way.
+    EXPECT_THAT(answer.out, Not(HasSubstr("rank 1 allreduce")));
+    EXPECT_EQ(run.evidence_of("comm.error").back()["code"], "internal_error");
     run.limit = 3;
     play({{"before", "all_reduce"}}, {{"answer", "internal_error"}}, "return allreduce");
     EXPECT_THAT(answer.out, HasSubstr("rank 1 allreduce 17: -1"));
@@ -173,7 +178,7 @@ TEST_F(DeviceMpiShim, AnswersWithAnErrorThatGoesTheWayOfRealOnes) {
 TEST_F(DeviceMpiShim, IsKilledOnTheCommunicatorThatThePlanNames) {
     play({{"before", "all_reduce"}, {"comm", "group1"}}, {{"lever", "kill"}, {"signal", 9}},
          "allreduce split allreduce");
-    EXPECT_THAT(answer.out, HasSubstr("exited on signal 9"));
+    EXPECT_EQ(answer.code, 128 + 9) << answer.out;
     EXPECT_EQ(run.evidence_of("collective.leave").size(), 1u);
 }
 
