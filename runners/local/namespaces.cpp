@@ -3,7 +3,6 @@
 #include "runners/local/namespaces.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -11,25 +10,22 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
+#include "results/external/program.h"
 #include "runners/local/launch.h"
 #include "runners/undo/deeds.h"
 
 namespace deadrank::runners {
 
-namespace fs = std::filesystem;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
 namespace {
 
+// On PATH, else where an administrator's programs lie: the PATH of a plain user does not name that.
 std::string program(const std::string& name) {
-    const char* path = std::getenv("PATH");
-    const std::string all = std::string(path ? path : "") + ":/usr/sbin:/sbin:/usr/bin";
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find(':', begin), all.size());
-        const fs::path file = fs::path(all.substr(begin, end - begin)) / name;
-        if (end > begin && access(file.c_str(), X_OK) == 0) return file.string();
-        begin = end + 1;
+    for (const char* directory : {"", "/usr/sbin/", "/sbin/", "/usr/bin/"}) {
+        if (std::string found = results::external::find_program(directory + name); !found.empty())
+            return found;
     }
     return {};
 }

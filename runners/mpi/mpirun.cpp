@@ -2,10 +2,7 @@
 // that nothing stays when it is removed.
 #include "runners/mpi/mpirun.h"
 
-#include <cstdlib>
-#include <sstream>
-#include <unistd.h>
-
+#include "results/external/program.h"
 #include "runners/ranks/play.h"
 
 namespace deadrank::runners {
@@ -35,12 +32,8 @@ scenarios::Result<fs::path> mpi_rank_program() {
 }
 
 scenarios::Result<fs::path> mpirun_program() {
-    const char* path = std::getenv("PATH");
-    std::istringstream directories(path ? path : "/usr/bin");
-    for (std::string directory; std::getline(directories, directory, ':');) {
-        const fs::path program = fs::path(directory) / "mpirun";
-        if (::access(program.c_str(), X_OK) == 0) return program;
-    }
+    if (const std::string program = results::external::find_program("mpirun"); !program.empty())
+        return fs::path(program);
     return refuse(ErrorCode::environment, "there is no mpirun on PATH",
                   "install Open MPI (Debian: openmpi-bin), or name its directory in PATH");
 }

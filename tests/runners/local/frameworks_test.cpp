@@ -7,21 +7,13 @@
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
 #include "runners/local/subject.h"
+#include "tests/runners/local/small_plan.h"
 
 namespace deadrank::runners {
 namespace {
 
-scenarios::Value whole(std::int64_t value) {
-    return {.type = scenarios::ValueType::integer, .number = value};
-}
-
 scenarios::Plan healthy() {
-    scenarios::Plan plan;
-    plan.scenario = "test";
-    plan.workload_kind = "data_parallel";
-    plan.cluster["nodes"] = whole(1);
-    plan.cluster["ranks"] = plan.cluster["gpus_per_node"] = whole(2);
-    plan.workload["steps"] = whole(4);
+    scenarios::Plan plan = small_plan("data_parallel", 1, 2, 4);
     plan.workload["checkpoint_every"] = whole(2);
     return plan;
 }

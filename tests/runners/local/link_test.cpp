@@ -6,24 +6,17 @@
 #include "runners/local/levers.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
+#include "tests/runners/local/small_plan.h"
 
 namespace deadrank::runners {
 namespace {
 
 using scenarios::ValueType;
 
-scenarios::Value whole(std::int64_t value) { return {.type = ValueType::integer, .number = value}; }
-
 // The link of two nodes with `ranks` in all, from step 2 on.
 scenarios::Plan with_link(const std::string& kind, std::int64_t ranks = 2) {
-    scenarios::Plan plan;
-    plan.scenario = "test";
-    plan.workload_kind = "data_parallel";
-    plan.cluster["nodes"] = whole(2);
-    plan.cluster["ranks"] = whole(ranks);
-    plan.cluster["gpus_per_node"] = whole(ranks / 2);
+    scenarios::Plan plan = small_plan("data_parallel", 2, ranks, 5);
     plan.cluster["collective_timeout"] = {.type = ValueType::duration, .number = 4'000'000'000};
-    plan.workload["steps"] = whole(5);
     scenarios::FaultSpec fault{.kind = kind};
     fault.parameters["node"] = {.type = ValueType::nodes, .list = {0, 1}};
     fault.when.step = 2;

@@ -16,6 +16,7 @@
 #include "runners/local/levers.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
+#include "tests/runners/local/small_plan.h"
 
 namespace deadrank::runners {
 namespace {
@@ -167,20 +168,11 @@ TEST(NetworkLevers, RefuseWithWhatItTakesWhereThereIsNoNetworkOfOnesOwn) {
     EXPECT_FALSE(levers.network_changed());
 }
 
-scenarios::Value whole(std::int64_t value) {
-    return {.type = scenarios::ValueType::integer, .number = value};
-}
-
 // Goal: three real ranks on three nodes, of which one's cable is pulled, meet the time-out; nothing stays.
 TEST_F(DeviceNamespaces, ALostCableOfOneNodeOfThreeEndsTheJob) {
     if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
-    scenarios::Plan plan;
-    plan.scenario = "test";
-    plan.workload_kind = "data_parallel";
-    plan.cluster["nodes"] = plan.cluster["ranks"] = whole(3);
-    plan.cluster["gpus_per_node"] = whole(1);
+    scenarios::Plan plan = small_plan("data_parallel", 3, 3, 5);
     plan.cluster["collective_timeout"] = {.type = scenarios::ValueType::duration, .number = 4'000'000'000};
-    plan.workload["steps"] = whole(5);
     scenarios::FaultSpec fault{.kind = "drop_link"};
     fault.parameters["node"] = {.type = scenarios::ValueType::nodes, .list = {2}};
     fault.when.step = 2;

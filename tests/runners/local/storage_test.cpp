@@ -1,4 +1,4 @@
-// Goal: a storage that is full, locked or slow is so for torch's own
+// tests/runners/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for torch's own
 // writers below Python, on all ranks, at the step that the plan names; and not before.
 #include <gtest/gtest.h>
 #include <set>
@@ -6,22 +6,16 @@
 #include "runners/local/home.h"
 #include "runners/local/local_runner.h"
 #include "runners/local/python.h"
+#include "tests/runners/local/small_plan.h"
 
 namespace deadrank::runners {
 namespace {
 
 using scenarios::ValueType;
 
-scenarios::Value whole(std::int64_t value) { return {.type = ValueType::integer, .number = value}; }
-
 // Two ranks; a checkpoint after steps 1 and 3, by torch.save.
 scenarios::Plan saving(const std::string& fault, const std::string& setting, std::int64_t value) {
-    scenarios::Plan plan;
-    plan.scenario = "test";
-    plan.workload_kind = "zero";
-    plan.cluster["nodes"] = whole(1);
-    plan.cluster["ranks"] = plan.cluster["gpus_per_node"] = whole(2);
-    plan.workload["steps"] = whole(4);
+    scenarios::Plan plan = small_plan("zero", 1, 2, 4);
     plan.workload["checkpoint_every"] = whole(2);
     scenarios::FaultSpec spec{.kind = fault};
     spec.parameters["path"] = {.type = ValueType::text, .text = ""};
