@@ -23,13 +23,6 @@ constexpr std::string_view written_by = "<!-- Written by `deadrank run --table`;
 constexpr Marks table_marks{"<!-- resilience table -->", "<!-- end of the resilience table -->"};
 constexpr Marks summary_marks{"<!-- resilience summary -->", "<!-- end of the resilience summary -->"};
 
-std::string column_of(const Standing& one) {
-    const Subject& subject = one.subject;
-    std::string more = subject.version;
-    if (!subject.debug.empty()) more += fmt::format("{}debug {}", more.empty() ? "" : ", ", subject.debug);
-    return more.empty() ? subject.framework : fmt::format("{} ({})", subject.framework, more);
-}
-
 std::string row_of(const Standing& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
 
 // Text in a cell: nothing that Markdown would take for more.
@@ -39,10 +32,10 @@ std::string plain(std::string text) {
     return text;
 }
 
-std::string seconds_of(const Resilience& stood) {
-    if (stood.took == never) return "";
-    const double seconds = static_cast<double>(stood.took.count()) / 1e9;
-    return fmt::format(" {}{:.0f} s", stood.response == Response::hang ? "≥ " : "", seconds);
+// "hang ≥ 66 s"
+std::string cell_words(const Resilience& stood) {
+    const std::string took = took_text(stood);
+    return fmt::format("{}{}{}", text_of(stood.response), took.empty() ? "" : " ", took);
 }
 
 class Table {
@@ -53,7 +46,7 @@ public:
             ++untold_;
             return;
         }
-        const std::string column = column_of(one);
+        const std::string column = framework_text(one.subject);
         if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
         auto& cell = cells_[{one.cause, row_of(one)}][column];
         if (!cell || (is_good(cell->stood->response) && !is_good(one.stood->response))) cell = &one;
@@ -82,11 +75,12 @@ public:
 private:
     static std::string cell_text(const Standing& one, int& number, std::string& notes) {
         const Resilience& stood = *one.stood;
-        const std::string words = fmt::format("{}{}", text_of(stood.response), seconds_of(stood));
+        const std::string words = cell_words(stood);
         if (is_good(stood.response)) return fmt::format(" {} |", words);
         ++number;
         notes += fmt::format("{}. <a id=\"b{}\"></a>**{}**, {}: {}: {}  \n   `{}`\n", number, number,
-                             plain(row_of(one)), plain(column_of(one)), words, plain(stood.says), one.again);
+                             plain(row_of(one)), plain(framework_text(one.subject)), words, plain(stood.says),
+                             one.again);
         return fmt::format(" [**{}**](#b{}) |", words, number);
     }
 
@@ -137,6 +131,18 @@ scenarios::Result<void> write_between(const std::string& text, const Marks& mark
 
 }  // namespace
 
+std::string framework_text(const Subject& subject) {
+    std::string more = subject.version;
+    if (!subject.debug.empty()) more += fmt::format("{}debug {}", more.empty() ? "" : ", ", subject.debug);
+    return more.empty() ? subject.framework : fmt::format("{} ({})", subject.framework, more);
+}
+
+std::string took_text(const Resilience& stood) {
+    if (stood.took == never) return "";
+    const double seconds = static_cast<double>(stood.took.count()) / 1e9;
+    return fmt::format("{}{:.0f} s", stood.response == Response::hang ? "≥ " : "", seconds);
+}
+
 std::string between_table_marks(std::string page, std::string_view table) {
     return between(std::move(page), table_marks, table);
 }
@@ -164,7 +170,7 @@ std::string resilience_summary(const std::vector<Standing>& standings) {
     int all = 0;
     for (const Standing& one : standings) {
         if (!one.stood) continue;
-        const std::string framework = column_of(one);
+        const std::string framework = framework_text(one.subject);
         if (std::find(frameworks.begin(), frameworks.end(), framework) == frameworks.end())
             frameworks.push_back(framework);
         ++counts[{framework, one.stood->response}];
@@ -200,7 +206,7 @@ std::string standing_line(const Standing& standing, const Style& style) {
     if (!standing.stood) return {};
     const Resilience& stood = *standing.stood;
     const std::string took = stood.took == never ? "" : ", " + duration_text(stood.took);
-    const std::string words = fmt::format("{}: {}", column_of(standing), one_line(stood.says));
+    const std::string words = fmt::format("{}: {}", framework_text(standing.subject), one_line(stood.says));
     const std::string head = fmt::format("{}{}", text_of(stood.response), took);
     const std::size_t used = 6 + columns_of(head) + 3;
     const std::size_t room = style.width > used + 20 ? style.width - used : 0;

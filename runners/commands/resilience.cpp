@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/reports/html/page.h"
 #include "results/reports/resilience_table.h"
 #include "results/words.h"
 
@@ -18,7 +19,7 @@ using results::Standing;
 
 struct Arguments {
     std::vector<std::string> files;
-    std::string table, summary;
+    std::string table, summary, html;
     bool untold = false;
 };
 
@@ -36,6 +37,13 @@ void keep(std::vector<Standing>& standings, Standing&& one) {
     } else if (one.stood || !found->stood) {
         *found = std::move(one);
     }
+}
+
+scenarios::Result<void> write_page(const std::vector<Standing>& standings, std::size_t told,
+                                   const std::string& file) {
+    results::reports::Page page;
+    for (std::size_t i = 0; i < standings.size(); ++i) page.stand(i, standings[i]);
+    return page.write(file, {}, "", fmt::format("{} on real processes", results::counted(told, "run")));
 }
 
 void resilience(const Arguments& arguments, Session& session) {
@@ -59,7 +67,8 @@ void resilience(const Arguments& arguments, Session& session) {
         complain(results::reports::write_resilience_table(standings, arguments.table));
     if (!arguments.summary.empty())
         complain(results::reports::write_resilience_summary(standings, arguments.summary));
-    if (arguments.table.empty() && arguments.summary.empty())
+    if (!arguments.html.empty()) complain(write_page(standings, told, arguments.html));
+    if (arguments.table.empty() && arguments.summary.empty() && arguments.html.empty())
         fmt::print("{}", results::reports::resilience_table(standings));
     for (const Standing& one : standings) {
         if (arguments.untold && !one.stood)
@@ -81,6 +90,7 @@ void add_resilience(CLI::App& app, Session& session) {
         "  deadrank run bugs --runner local --subject ddp --json > ddp.jsonl\n"
         "  deadrank run bugs --runner local --subject fsdp2 --json > fsdp2.jsonl\n"
         "  deadrank resilience ddp.jsonl fsdp2.jsonl                     the table, to the terminal\n"
+        "  deadrank resilience *.jsonl --html resilience.html            a page to click through\n"
         "  deadrank resilience *.jsonl --table TABLE.md --summary README.md\n"
         "                                                               each into its place on a page");
     auto arguments = std::make_shared<Arguments>();
@@ -93,6 +103,8 @@ void add_resilience(CLI::App& app, Session& session) {
     command
         ->add_option("--summary", arguments->summary,
                      "Write how many bugs each framework stood in which way: a row a framework")
+        ->type_name("FILE");
+    command->add_option("--html", arguments->html, "Write the table as a page: one file, no network needed")
         ->type_name("FILE");
     command->add_flag("--untold", arguments->untold, "Say on standard error what could not be told, and why");
     command->callback([arguments, &session] { resilience(*arguments, session); });

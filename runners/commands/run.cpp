@@ -147,6 +147,7 @@ private:
                 if (!arguments_.html.empty())
                     add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial);
                 if (arguments_.runner == "local") standings[index] = standing_of(trial, program.words);
+                if (!arguments_.html.empty()) page.stand(which * jobs.size() + index, standings[index]);
             };
             std::size_t taken = 0;
             played += play_all(jobs, program.make, library.vocabulary, options, [&](results::Case&& one) {

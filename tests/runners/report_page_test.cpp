@@ -63,6 +63,10 @@ TEST_F(DeviceReportPage, DrawsFiveHundredRanksInLessThanTwoMegabytes) {
     EXPECT_LT(fs::file_size(file), 2'000'000u);
     expect_good(file);
 }
+// Of real frameworks: the lines are what `deadrank run --runner local --json` printed.
+TEST_F(DeviceReportPage, OpensEachCellOfHowFrameworksStoodBugs) {
+    expect_good(report("resilience '" DEADRANK_SOURCE_DIRECTORY "/tests/data/standings.jsonl'"));
+}
 TEST_F(DeviceReportPage, DrawsRunsThatWereReadBackFromFiles) {
     const std::string out = (directory_ / "runs").string();
     shell("DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY

@@ -12,6 +12,7 @@ function facts(one, run) {
     control: "silence: nothing was done to it",
     healed: "silence, or a clean end: the fix is on",
   };
+  const stood = data.standings.find((other) => other.case === data.cases.indexOf(one));
   const known = run.variant === "fault" && run.culprit && run.culprit !== "nobody";
   const bug = `${one.bug[1]} · cause: ${one.bug[2]} · fix: ${one.bug[3]}`;
   const rows = [
@@ -19,6 +20,7 @@ function facts(one, run) {
     ["was said", run.alarms.length === 0 ? "nothing" : ""],
     ["the job", run.job],
     ["really at fault", known ? run.culprit : ""],
+    ["stood it with", run.variant === "fault" && stood ? `${cellWords(stood)}. ${stood.says ?? stood.untold}` : ""],
     ["the bug", one.bug[1] ? bug.replaceAll("_", " ") : ""],
     ["the fix", run.variant === "healed" ? one.fix : ""],
     ["reported as", one.reports.join(", ")],
@@ -88,7 +90,9 @@ function showHome() {
   markHere(-1);
   redraw = () => {};
   const missed = data.cases.map((one, place) => [one, place]).filter(([one]) => one.verdict !== "pass");
-  main.replaceChildren(scorecard(data), element("section", { class: "panel" },
+  const standings = data.standings.length ? standingsTable(data.standings) : "";
+  if (!data.cases.length) return main.replaceChildren(standings);
+  main.replaceChildren(standings, scorecard(data), element("section", { class: "panel" },
     element("h2", {}, missed.length ? `${missed.length} did not pass` : "All passed"),
     missed.length ? element("ul", {}, missed.slice(0, 200).map(([one, place]) => element("li", {},
       badge(one.verdict),
@@ -121,7 +125,8 @@ function start() {
   const tally = ["pass", "fail", "unknown"].filter(count).map((verdict) =>
     element("span", { class: `badge ${verdict}` }, `${mark[verdict]} ${count(verdict)} ${verdict}`));
   document.getElementById("tally").replaceChildren(...tally);
-  buildMatrix(data.cases);
+  if (data.cases.length) buildMatrix(data.cases);
+  else document.getElementById("house").classList.add("bare");
   addEventListener("hashchange", follow);
   addEventListener("resize", () => redraw());
   follow();

@@ -9,6 +9,7 @@
 #include "results/alarm.h"
 #include "results/reports/again.h"
 #include "results/reports/html/assets.h"
+#include "results/reports/html/standings_view.h"
 #include "results/reports/text_file.h"
 #include "results/words.h"
 
@@ -17,9 +18,9 @@ namespace deadrank::results::reports {
 namespace {
 
 // In the order in which they build on each other.
-constexpr std::array<std::string_view, 11> scripts = {"tools.js",    "decode.js",   "axis.js", "paint.js",
-                                                      "timeline.js", "pointing.js", "map.js",  "waits.js",
-                                                      "lists.js",    "matrix.js",   "main.js"};
+constexpr std::array<std::string_view, 12> scripts = {
+    "tools.js", "decode.js", "axis.js",  "paint.js",  "timeline.js",  "pointing.js",
+    "map.js",   "waits.js",  "lists.js", "matrix.js", "standings.js", "main.js"};
 
 std::string escaped(std::string text) {
     std::string safe;
@@ -98,15 +99,37 @@ void Page::add(std::size_t place, const Case& one, const CaseWords& words, const
     cases_[place] = std::move(text);
 }
 
+void Page::stand(std::size_t place, const Standing& standing) {
+    if (standing.subject.name.empty()) return;
+    std::string text = escaped(dumped(standing_view(standing)));
+    text.pop_back();
+    const std::lock_guard lock(mutex_);
+    standings_[place] = std::move(text);
+}
+
+std::string Page::cases_text() const {
+    std::string text;
+    for (const auto& [place, json] : cases_) text += (text.empty() ? "" : ",\n") + json;
+    return text;
+}
+
+std::string Page::standings_text() const {
+    std::string text;
+    for (const auto& [place, json] : standings_) {
+        const auto found = cases_.find(place);
+        const auto number = found == cases_.end() ? -1 : std::distance(cases_.begin(), found);
+        text += fmt::format("{}{},\"case\":{}}}", text.empty() ? "" : ",\n", json, number);
+    }
+    return text;
+}
+
 std::string Page::html(const Scorecard& card, const std::string& by, const std::string& headline) const {
     const auto data = [&] {
         const Json head = {{"headline", headline}, {"by", by}, {"card", card_view(card)}};
         std::string text = escaped(dumped(head));
         text.back() = ',';
-        text += "\"cases\":[";
         const std::lock_guard lock(mutex_);
-        for (const auto& [place, json] : cases_) text += (text.back() == '[' ? "" : ",\n") + json;
-        return text + "]}";
+        return text + fmt::format("\"standings\":[{}],\"cases\":[{}]}}", standings_text(), cases_text());
     };
     return filled(asset("page.html"), [&](std::string_view name) -> std::string {
         if (name == "title") return escaped(headline);

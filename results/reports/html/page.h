@@ -11,6 +11,7 @@
 
 #include "results/case.h"
 #include "results/reports/html/run_view.h"
+#include "results/resilience.h"
 #include "results/scorecard.h"
 
 namespace deadrank::results::reports {
@@ -25,6 +26,10 @@ public:
     // Any thread may bring a case; `place` orders them.
     void add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs);
 
+    // How a program under test stood a bug: a cell of the page's table. `place` is that of its case, where
+    // the page has one. What ran nothing of its own, as the simulator, is left out.
+    void stand(std::size_t place, const Standing& standing);
+
     // `card` counts what was added; `headline` says what was asked for. Errors: io.
     scenarios::Result<void> write(const std::filesystem::path& file, const Scorecard& card,
                                   const std::string& by, const std::string& headline) const;
@@ -32,7 +37,10 @@ public:
 
 private:
     mutable std::mutex mutex_;
-    std::map<std::size_t, std::string> cases_;  // JSON
+    std::string cases_text() const;
+    std::string standings_text() const;
+
+    std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
 };
 
 }  // namespace deadrank::results::reports

@@ -60,6 +60,32 @@ TEST(ReportPage, IsNotBrokenByWhatALogLineHolds) {
     EXPECT_THAT(line, HasSubstr("</script><script>alert(1)</script> {{style}}"));
 }
 
+// Goal: a cell of the table leads to its case by the case's number on the page, however the threads brought
+// them; what could not be told says why, and the simulator, which has no program of anybody's, has no cell.
+TEST(ReportPage, HasATableOfHowProgramsStoodBugs) {
+    const Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"};
+    Page page;
+    Case one;
+    one.scenario = "communication/b_bug";
+    page.stand(8, {"communication/b_bug", "cause", ddp, "deadrank run b_bug",
+                   Resilience{Response::hang, 66s, "</script> watched"}});
+    page.stand(3, {"communication/a_bug", "cause", ddp, "deadrank run a_bug", std::nullopt, "too slow"});
+    page.stand(4, {});
+    page.add(8, one, {}, {});
+    page.add(7, one, {}, {});
+    const auto standings = data_of(page.html({}, "class", "2 trials"))["standings"];
+    ASSERT_EQ(standings.size(), 2u);
+    EXPECT_EQ(standings[0]["case"], -1);
+    EXPECT_EQ(standings[0]["untold"], "too slow");
+    EXPECT_FALSE(standings[0].contains("response"));
+    EXPECT_EQ(standings[1]["case"], 1);
+    EXPECT_EQ(standings[1]["program"], "PyTorch DDP (torch 2.11.0, debug DETAIL)");
+    EXPECT_EQ(standings[1]["took"], "≥ 66 s");
+    EXPECT_EQ(standings[1]["good"], false);
+    EXPECT_EQ(standings[1]["says"], "</script> watched");
+    EXPECT_TRUE(data_of(page_of(started(8), {}, {}))["standings"].empty());
+}
+
 TEST(ReportPage, TellsWhoWaitsForWhom) {
     EvidenceBuilder job(8);
     job.start().world().step(0);
