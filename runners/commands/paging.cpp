@@ -1,6 +1,8 @@
 // runners/commands/paging.cpp — The page is given views of runs that live on only until it has read them.
 #include "runners/commands/paging.h"
 
+#include "runners/commands/under_test.h"
+
 namespace deadrank::runners::commands {
 
 namespace {
@@ -24,12 +26,13 @@ void see(std::vector<SeenRun>& runs, std::string_view variant, const std::option
 }  // namespace
 
 void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
-                 const Trialled& trial) {
+                 const Trialled& trial, const std::string& program) {
     std::vector<SeenRun> runs;
     see(runs, "fault", trial.fault, trial.outcome.fault);
     see(runs, "control", trial.control, trial.outcome.control);
     see(runs, "healed", trial.healed, trial.outcome.healed);
-    page.add(place, trial.outcome, {scenario.teach.title, scenario.story, scenario.heal.says}, runs);
+    page.add(place, of_program(trial.outcome, program),
+             {scenario.teach.title, scenario.story, scenario.heal.says}, runs);
 }
 
 void add_to_page(results::reports::Page& page, std::size_t place, const JudgedRun& judged) {

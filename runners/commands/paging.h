@@ -7,8 +7,9 @@
 
 namespace deadrank::runners::commands {
 
+// `program`: the words that name the program under test on a command line; empty without one.
 void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
-                 const Trialled& trial);
+                 const Trialled& trial, const std::string& program);
 
 void add_to_page(results::reports::Page& page, std::size_t place, const JudgedRun& judged);
 

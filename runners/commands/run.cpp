@@ -145,17 +145,14 @@ private:
             std::vector<results::Standing> standings(jobs.size());  // each written by one thread, once
             options.seen = [&](std::size_t index, const Trialled& trial) {
                 if (!arguments_.html.empty())
-                    add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial);
+                    add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial,
+                                program.words);
                 if (arguments_.runner == "local") standings[index] = standing_of(trial, program.words);
                 if (!arguments_.html.empty()) page.stand(which * jobs.size() + index, standings[index]);
             };
             std::size_t taken = 0;
             played += play_all(jobs, program.make, library.vocabulary, options, [&](results::Case&& one) {
-                if (!program.words.empty()) {  // a token does not say which program was under test
-                    one.runner += " " + program.words;
-                    one.token.clear();
-                }
-                report.take(std::move(one), std::move(standings[taken++]));
+                report.take(of_program(std::move(one), program.words), std::move(standings[taken++]));
             });
         }
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

@@ -77,6 +77,13 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     return programs;
 }
 
+results::Case of_program(results::Case one, const std::string& words) {
+    if (words.empty()) return one;
+    one.runner += " " + words;
+    one.token.clear();
+    return one;
+}
+
 results::Standing standing_of(const Trialled& trial, const std::string& words) {
     results::Standing standing;
     const results::Case& one = trial.outcome;

@@ -34,6 +34,9 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
                                                               const Extension& extension,
                                                               const SubjectOptions& options);
 
+// A case whose commands name the program under test, and whose token is gone: it does not say which one.
+results::Case of_program(results::Case one, const std::string& words);
+
 // Nameless when no real program was under test.
 results::Standing standing_of(const Trialled& trial, const std::string& words);
 

@@ -132,9 +132,10 @@ class Check:
             self.that(due == [command, column], f"cell {number} of '{column}' opens '{command}'")
         self.page.click("#standings .detail button")
         self.was_copied(command)
-        bad = self.value("document.querySelectorAll('#standings tbody tr:not(.detail):has(.fail, .unknown)').length")
+        rows = "document.querySelectorAll('#standings tbody tr%s').length"
+        bad = self.value(rows % ":not(.detail):has(.fail, .unknown)")
         self.page.click("#standings .tools button")
-        left = self.value("document.querySelectorAll('#standings tbody tr:not([hidden])').length")
+        left = self.value(rows % ":not([hidden])")
         self.that(0 < left == bad, f"{bad} rows went badly, {left} are left")
 
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/reports/again.h"
 #include "runners/extension.h"
 #include "runners/scale.h"
 
@@ -44,6 +45,17 @@ TEST(UnderTest, IsPlayedWithEachLevelOfDebugging) {
     ASSERT_EQ(programs->size(), 2u);
     EXPECT_EQ((*programs)[1].words, "--ranks 2 --debug detail --subject ddp");
     EXPECT_FALSE(programs_under_test("local", extension, {.debug = {"off"}}));
+}
+
+// Goal: what shows a case again plays the same program; the simulator's case keeps its token.
+TEST(UnderTest, IsNamedByTheCommandsThatShowItsCase) {
+    results::Case one{.scenario = "communication/a_bug", .seed = 7, .token = "dr1"};
+    one.runner = "local";
+    const results::Case shown = of_program(one, "--ranks 2 --subject ddp");
+    EXPECT_THAT(
+        results::reports::commands_to_see_again(shown),
+        ElementsAre("deadrank run communication/a_bug --seed 7 --runner local --ranks 2 --subject ddp"));
+    EXPECT_EQ(of_program(one, "").token, "dr1");
 }
 
 // Goal: a scenario for many nodes keeps two, and no group is larger than the job.
