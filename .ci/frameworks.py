@@ -50,8 +50,9 @@ def play(program, subject, bugs, file, jobs):
     missing = [scenario_of(bug) for bug in bugs if key_of(bug) not in told]
     if not missing:
         return
-    command = [program, "run", *missing, "--runner", "local", "--ranks", "2", "--no-heal", "--json"]
+    command = [program, "run", *missing, "--runner", "local", "--no-heal", "--json"]
     command += ["--jobs", str(jobs), *shlex.split(f"--subject {subject}")]
+    command += [] if "--ranks" in command else ["--ranks", "2"]
     with file.open("a", encoding="utf-8") as out:
         subprocess.run(command, cwd=ROOT, stdout=out, check=False)
 

@@ -36,6 +36,7 @@ struct Alteration {
     results::Code answer = results::Code::ok;
     std::int64_t flip_bit = -1;
     bool flip_received = false;
+    bool flip_on_the_way = false;  // in the bytes that leave the rank: what it has itself stays as it is
     bool never_completes = false;
 };
 

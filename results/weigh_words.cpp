@@ -84,10 +84,26 @@ std::string without_prefix(const std::string& text) {
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
+bool is_reason_of_stop(const Evidence& evidence, const ErrorText& error) {
+    const auto& stops = evidence.each<JobStop>();
+    return std::any_of(stops.begin(), stops.end(), [&](const Event* event) {
+        return error.rank == event->rank && error.text == evidence.text(event->as<JobStop>()->reason);
+    });
+}
+
+// RANK is a word of every day where it is not spelled as the variable is.
+bool names_variable(const std::string& text, const std::string& variable) {
+    return variable.find('_') == std::string::npos ? says(text, variable)
+                                                   : says(lower(text), lower(variable));
+}
+
 class Words {
 public:
     Words(const Stood& stood) : stood_(stood), texts_(error_texts(stood.evidence)) {
-        std::erase_if(texts_, [&](const ErrorText& error) { return error.at < stood.fault_at; });
+        // Why the job stopped is the observer's own sentence.
+        std::erase_if(texts_, [&](const ErrorText& error) {
+            return error.at < stood.fault_at || is_reason_of_stop(stood.evidence, error);
+        });
         const RootCause root = root_cause(stood.evidence);
         root_ = root.rank != no_rank ? root.rank : missing_rank(texts_);
         signal_ = root.signal;
@@ -122,7 +138,7 @@ private:
         for (const ErrorText& error : texts_) {
             const std::string text = lower(error.text);
             const Blame& culprit = stood_.culprit;
-            if (says(text, lower(culprit.variable)) || names_part(text, lower(culprit.component)) ||
+            if (names_variable(error.text, culprit.variable) || names_part(text, lower(culprit.component)) ||
                 says(text, lower(culprit.shard)))
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
@@ -141,7 +157,8 @@ private:
 
     const ErrorText& last_words() const {
         for (const ErrorText& error : texts_) {
-            if (lower(error.text).find("error:") != std::string::npos) return error;
+            const std::string text = lower(error.text);
+            if (text.find("error:") != text.npos && text.find("frame #") == text.npos) return error;
         }
         return texts_.front();
     }

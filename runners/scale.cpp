@@ -14,9 +14,23 @@ void set(scenarios::Settings& settings, const std::string& name, std::int64_t va
     settings[name] = setting;
 }
 
+// What it states, where that is one number.
+std::int64_t stated(const scenarios::Settings& settings, const std::string& name) {
+    const auto found = settings.find(name);
+    return found != settings.end() && found->second.options.size() == 1 ? found->second.options.front().number
+                                                                        : 0;
+}
+
+bool is_written_so(const scenarios::Scenario& scenario, std::int64_t ranks) {
+    const std::int64_t nodes = stated(scenario.cluster, "nodes");
+    return nodes > 1 && nodes * stated(scenario.cluster, "gpus_per_node") == ranks &&
+           scenario.cluster.count("ranks") == 0;
+}
+
 }  // namespace
 
 scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks) {
+    if (is_written_so(scenario, ranks)) return scenario;
     const std::int64_t nodes = ranks % 2 == 0 ? 2 : 1;
     set(scenario.cluster, "nodes", nodes);
     set(scenario.cluster, "gpus_per_node", ranks / nodes);

@@ -6,7 +6,8 @@
 
 namespace deadrank::runners {
 
-// Two nodes where the number is even, so that what is aimed at a node leaves another. Groups that the
+// As it is written, where it has so many ranks on several nodes. Else two nodes where the number is even, so
+// that what is aimed at a node leaves another. Groups that the
 // workload states larger than the job shrink to it. A rank that the scenario names and that is no longer
 // there is refused when it is resolved.
 scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks);

@@ -1,5 +1,5 @@
-// inject/faults/flip_bits.h — A bit flips in what a rank sends or receives: silent corruption, which no
-// checksum on the wire sees.
+// inject/faults/flip_bits.h — A bit flips in what a rank sends or receives, or on the way from it to a peer:
+// silent corruption, which no checksum on the wire sees.
 #pragma once
 
 #include "inject/deed.h"
@@ -15,12 +15,14 @@ inline FaultKind flip_bits() {
                             {"side",
                              ValueType::choice,
                              "sent",
-                             "in what the rank contributes, or in what it gets",
-                             {"sent", "received"}}},
+                             "in what the rank contributes, in what it gets, or in the bytes on the way to a "
+                             "peer, below the library",
+                             {"sent", "received", "way"}}},
              .levers = {"alter_call.flip"}},
             [](const FaultSpec& spec) {
-                return make_alteration(
-                    spec, {.flip_bit = spec.number("bit"), .flip_received = spec.text("side") == "received"});
+                return make_alteration(spec, {.flip_bit = spec.number("bit"),
+                                              .flip_received = spec.text("side") == "received",
+                                              .flip_on_the_way = spec.text("side") == "way"});
             },
             "collective"};
 }

@@ -25,6 +25,11 @@ tl::unexpected<scenarios::Error> missing(std::string_view what) {
                   "play this scenario with --runner sim");
 }
 
+tl::unexpected<scenarios::Error> no_sockets_shim() {
+    return refuse(ErrorCode::unsupported, "libdeadrank-sockets.so is not beside this program",
+                  "build it: it belongs to the whole build, but not under sanitizers");
+}
+
 }  // namespace
 
 LocalLevers::LocalLevers(Rank ranks, Rank ranks_per_node, std::filesystem::path scratch)
@@ -174,9 +179,7 @@ LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange& change) {
         change.extra_latency.value_or(Time(0)).count() == 0)
         return refuse(ErrorCode::unsupported, "real processes have no lever to narrow a link",
                       "state a latency instead of a factor, or play this scenario with --runner sim");
-    if (sockets_shim().empty())
-        return refuse(ErrorCode::unsupported, "libdeadrank-sockets.so is not beside this program",
-                      "build it: it belongs to the whole build, but not under sanitizers");
+    if (sockets_shim().empty()) return no_sockets_shim();
     link_changed_ = true;
     const json pull{{"lever", "change_link"},
                     {"down", change.down.value_or(false)},
@@ -241,6 +244,10 @@ LocalLevers::Answer LocalLevers::preempt(std::string_view reason) {
 }
 
 LocalLevers::Answer LocalLevers::alter_call(Rank rank, const inject::Alteration& alteration) {
+    if (alteration.flip_on_the_way) {
+        if (sockets_shim().empty()) return no_sockets_shim();
+        link_changed_ = true;
+    }
     json pull{{"lever", "alter_call"}};
     pull["skip"] = alteration.skip;
     pull["hold"] = alteration.hold;
@@ -254,6 +261,7 @@ LocalLevers::Answer LocalLevers::alter_call(Rank rank, const inject::Alteration&
     pull["answer"] = results::name_of(alteration.answer);
     pull["flip_bit"] = alteration.flip_bit;
     pull["flip_received"] = alteration.flip_received;
+    pull["flip_on_the_way"] = alteration.flip_on_the_way;
     pull["never_completes"] = alteration.never_completes;
     return keep(rank, pull.dump());
 }

@@ -1,4 +1,5 @@
-// runners/local/starvation.h — Looks at a job's threads and adds up how long each has waited for a processor.
+// runners/local/starvation.h — Looks at a job's threads and adds up how long its work has waited for a
+// processor: of each process its thread that waited longest, all together never more than the time that went by.
 #pragma once
 
 #include <map>
@@ -16,8 +17,10 @@ public:
     const results::Waiting& waiting() const { return waiting_; }
 
 private:
+    results::Time longest_in(int pid);  // of any thread, since the last look
+
     std::map<int, results::Time> of_thread_;
-    results::Time sum_{0};
+    results::Time sum_{0}, looked_{0};
     results::Waiting waiting_;
 };
 

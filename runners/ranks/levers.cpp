@@ -176,6 +176,8 @@ RealLevers::Answer RealLevers::alter_call(Rank rank, const inject::Alteration& c
     const bool exchanges = change.op != results::Op::none || change.reduce != results::ReduceOp::none;
     if (exchanges && !reach_.operations.empty())
         return missing("exchange an operation for another", reach_.operations);
+    if (change.flip_on_the_way)
+        return missing("flip a bit on the way to a peer", "the library's connections are its own");
     if (change.op != results::Op::none) call_->op = change.op;
     if (change.reduce != results::ReduceOp::none) call_->reduce = change.reduce;
     call_->skip |= change.skip;

@@ -206,6 +206,11 @@ Result<Done> SimLevers::alter_call(Rank rank, const inject::Alteration& alterati
         return refuse(fmt::format("{} carries no message that could be altered", call_->name),
                       "let `before` name a collective, send or recv");
     }
+    if (alteration.flip_on_the_way) {
+        return scenarios::refuse(scenarios::ErrorCode::unsupported,
+                                 "a simulated message has no bytes below its call",
+                                 "flip what is sent or received, or play this scenario with --runner local");
+    }
     call_->skip |= alteration.skip;
     call_->hold |= alteration.hold;
     call_->delay += alteration.delay;

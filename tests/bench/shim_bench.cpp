@@ -1,6 +1,7 @@
 // tests/bench/shim_bench.cpp — What an interposer costs a call: not loaded, loaded and asleep, writing
-// evidence. NCCL's above a library that returns at once, MPI's above the real one with one rank. One process
-// each, in turns, so that the machine's mood hits all alike.
+// evidence. NCCL's above a library that returns at once, MPI's above the real one with one rank, those for
+// files and sockets above the kernel's cheapest write. One process each, in turns, so that the machine's mood
+// hits all alike.
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdio>
@@ -73,5 +74,16 @@ void mpi(benchmark::State& state) {
                      programs + "/mpi_stranger", 1'000'000, 20'000});
 }
 BENCHMARK(mpi)->Name("MpiInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
+
+// writev of 64 bytes in two parts onto /dev/null. Neither writes evidence of calls.
+void files(benchmark::State& state) {
+    per_call(state, {"libdeadrank-files.so", "", programs + "/file_user /dev/null", 1'000'000, 1'000'000});
+}
+BENCHMARK(files)->Name("FileInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void sockets(benchmark::State& state) {
+    per_call(state, {"libdeadrank-sockets.so", "", programs + "/file_user /dev/null", 1'000'000, 1'000'000});
+}
+BENCHMARK(sockets)->Name("SocketInterposer")->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace

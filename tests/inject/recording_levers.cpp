@@ -135,6 +135,7 @@ Result<Done> RecordingLevers::alter_call(Rank rank, const Alteration& alteration
         words += fmt::format(" answer={}", name_of(alteration.answer));
     say_unless(words, "flip_bit", alteration.flip_bit, -1);
     say(words, "received", alteration.flip_received);
+    say(words, "on_the_way", alteration.flip_on_the_way);
     say(words, "never_completes", alteration.never_completes);
     return pull("alter_call", words);
 }

@@ -142,6 +142,30 @@ TEST(Resilience, TakesTheNameOfTheVariableForTheCause) {
 
 // Goal: a job that was kept from the processor is not called a hang for the seconds that it was kept; one
 // that waited for nobody but its peers is, on a busy machine too.
+// Goal: "a rank failed" names no variable RANK, and what we say of the job's end is no word of a framework.
+TEST(Resilience, TakesRankForTheVariableOnlyAsItIsSpelled) {
+    for (const bool named : {false, true}) {
+        results::Evidence evidence = started(2);
+        log_line(evidence, 4s, 0, 2,
+                 named ? "ValueError: RANK is taken twice" : "RuntimeError: a rank failed, connection closed");
+        exits(evidence, 5s, 2, 1);
+        evidence.record(
+            event(5s, results::no_rank, results::JobStop{.code = 1, .reason = evidence.text("RANK")}));
+        evidence.finish(5s);
+        const auto found = stood(evidence, {.ranks = {1}, .variable = "RANK"});
+        EXPECT_EQ(found.response, named ? Response::clear_error : Response::misleading_error) << found.says;
+    }
+}
+
+// Goal: of an error and the frames of its traceback, the error is quoted.
+TEST(Resilience, QuotesNoFrameOfATraceback) {
+    results::Evidence evidence = started(2);
+    log_line(evidence, 4s, 0, 2, "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x9d");
+    log_line(evidence, 4s, 0, 2, "RuntimeError: Connection reset by peer");
+    const auto found = stood(ended(std::move(evidence), 5s, 1));
+    EXPECT_EQ(found.says, "rank 0: RuntimeError: Connection reset by peer");
+}
+
 TEST(Resilience, TellsNothingWhereTheProcessorWasMissing) {
     const auto told = [](results::Time kept_waiting, bool end) {
         results::Evidence evidence = steps(0.5, 7);

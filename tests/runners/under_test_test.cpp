@@ -69,5 +69,14 @@ TEST(Scaled, KeepsTwoNodesAndBoundsGroups) {
     EXPECT_EQ(scaled(scenario, 3).cluster.at("nodes").options.front().number, 1);
 }
 
+// Goal: three ranks on three nodes stay there: a fault that aims at the third node needs it.
+TEST(Scaled, LeavesWhatIsWrittenSoAlone) {
+    scenarios::Scenario scenario;
+    for (const auto& [name, value] : {std::pair{"nodes", 3}, std::pair{"gpus_per_node", 1}})
+        scenario.cluster[name].options = {{.type = scenarios::ValueType::integer, .number = value}};
+    EXPECT_EQ(scaled(scenario, 3).cluster.at("nodes").options.front().number, 3);
+    EXPECT_EQ(scaled(scenario, 2).cluster.at("nodes").options.front().number, 2);
+}
+
 }  // namespace
 }  // namespace deadrank::runners::commands

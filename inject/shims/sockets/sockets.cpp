@@ -1,7 +1,8 @@
-// inject/shims/sockets/sockets.cpp — The link between two ranks, broken or slow: put before libc's calls that
-// send. A dead link takes nothing from its sender, as a full send buffer does; so what was under way when it
-// comes back is neither lost nor sent twice.
+// inject/shims/sockets/sockets.cpp — The link between two ranks, broken, slow or bending a bit: put before
+// libc's calls that send. A dead link takes nothing from its sender, as a full send buffer does; so what was
+// under way when it comes back is neither lost nor sent twice.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -20,6 +21,8 @@ enum Link : int { whole = 0, silent = 1, cut = 2 };
 
 std::atomic<int> link_now{whole};
 std::atomic<std::int64_t> late{0};  // nanoseconds that each message waits
+
+std::atomic<std::int64_t> flip_at{-1};  // which bit of the next message's content; -1 = none
 
 void wait(std::int64_t nanoseconds) {
     const timespec span{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
@@ -61,6 +64,40 @@ std::optional<ssize_t> instead_of_sending(int descriptor) {
     return {};
 }
 
+using Writev = ssize_t (*)(int, const iovec*, int);
+
+// gloo writes a header and the content behind it by one call: a bit is turned in the content, in a byte of our
+// own, so that what the sender has stays as it is. Nothing when this call carries no such bit.
+std::optional<ssize_t> with_a_bit_turned(Writev real, int descriptor, const iovec* parts, int count) {
+    std::array<iovec, 8> split{};
+    if (flip_at.load() < 0 || count < 2 || count + 2 > static_cast<int>(split.size())) return {};
+    if (!leads_to_a_peer(descriptor)) return {};
+    const std::int64_t bit = flip_at.exchange(-1);  // another thread may have been quicker
+    if (bit < 0) return {};
+    const auto end = std::copy_n(parts, count, split.begin());
+    auto hit = split.begin() + 1;
+    std::size_t before = static_cast<std::size_t>(bit / 8), sent_before = split.front().iov_len;
+    for (; hit != end && before >= hit->iov_len; ++hit) {
+        before -= hit->iov_len;
+        sent_before += hit->iov_len;
+    }
+    if (hit == end) {
+        flip_at.store(bit);
+        return {};
+    }
+    auto* const bytes = static_cast<unsigned char*>(hit->iov_base);
+    unsigned char bent = bytes[before] ^ static_cast<unsigned char>(1u << (bit % 8));
+    const iovec whole_part = *hit;
+    std::copy_backward(hit + 1, end, end + 2);
+    hit[0] = {bytes, before};
+    hit[1] = {&bent, 1};
+    hit[2] = {bytes + before + 1, whole_part.iov_len - before - 1};
+    const ssize_t sent = real(descriptor, split.data(), count + 2);
+    const bool left = sent > 0 && static_cast<std::size_t>(sent) > sent_before + before;
+    if (!left) flip_at.store(bit);  // it will be asked again
+    return sent;
+}
+
 template <class Call>
 Call behind(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
@@ -72,8 +109,9 @@ Call behind(const char* name) {
 extern "C" {
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
-    static const auto real = behind<ssize_t (*)(int, const iovec*, int)>("writev");
+    static const auto real = behind<Writev>("writev");
     if (const auto answer = instead_of_sending(descriptor)) return *answer;
+    if (const auto sent = with_a_bit_turned(real, descriptor, parts, count)) return *sent;
     return real(descriptor, parts, count);
 }
 
@@ -94,5 +132,9 @@ void deadrank_link(int state, std::int64_t nanoseconds_late) {
     late.store(std::max<std::int64_t>(0, nanoseconds_late));
     link_now.store(state == silent || state == cut ? state : whole);
 }
+
+// The bit of the content of the next message that has one; -1 takes it back. Answers what had been waiting, so
+// that nobody believes in a bit that never left.
+std::int64_t deadrank_link_flip(std::int64_t bit) { return flip_at.exchange(std::max<std::int64_t>(-1, bit)); }
 }
 #pragma GCC visibility pop

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
                     Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
                     Shim{"Files", "libdeadrank-files.so", "[a-z]+(64)?|deadrank_storage"},
-                    Shim{"Sockets", "libdeadrank-sockets.so", "writev|send|sendmsg|deadrank_link"}),
+                    Shim{"Sockets", "libdeadrank-sockets.so", "writev|send|sendmsg|deadrank_link(_flip)?"}),
     [](const auto& chosen) { return std::string(chosen.param.name); });
 
 // What the program may call, the interposer answers for.

@@ -1,6 +1,7 @@
 // tests/programs/shims/file_user_main.cpp — Uses one file as programs do, by system calls or by streams, and
 // prints what each call answered. It knows of no faults.
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,10 +68,25 @@ void use(const std::string& path, const std::string& word, std::size_t bytes) {
     ::close(file);
 }
 
+// Prints nanoseconds a call.
+int time_calls(const std::string& path, long calls) {
+    const int file = ::open(path.c_str(), O_WRONLY);
+    const std::string text = letters(64);
+    const auto begin = std::chrono::steady_clock::now();
+    for (long i = 0; i < calls; ++i) {
+        if (by_vector(file, text) < 0) return 1;
+    }
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    std::printf("%f\n", took.count() / static_cast<double>(calls));
+    return 0;
+}
+
 }  // namespace
 
-// PATH and words such as write:26.
+// PATH and words such as write:26; or PATH time CALLS.
 int main(int count, char** words) {
+    if (count == 4 && std::strcmp(words[2], "time") == 0)
+        return time_calls(words[1], std::strtol(words[3], nullptr, 10));
     for (int i = 2; i < count; ++i) {
         const std::string word = words[i];
         const std::size_t colon = word.find(':');

@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
+#include "runners/local/local_runner.h"
+#include "runners/local/python.h"
+#include "runners/local/subject.h"
+#include "tests/runners/local/small_plan.h"
 
 namespace deadrank::runners {
 namespace {
@@ -54,6 +58,14 @@ assert Damage('flip', 'model_states', 0).target('.', 0).endswith('mp_rank_00_mod
 )");
 }
 
+TEST_F(HookStorage, TakesTheNewestFileThatHoldsState) {
+    holds(R"(
+for name in ('mp_rank_00_model_states.pt', 'zero_pp_rank_0_mp_rank_00_optim_states.pt'): write('step2/' + name, 'x')
+write('zero_to_fp32.py', 'x'); write('latest', '2')
+assert Damage('delete', '', 0).target('.', 0).endswith('optim_states.pt')
+)");
+}
+
 TEST_F(HookStorage, TurnsOneBitCutsSwapsAndDeletes) {
     holds(R"(
 write('s/rank0.pt', 'aaaa'); write('s/rank1.pt', 'bbbb'); write('s/common.pt', 'cccc')
@@ -80,6 +92,42 @@ assert read('latest.pt') == 'old' and not os.path.exists('latest.pt.old')
 )");
 }
 
+// Goal: evidence claims no shard that nobody ever meant to write, as Megatron-core's common.pt and Colossal-AI's
+// model.pt by rank 0 alone.
+TEST_F(HookStorage, KnowsAShardByItsNameOrByItsDirectory) {
+    holds(R"(
+import types
+torch, there = types.ModuleType('torch'), types.ModuleType('torch.distributed')
+torch.distributed, there.is_initialized, there.get_world_size = there, lambda: True, lambda: 2
+sys.modules.update({'torch': torch, 'torch.distributed': there})
+from deadrank_hook.checkpoints import shard_of
+hook = types.SimpleNamespace(slot=1, step=7)
+def says(path, directory=False):
+    said = shard_of(hook, path, directory)
+    return said['shard'], said['shards'], said['step']
+assert says('step1-run/step3/common.pt') == (0, 1, 3), says('step1-run/step3/common.pt')
+assert says('best.pt') == (0, 1, 7)
+assert says('step9/shard1of4.pt') == (1, 4, 9)
+assert says('global_step2/zero_pp_rank_1_mp_rank_00_optim_states.pt') == (1, 2, 2)
+assert says('step3', directory=True) == (1, 2, 3)
+)");
+}
+
+// Goal: a checkpoint's own step, or else its name, goes on with the count after a restart.
+TEST_F(HookStorage, GoesOnWithTheStepOfWhatWasLoaded) {
+    holds(R"(
+import types
+from deadrank_hook.training import Training
+training = Training(types.SimpleNamespace(step=0))
+training.loaded(None)
+assert training.hook.step == 0
+training.loaded({'weight': 1.5}, 3)
+assert training.hook.step == 4
+training.loaded({'step': 7}, 3)
+assert training.hook.step == 8
+)");
+}
+
 TEST_F(HookStorage, CopiesAndListsWhatIsNotTheRunsOwn) {
     holds(R"(
 write('theirs/rank0.pt', 'whole'); write('run/checkpoints/rank0.pt', 'whole')
@@ -91,6 +139,56 @@ assert [os.path.basename(os.path.dirname(line['path'])) for line in lines] == ['
 assert 'size' not in lines[0] and lines[1]['size'] == 2
 assert read(lines[1]['backup']) == 'whole'
 )");
+}
+
+// FSDP2 with a distributed checkpoint after steps 1 and 3 that dies in step 3 and is started again.
+class DeviceDamage : public testing::Test {
+protected:
+    void SetUp() override {
+        const auto subject = subject_named("fsdp2");
+        const auto python = best_python();
+        ASSERT_TRUE(subject) << subject.error().text();
+        if (!python) GTEST_SKIP() << python.error().text();
+        if (const auto able = check_needs(*subject, *python); !able) GTEST_SKIP() << able.error().text();
+        runner_.emplace(*subject);
+        plan_ = small_plan("data_parallel", 1, 2, 4);
+        plan_.workload["checkpoint_every"] = whole(2);
+        plan_.cluster["restarts_max"] = whole(1);
+        scenarios::FaultSpec dies{.kind = "kill_rank"};
+        dies.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+        dies.when.step = 3;
+        plan_.faults = {dies};
+    }
+
+    std::optional<LocalRunner> runner_;
+    scenarios::Plan plan_;
+};
+
+// The steps of the second life keep their names: 0 to 2, then 2 and 3.
+TEST_F(DeviceDamage, AWholeDistributedCheckpointIsGoneOnFrom) {
+    const auto record = runner_->run(plan_, {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_TRUE(record->truth.completed());
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record->evidence.each<results::StepEnd>()) {
+        if (event->rank == 0) steps.push_back(event->as<results::StepEnd>()->step);
+    }
+    EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 1, 2, 2, 3}));
+}
+
+TEST_F(DeviceDamage, AtRestOfADistributedCheckpointIsMetByTorchsOwnReader) {
+    scenarios::FaultSpec damage{.kind = "corrupt_checkpoint"};
+    damage.parameters["how"] = {.type = scenarios::ValueType::choice, .text = "truncate"};
+    damage.parameters["path"] = {.type = scenarios::ValueType::text, .text = "__0_0.distcp"};
+    damage.when.step = 2;
+    plan_.faults.insert(plan_.faults.begin(), damage);
+    const auto record = runner_->run(plan_, {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_FALSE(record->truth.completed());
+    int unread = 0;
+    for (const results::Event* event : record->evidence.each<results::CheckpointLoad>())
+        unread += event->as<results::CheckpointLoad>()->result != results::Code::ok;
+    EXPECT_GT(unread, 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -49,6 +50,19 @@ std::vector<std::string> ours(int pid) {
         if (name.starts_with(fmt::format("deadrank-{}-", pid))) names.push_back(name);
     }
     return names;
+}
+
+// Whatever has the directory of a run of this test in its environment, wherever it went.
+std::string of_our_runs() {
+    std::string found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+        std::ifstream file(entry.path() / "environ");
+        const std::string environment((std::istreambuf_iterator<char>(file)), {});
+        if (environment.find(fmt::format("/deadrank-{}-", getpid())) != std::string::npos)
+            found += entry.path().filename().string() + " ";
+    }
+    return found;
 }
 
 std::string answer_of(std::vector<std::string> command) {
@@ -123,6 +137,28 @@ meets(silent, peer='10.77.0.2', one_way=True, loss=1000000000)
 meets(refused, peer='10.77.0.2', one_way=True, loss=0)
 meets(refused, peer='10.77.0.3', down=True)
 
+Network(1)
+arrived = socket.socket(type=socket.SOCK_DGRAM)
+arrived.bind(('10.77.0.2', 29501))
+network = Network(0)
+assert network.change(peer='10.77.0.2', loss=500000000) is None
+with socket.socket(type=socket.SOCK_DGRAM) as caller:
+    for number in range(400):
+        try:
+            caller.sendto(b'?', ('10.77.0.2', 29501))
+        except PermissionError:  # that is how a dropped datagram looks to its own sender
+            pass
+arrived.settimeout(0.3)
+count = 0
+try:
+    while True:
+        arrived.recv(1)
+        count += 1
+except socket.timeout:
+    pass
+assert 120 < count < 280, count
+assert network.change(peer='10.77.0.2', loss=0) is None
+
 there = socket.create_connection(('10.77.0.2', 29500), timeout=10)
 here = store.accept()[0]
 here.settimeout(10)
@@ -190,6 +226,8 @@ TEST_F(DeviceNamespaces, ALostCableOfOneNodeOfThreeEndsTheJob) {
     EXPECT_EQ(steps, 2u);
     EXPECT_GT(timeouts, 0u);
     EXPECT_TRUE(ours(getpid()).empty());
+    EXPECT_THAT(answer_of({"nft", "list", "tables"}), testing::Not(HasSubstr("deadrank")));
+    EXPECT_EQ(of_our_runs(), "") << "processes are left";
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ TEST(Starvation, AddsUpWhatThreadsWaited) {
     EXPECT_GE(starvation.waiting().rbegin()->second, first);
     starvation.look({}, results::Time(3));
     EXPECT_EQ(starvation.waiting().size(), 3u);
+    EXPECT_LE(starvation.waiting().rbegin()->second, results::Time(3)) << "more than the time that went by";
 }
 
 }  // namespace

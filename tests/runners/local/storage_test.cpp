@@ -65,6 +65,21 @@ TEST_F(DeviceStorage, ThatIsFullFailsInTorchsOwnWriter) {
     EXPECT_EQ(failed.size(), 2u);
 }
 
+// Somebody mounted it anew, for reading: the first that opens a file for writing is told so.
+TEST_F(DeviceStorage, ThatIsLockedFailsInTorchsOwnWriter) {
+    const auto record = LocalRunner().run(saving("lock_storage", "", 0), {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_TRUE(record->truth.applied());
+    EXPECT_FALSE(record->truth.completed());
+    int good = 0, failed = 0;
+    for (const results::Event* event : record->evidence.each<results::CheckpointSave>()) {
+        const bool ok = event->as<results::CheckpointSave>()->result == results::Code::ok;
+        (ok ? good : failed) += 1;
+    }
+    EXPECT_EQ(good, 2);
+    EXPECT_GT(failed, 0);
+}
+
 // 5000 times 0.1 ms for each of its few calls.
 TEST_F(DeviceStorage, ThatIsSlowMakesTheSecondCheckpointLate) {
     const auto record = LocalRunner().run(saving("slow_storage", "factor", 5'000'000), {});

@@ -3,6 +3,8 @@
 # copied back.
 import time
 
+from . import sockets
+
 TORCH_DTYPES = {
     "i8": "int8",
     "i32": "int32",
@@ -51,6 +53,8 @@ def alter_tensor(call, alteration, torch):
     if other_op not in ("none", call.op):
         return become(call, other_op, torch)
     bit = alteration.get("flip_bit", -1)
+    if bit >= 0 and alteration.get("flip_on_the_way"):
+        return flip_on_the_way(call, bit, torch)
     if bit >= 0 and alteration.get("flip_received"):
         call.flip_received = bit
     elif bit >= 0:
@@ -58,6 +62,16 @@ def alter_tensor(call, alteration, torch):
             return f"{call.op} carries no single tensor"
         flip(call.values[call.counted], bit)
     return None
+
+
+def flip_on_the_way(call, bit, torch):
+    """By the library below gloo, in what this call sends first; the subject's tensor is not touched."""
+    tensor = call.tensor()
+    if not isinstance(tensor, torch.Tensor):
+        return f"{call.op} carries no tensor"
+    refused = sockets.flip_next(place_of(bit, tensor))
+    call.flips_below = refused is None
+    return refused
 
 
 def swap_tensor(call, count, dtype, torch, resize):
@@ -117,7 +131,12 @@ def flip(tensor, bit):
     flat = tensor.detach().reshape(-1)
     if flat.numel() == 0 or flat.data_ptr() != tensor.data_ptr():
         return
-    width = flat.element_size()
-    place = (bit // 64) % flat.numel() * width * 8 + bit % 64 * width // 8
+    place = place_of(bit, flat)
     data = flat.view(torch.uint8)
     data[place // 8] ^= 1 << (place % 8)
+
+
+def place_of(bit, tensor):
+    """Of a plan's bit, counted over the tensor's bytes as they lie."""
+    width = tensor.element_size()
+    return (bit // 64) % tensor.numel() * width * 8 + bit % 64 * width // 8

@@ -3,6 +3,7 @@
 import inspect
 import time
 
+from . import sockets
 from .evidence import code_of
 
 DTYPES = {
@@ -50,8 +51,8 @@ class Call:
         self.values = self.bound.arguments
         self.asynchronous = self.values.get("async_op", False)
         self.comm = hook.communicators.of(self.values.get("group"))
-        self.skipped = self.held = self.never = False
-        self.flip_received = -1
+        self.skipped = self.held = self.never = self.flips_below = False
+        self.flip_received = self.fault = -1
         self.restore = None  # the subject's own tensor, where a fault put another one in its place
 
     # --- what it says
@@ -149,7 +150,7 @@ class Call:
             self.settle()
             self.leave(None, report)
             return work
-        if self.restore is not None or self.flip_received >= 0:
+        if self.restore is not None or self.flip_received >= 0 or self.flips_below:
             work.wait()
             self.settle()
             self.leave(None, report)
@@ -176,6 +177,9 @@ class Call:
             own, other = self.restore
             count = min(own.numel(), other.numel())
             own.reshape(-1)[:count].copy_(other.reshape(-1)[:count].to(own.dtype))
+        if self.flips_below and sockets.take_back():
+            says = f"{self.op} sent no message to a peer that has such a bit"
+            self.hook.truth.write("fault.refused", fault=self.fault, says=says)
         if self.flip_received >= 0:
             flip(self.restore[0] if self.restore else self.tensor(), self.flip_received)
 

@@ -68,12 +68,13 @@ def one_save(hook, path, save, directory=False):
         for damage, file in damages:
             damage.before_save(file)
         answer = save()
-    except Exception as trouble:
+    except BaseException as trouble:  # torch's CheckpointException is no Exception
         code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
-        hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path))
+        hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path, directory))
         raise
     part = files_of(hook, path, directory)[0]
-    hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard_of(hook, path))
+    shard = shard_of(hook, path, directory)
+    hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard)
     for damage, file in damages:
         if os.path.isfile(file):
             damage.at_rest(file)
@@ -88,17 +89,17 @@ def one_load(hook, path, load, directory=False):
     if os.path.exists(path):
         for damage, file in take(hook, [file for file in files if os.path.isfile(file)]):
             damage.at_rest(file)
-    seen = {}
+    seen, shard = {}, shard_of(hook, path, directory)
     hook.training.phase("checkpoint")
     try:
         seen = content(part)
         answer = load()
-    except Exception as trouble:
+    except BaseException as trouble:
         code = "not_found" if isinstance(trouble, FileNotFoundError) else "corrupt"
-        hook.evidence.write("checkpoint.load", path=part, result=code, **seen, **shard_of(hook, path))
+        hook.evidence.write("checkpoint.load", path=part, result=code, **seen, **shard)
         raise
-    hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard_of(hook, path))
-    hook.training.loaded(answer if answer is not None else {"step": step_in(path)})
+    hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard)
+    hook.training.loaded(answer, step_in(path))
     hook.training.phase("")
     return answer
 
@@ -128,20 +129,20 @@ def content(path):
 
 
 def step_in(path):
-    found = re.search(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
-    return int(found[1]) if found else None
+    found = re.findall(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
+    return int(found[-1]) if found else None
 
 
-def shard_of(hook, path):
-    """Which step and shard a file holds, by its name: step9/shard1of4.pt, iter_9/mp_rank_01/…; else ours."""
+def shard_of(hook, path, directory):
+    """Which step and shard a file holds, by its name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. Of a
+    directory that all write, each rank's part is one. How many there are is known where the name or the
+    directory says so: model.pt, which one rank writes for all, lacks no other."""
     import torch.distributed as dist
 
-    shard = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
+    said = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
+    shard = int(said[1]) if said else hook.slot if directory else 0
+    shards = int(said[2]) if said and said[2] else shard + 1
+    if directory and dist.is_initialized():
+        shards = dist.get_world_size()
     step = step_in(path)
-    return {
-        "shard": int(shard[1]) if shard else hook.slot,
-        "shards": (
-            int(shard[2]) if shard and shard[2] else dist.get_world_size() if dist.is_initialized() else 1
-        ),
-        "step": hook.step if step is None else step,
-    }
+    return {"shard": shard, "shards": shards, "step": hook.step if step is None else step}

@@ -134,6 +134,8 @@ class Injector:
             mark = {"fault": armed.fault, "step": self.hook.shown_step(), "call": call, "says": armed.says}
             self.hook.truth.write("fault.applied", **mark)
         armed.trigger.fired += 1
+        if altered is not None:
+            altered.fault = armed.fault
         for pull in armed.pulls:
             refused = self.move(pull, altered, armed.trigger.lasts)
             if refused:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from . import seams, storage
+from . import seams, sockets, storage
 
 
 class Levers:
@@ -63,12 +63,7 @@ class Levers:
             resource.setrlimit(kind, (limit if limit >= 0 else hard, hard))
 
     def change_link(self, down=False, reset=False, late=0, **_):
-        library = ctypes.CDLL(None)
-        if not hasattr(library, "deadrank_link"):
-            return "libdeadrank-sockets.so was not loaded before this rank's libraries"
-        state = 2 if down and reset else 1 if down else 0
-        library.deadrank_link(ctypes.c_int(state), ctypes.c_longlong(late))
-        return None
+        return sockets.change(2 if down and reset else 1 if down else 0, late)
 
     def change_network(self, peer="", one_way=False, down=None, reset=False, loss=None, **_):
         reset = reset if down is not None else None

@@ -26,7 +26,7 @@ class Damage:
         """The newest file of the job that fits. Where a name was stated, each rank takes only what is its
         own, or one bit would be turned there and back."""
         files = [os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names]
-        files = [file for file in files if self.fits(file) and os.path.basename(file) != "latest"]
+        files = [file for file in files if self.fits(file) and is_state(os.path.basename(file))]
         if self.path:
             files = [file for file in files if owner(file) == slot]
         return max(files, key=os.path.getmtime, default=None)
@@ -105,6 +105,11 @@ def flip(path, bit):
         file.write(bytes([byte]))
         file.flush()
         os.fsync(file.fileno())
+
+
+def is_state(name):
+    """Not the marker, nor the script that DeepSpeed leaves beside each checkpoint."""
+    return name != "latest" and not name.endswith(".py")
 
 
 def owner(path):

@@ -55,13 +55,16 @@ class Training:
         if self.open and self.stepped:
             self.end()
 
-    def loaded(self, state):
-        """A checkpoint that says its step moves our count, so that steps keep their names after a restart."""
-        if isinstance(state, dict) and not self.open:
-            for name in ("step", "iteration", "global_step"):
-                if isinstance(state.get(name), int):
-                    self.hook.step = state[name] + 1
-                    return
+    def loaded(self, state, named=None):
+        """A checkpoint that says its step moves our count, so that steps keep their names after a restart.
+        One that does not is known by its name."""
+        if self.open:
+            return
+        inside = state if isinstance(state, dict) else {}
+        said = [inside.get(name) for name in ("step", "iteration", "global_step")]
+        step = next((value for value in said if isinstance(value, int)), named)
+        if step is not None:
+            self.hook.step = step + 1
 
     def phase(self, name):
         if name == self.current:
