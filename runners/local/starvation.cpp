@@ -12,13 +12,12 @@ namespace deadrank::runners {
 
 using results::Time;
 
-// Not the sum: gloo has a thread for each group that wakes a hundred times a second to find nothing, and fifty
-// of these wait a little each time without holding up anybody.
+// Not the sum: gloo has a thread for each group that wakes a hundred times a second to find nothing, and
+// fifty of these wait a little each time without holding up anybody.
 Time Starvation::longest_in(int pid) {
     Time longest{0};
     std::error_code ignored;
-    for (const auto& task :
-         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
+    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
         std::ifstream file(task.path() / "schedstat");
         std::int64_t ran = 0, waited = 0;
         if (!(file >> ran >> waited)) continue;

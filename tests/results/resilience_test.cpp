@@ -146,8 +146,9 @@ TEST(Resilience, TakesTheNameOfTheVariableForTheCause) {
 TEST(Resilience, TakesRankForTheVariableOnlyAsItIsSpelled) {
     for (const bool named : {false, true}) {
         results::Evidence evidence = started(2);
-        log_line(evidence, 4s, 0, 2,
-                 named ? "ValueError: RANK is taken twice" : "RuntimeError: a rank failed, connection closed");
+        log_line(
+            evidence, 4s, 0, 2,
+            named ? "ValueError: RANK is taken twice" : "RuntimeError: a rank failed, connection closed");
         exits(evidence, 5s, 2, 1);
         evidence.record(
             event(5s, results::no_rank, results::JobStop{.code = 1, .reason = evidence.text("RANK")}));

@@ -66,8 +66,8 @@ std::optional<ssize_t> instead_of_sending(int descriptor) {
 
 using Writev = ssize_t (*)(int, const iovec*, int);
 
-// gloo writes a header and the content behind it by one call: a bit is turned in the content, in a byte of our
-// own, so that what the sender has stays as it is. Nothing when this call carries no such bit.
+// gloo writes a header and the content behind it by one call: a bit is turned in the content, in a byte of
+// our own, so that what the sender has stays as it is. Nothing when this call carries no such bit.
 std::optional<ssize_t> with_a_bit_turned(Writev real, int descriptor, const iovec* parts, int count) {
     std::array<iovec, 8> split{};
     if (flip_at.load() < 0 || count < 2 || count + 2 > static_cast<int>(split.size())) return {};
@@ -133,8 +133,10 @@ void deadrank_link(int state, std::int64_t nanoseconds_late) {
     link_now.store(state == silent || state == cut ? state : whole);
 }
 
-// The bit of the content of the next message that has one; -1 takes it back. Answers what had been waiting, so
-// that nobody believes in a bit that never left.
-std::int64_t deadrank_link_flip(std::int64_t bit) { return flip_at.exchange(std::max<std::int64_t>(-1, bit)); }
+// The bit of the content of the next message that has one; -1 takes it back. Answers what had been waiting,
+// so that nobody believes in a bit that never left.
+std::int64_t deadrank_link_flip(std::int64_t bit) {
+    return flip_at.exchange(std::max<std::int64_t>(-1, bit));
+}
 }
 #pragma GCC visibility pop

@@ -60,7 +60,8 @@ assert Damage('flip', 'model_states', 0).target('.', 0).endswith('mp_rank_00_mod
 
 TEST_F(HookStorage, TakesTheNewestFileThatHoldsState) {
     holds(R"(
-for name in ('mp_rank_00_model_states.pt', 'zero_pp_rank_0_mp_rank_00_optim_states.pt'): write('step2/' + name, 'x')
+for name in ('mp_rank_00_model_states.pt', 'zero_pp_rank_0_mp_rank_00_optim_states.pt'):
+    write('step2/' + name, 'x')
 write('zero_to_fp32.py', 'x'); write('latest', '2')
 assert Damage('delete', '', 0).target('.', 0).endswith('optim_states.pt')
 )");
@@ -92,8 +93,8 @@ assert read('latest.pt') == 'old' and not os.path.exists('latest.pt.old')
 )");
 }
 
-// Goal: evidence claims no shard that nobody ever meant to write, as Megatron-core's common.pt and Colossal-AI's
-// model.pt by rank 0 alone.
+// Goal: evidence claims no shard that nobody ever meant to write, as Megatron-core's common.pt and
+// Colossal-AI's model.pt by rank 0 alone.
 TEST_F(HookStorage, KnowsAShardByItsNameOrByItsDirectory) {
     holds(R"(
 import types
