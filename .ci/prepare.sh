@@ -122,6 +122,30 @@ prepare_torch() {
   fi
 }
 
+# A newer torch, for the tests of sim/standin: its files alone, in front of the first one in the same Python.
+# It is linked to a NCCL that this machine may lack, so it is loaded with the drop-in only.
+NEWER_TORCH=2.15.0
+NEWER_TORCH_NEEDS=nvidia-nvshmem-cu13==3.7.2
+
+install_newer_torch() {
+  local scratch code=0
+  scratch=$(mktemp -d "$CACHE/torch-XXXXXX") || return 1
+  "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps --no-compile \
+    --target "$scratch/files" "torch==$NEWER_TORCH" "$NEWER_TORCH_NEEDS" &&
+    mv -T "$scratch/files" "$CACHE/torch-$NEWER_TORCH" || code=1
+  rm -rf "$scratch"
+  return $code
+}
+
+# Needs prepare_torch. Left out where the first torch is Debian's old one: its Python is another.
+prepare_newer_torch() {
+  case $(sed -n 2p "$VENV/.deadrank" 2>/dev/null) in 2.*) ;; *) return 0 ;; esac
+  exec 9>"$CACHE/lock" && flock 9
+  [ -e "$CACHE/torch-$NEWER_TORCH" ] || phase_may_fail "torch $NEWER_TORCH beside it" install_newer_torch ||
+    say "  It could not be had; the tests that load it are skipped (log: $LOGS)"
+  flock -u 9 && exec 9>&-
+}
+
 # DeepSpeed, Megatron-core and Colossal-AI, in the environment of torch: subjects run where it runs.
 FRAMEWORKS_LIST=$ROOT/runners/local/requirements-frameworks.txt
 

@@ -51,6 +51,7 @@ test_command() {
   [ $ci$frameworks = nono ] || prepare_frameworks
   [ $ci = no ] || prepare_tools
   [ $ci = no ] || prepare_nccl
+  [ $ci = no ] || prepare_newer_torch
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   if [ -n "$sanitize" ] && [ $builds = no ]; then

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 
-from torch_rank import PATIENCE, TIMEOUT, be_rank
+from torch_rank import LINGERS, PATIENCE, TIMEOUT, be_rank
 
 AT_ONCE = 12  # jobs: most of the time they wait
 
@@ -31,6 +31,16 @@ def lever(rank, nth, name, lasts=-1, **settings):
 def deviation(rank, step, does):
     """What the program itself does otherwise: torch sees it, while the plan's faults act below torch."""
     return {"faults": [], "deviation": {"rank": rank, "step": step, "does": does}}
+
+
+# The monitor looks at the watchdog once in so many seconds, and once more before it ends the process.
+HEARTBEAT = {"TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "3"}
+UNWATCHED = {**HEARTBEAT, "TORCH_NCCL_ENABLE_MONITORING": "0"}
+TEARS_DOWN = {"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"}  # aborts communicators before it ends the process
+
+
+def stuck_call(rank, call):
+    return [fault(rank, 1, before=call, never_completes=True)]
 
 
 # name → faults of the plan, then what differs from the usual job
@@ -68,7 +78,37 @@ JOBS = {
         "body": "careless_groups",
         "patience": 3 * TIMEOUT,
     },
+    "watchdog_stuck": {
+        "faults": stuck_call(1, "comm_get_async_error"),
+        "body": "lingering",
+        "environment": HEARTBEAT,
+        "patience": LINGERS + 5 * TIMEOUT,
+    },
+    "watchdog_stuck_unwatched": {
+        "faults": stuck_call(1, "comm_get_async_error"),
+        "body": "lingering",
+        "environment": UNWATCHED,
+        "patience": LINGERS + 2 * TIMEOUT,
+    },
+    "abort_stuck": {
+        **deviation(1, 3, "nothing"),
+        "faults": stuck_call(0, "comm_abort"),
+        "environment": {**HEARTBEAT, **TEARS_DOWN},
+        "patience": 6 * TIMEOUT,
+    },
+    "abort_stuck_unwatched": {
+        **deviation(1, 3, "nothing"),
+        "faults": stuck_call(0, "comm_abort"),
+        "environment": {**UNWATCHED, **TEARS_DOWN},
+        "patience": 4 * TIMEOUT,
+    },
 }
+
+
+def job_called(name):
+    """Torch 2.15 has two process groups for NCCL: absent@nccl-legacy plays one of these jobs on the other."""
+    plain, _, backend = name.partition("@")
+    return {**JOBS[plain], "backend": backend or "nccl"}
 
 
 def free_port():
@@ -131,7 +171,7 @@ class Running:
 
     def end_if_late(self, name):
         left = {child: rank for child, (job, rank) in self.owner.items() if job == name}
-        late = time.monotonic() - self.begun[name] > JOBS[name].get("patience", PATIENCE)
+        late = time.monotonic() - self.begun[name] > job_called(name).get("patience", PATIENCE)
         waits = any(not stopped(child) and not is_absent(name, rank) for child, rank in left.items())
         if late or (self.ends[name] and not waits):
             for child in left:
@@ -139,7 +179,7 @@ class Running:
 
 
 def is_absent(name, rank):
-    other = JOBS[name].get("deviation", {})
+    other = job_called(name).get("deviation", {})
     return (other.get("rank"), other.get("does")) == (rank, "nothing")
 
 
@@ -188,7 +228,7 @@ def unfinished(folder):
 def main():
     parser = argparse.ArgumentParser(description="Runs torch jobs on the stand-in and says how they ended.")
     parser.add_argument("out")
-    parser.add_argument("--jobs", default=",".join(JOBS), help="names, separated by commas")
+    parser.add_argument("--jobs", default=",".join(JOBS), help="names or name@backend, separated by commas")
     options = parser.parse_args()
     import torch  # once, before the ranks are forked
     import torch.distributed  # noqa: F401
@@ -199,12 +239,12 @@ def main():
     while waiting or running.owner:
         while waiting and len(running.jobs()) < AT_ONCE:
             name = waiting.pop(0)
-            running.add(name, begin(name, JOBS[name], f"{options.out}/{name}"))
+            running.add(name, begin(name, job_called(name), f"{options.out}/{name}"))
         running.look()
     for name in names:
         folder = f"{options.out}/{name}"
         texts = {}
-        for rank in range(JOBS[name].get("ranks", 2)):
+        for rank in range(job_called(name).get("ranks", 2)):
             with open(f"{folder}/rank{rank}.txt", encoding="utf-8", errors="replace") as file:
                 texts[rank] = file.read()
         dumps = sorted(os.listdir(f"{folder}/dumps"))

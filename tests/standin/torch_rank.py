@@ -7,6 +7,7 @@ from datetime import timedelta
 STEPS = 6
 TIMEOUT = 5  # seconds, of the process groups
 PATIENCE = 120  # seconds that a job may take
+LINGERS = 12  # seconds between two calls: twice what it takes a heartbeat monitor to act, see torch_jobs.py
 
 
 def reduce(torch, dist, job, rank, step, tensor):
@@ -83,7 +84,26 @@ def careful_groups(torch, dist, job, rank, size):
     groups(torch, dist, job, rank, size, timeout=timedelta(seconds=TIMEOUT))
 
 
-BODIES = {"messages": messages, "groups": careful_groups, "careless_groups": groups}
+def lingering(torch, dist, job, rank, size):
+    """Calls that end well, then work without calls, then one more."""
+    tensor = torch.full((64,), 1.0).cuda()
+    for step in (1, 2, 3):
+        dist.all_reduce(tensor)
+        torch.cuda.synchronize()
+        print(f"step {step}: {float(tensor.cpu()[0])}", flush=True)
+    time.sleep(LINGERS)
+    print("one more", flush=True)
+    dist.all_reduce(tensor)
+    torch.cuda.synchronize()
+    print(f"step 4: {float(tensor.cpu()[0])}", flush=True)
+
+
+BODIES = {
+    "messages": messages,
+    "groups": careful_groups,
+    "careless_groups": groups,
+    "lingering": lingering,
+}
 
 
 def be_rank(job, rank, size, port, folder):
@@ -113,6 +133,7 @@ def be_rank(job, rank, size, port, folder):
     # A store of its own: to meet may take longer on a busy machine than a collective is allowed to.
     store = dist.TCPStore("127.0.0.1", port, size, rank == 0, timeout=timedelta(seconds=PATIENCE))
     limit = timedelta(seconds=TIMEOUT)
-    dist.init_process_group("nccl", store=store, rank=rank, world_size=size, timeout=limit)
+    backend = job.get("backend", "nccl")
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
     BODIES.get(job.get("body"), collectives)(torch, dist, job, rank, size)
     dist.destroy_process_group()

@@ -86,7 +86,7 @@ ncclResult_t issue(const Request& request) {
 
     Alteration alteration;
     Faults::of_this_process().at(std::string(deadrank::results::name_of(request.op)), *request.comm,
-                                 &alteration);
+                                 alteration);
     std::this_thread::sleep_for(std::chrono::nanoseconds(alteration.delay));
     if (alteration.skip) return ncclSuccess;
     const ncclResult_t answer = alter(planned, alteration);

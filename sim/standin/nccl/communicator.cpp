@@ -55,7 +55,12 @@ ncclComm_t make_communicator(const std::string& address, const std::string& room
 }
 
 ncclResult_t open_communicator(ncclComm_t comm) {
-    Faults::of_this_process().at("comm_init", *comm, nullptr);
+    if (const ncclResult_t code = Faults::of_this_process().around("comm_init", *comm); code != ncclSuccess) {
+        comm->trouble = code;
+        Stage refused = Stage::opening;
+        comm->stage.compare_exchange_strong(refused, Stage::failed);
+        return code;
+    }
     Hello hello;
     std::strncpy(hello.room, comm->room.c_str(), sizeof hello.room - 1);
     hello.rank = comm->rank;

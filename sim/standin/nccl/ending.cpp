@@ -4,6 +4,7 @@
 
 #include "sim/standin/device/devices.h"
 #include "sim/standin/nccl/communicator.h"
+#include "sim/standin/nccl/faults.h"
 #include "sim/standin/nccl/log.h"
 
 using namespace deadrank::standin;
@@ -18,6 +19,10 @@ ncclResult_t finalize(ncclComm_t comm) {
     Stage expected = Stage::finalizing;
     comm->stage.compare_exchange_strong(expected, Stage::finalized);
     return ncclSuccess;
+}
+
+ncclResult_t suffer(const char* call, const ncclComm& comm) {
+    return Faults::of_this_process().around(call, comm);
 }
 
 ncclResult_t check_alive(ncclComm_t comm, const char* function) {
@@ -47,6 +52,7 @@ extern "C" {
 
 ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     if (const ncclResult_t bad = check_usable(comm, "CommFinalize"); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer("comm_finalize", *comm); bad != ncclSuccess) return bad;
     comm->stage = Stage::finalizing;
     return run_or_defer(comm, [comm] { return finalize(comm); });
 }
@@ -54,6 +60,7 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
 ncclResult_t pncclCommDestroy(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommDestroy"); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer("comm_destroy", *comm); bad != ncclSuccess) return bad;
     if (comm->stage == Stage::open) {
         comm->stage = Stage::finalizing;
         finalize(comm);
@@ -66,6 +73,7 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
 ncclResult_t pncclCommAbort(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommAbort"); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer("comm_abort", *comm); bad != ncclSuccess) return bad;
     comm->stage = Stage::aborted;
     comm->member.abort();
     const std::lock_guard nobody_reads(comm->reading);
@@ -77,6 +85,7 @@ ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* code) {
         warn("CommGetAsyncError : argument is NULL");
         return ncclInvalidArgument;
     }
+    if (const ncclResult_t bad = suffer("comm_get_async_error", *comm); bad != ncclSuccess) return bad;
     *code = asynchronous_error(comm);
     return ncclSuccess;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <unistd.h>
 
 #include "sim/standin/nccl/evidence.h"
@@ -26,12 +27,19 @@ std::int64_t now() {
 }
 
 bool is_message(const std::string& call) { return call == "send" || call == "recv"; }
+bool moves_data(const std::string& call) { return !call.starts_with("comm_"); }
 
 // The families of a plan's `before`.
 bool means(const std::string& before, const std::string& call) {
     if (before == call) return true;
-    if (call == "comm_init") return false;
+    if (!moves_data(call)) return false;
     return before == "communication" || before == (is_message(call) ? "message" : "collective");
+}
+
+bool alters_data(const Alteration& how) {
+    const Alteration none;
+    return how.skip || how.hold || how.count_set >= 0 || how.count_change != 0 || how.flip_bit >= 0 ||
+           how.root >= 0 || how.dtype != none.dtype || how.op != none.op || how.reduce != none.reduce;
 }
 
 Alteration alteration_from(const json& pull) {
@@ -109,7 +117,18 @@ bool Faults::due(Armed& armed, std::size_t place, const std::string& call, const
     return ++armed.seen[place] >= armed.nth;
 }
 
-void Faults::at(const std::string& call, const ncclComm& comm, Alteration* into) {
+ncclResult_t Faults::around(const std::string& call, const ncclComm& comm) {
+    Alteration how;
+    at(call, comm, how);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(how.delay));
+    while (how.never_completes) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (how.answer == "ok") return ncclSuccess;
+    const auto code = static_cast<ncclResult_t>(results::code_named(how.answer));
+    warn("{} : {}", call, ncclGetErrorString(code));
+    return code;
+}
+
+void Faults::at(const std::string& call, const ncclComm& comm, Alteration& into) {
     std::vector<const Armed*> now_due;
     {
         const std::lock_guard lock(mutex_);
@@ -129,7 +148,7 @@ void Faults::at(const std::string& call, const ncclComm& comm, Alteration* into)
     for (const Armed* armed : now_due) pull(*armed, call, comm.slot, into);
 }
 
-void Faults::pull(const Armed& armed, const std::string& call, int slot, Alteration* into) {
+void Faults::pull(const Armed& armed, const std::string& call, int slot, Alteration& into) {
     for (const Pull& pull : armed.pulls) {
         if (pull.lever == "kill") {
             ::kill(getpid(), pull.signal);
@@ -142,12 +161,13 @@ void Faults::pull(const Armed& armed, const std::string& call, int slot, Alterat
                 (void)!std::system(wake.c_str());
             }
             ::kill(getpid(), SIGSTOP);
-        } else if (pull.lever == "alter_call" && into) {
-            *into = pull.alteration;
+        } else if (pull.lever == "alter_call" && (moves_data(call) || !alters_data(pull.alteration))) {
+            into = pull.alteration;
         } else {
-            const std::string why = pull.lever == "alter_call"
-                                        ? "this moment is no call that could be altered"
-                                        : fmt::format("there is no lever {} here", pull.lever);
+            const std::string why =
+                pull.lever == "alter_call"
+                    ? "this call moves no data: delay, answer and never_completes are all it knows"
+                    : fmt::format("there is no lever {} here", pull.lever);
             Evidence::of_this_process().fault(slot, "fault.refused", armed.fault, call, why);
         }
     }

@@ -25,9 +25,12 @@ public:
     static Faults& of_this_process();
 
     // This communicator's rank is at this call. Written first, then done: a rank that is killed by its own
-    // fault says nothing afterwards. Alterations of the call go to `into`, unless nothing can be altered
-    // here.
-    void at(const std::string& call, const ncclComm& comm, Alteration* into);
+    // fault says nothing afterwards. Alterations of the call go to `into`.
+    void at(const std::string& call, const ncclComm& comm, Alteration& into);
+
+    // The same for a call that moves no data. It may come late, or never return; what it is made to answer is
+    // returned, and ncclSuccess means that it goes on.
+    ncclResult_t around(const std::string& call, const ncclComm& comm);
 
 private:
     struct Pull {
@@ -49,7 +52,7 @@ private:
     Faults();
     void read(const std::string& path);
     bool due(Armed& armed, std::size_t place, const std::string& call, const ncclComm& comm) const;
-    void pull(const Armed& armed, const std::string& call, int slot, Alteration* into);
+    void pull(const Armed& armed, const std::string& call, int slot, Alteration& into);
 
     std::mutex mutex_;
     std::vector<Armed> armed_;

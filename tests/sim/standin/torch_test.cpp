@@ -1,83 +1,18 @@
 // tests/sim/standin/torch_test.cpp — Goal: unmodified PyTorch runs its real process group, watchdog and
-// Flight Recorder without a GPU, and we know what its own tool makes of its own dumps, right or wrong. All
-// jobs run before the first test; tests/standin/torch_jobs.py has their faults.
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
-#include "tests/sim/standin/torch_here.h"
-#include "tests/support/shell.h"
+// Flight Recorder without a GPU, and we know what its own tool makes of its own dumps, right or wrong.
+#include "tests/sim/standin/torch_jobs.h"
 
 namespace deadrank::tests {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string read(const fs::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// How a job ended: each rank's exit and words, the dumps, and what torchfrtrace says of them.
-struct Ended {
-    json all;
-    int code(int rank) const { return all["ends"][std::to_string(rank)]["code"]; }
-    std::string text(int rank) const { return all["texts"][std::to_string(rank)]; }
-    std::string trace() const { return all["torchfrtrace"]; }
-    std::size_t dumps() const { return all["dumps"].size(); }
-    // How far a rank came, as its dump has it: sequence number, name and state of the first that is not
-    // completed.
-    json unfinished(int rank) const { return all["unfinished"]["rank_" + std::to_string(rank)]; }
-};
-
-class DeviceTorchOnTheStandIn : public testing::Test {
-protected:
-    static inline fs::path folder;
-    static inline std::string missing, broken;
-
-    static void SetUpTestSuite() {
-        missing = why_no_torch();
-        if (!missing.empty()) return;
-        folder = fs::temp_directory_path() / ("deadrank-standin-torch-" + std::to_string(::getpid()));
-        fs::create_directories(folder);
-        const std::string at = standin_libraries.string();
-        const Answer answer =
-            shell("LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at + "/libcudart.so.13:" + at +
-                  "/libnccl.so.2 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 500 " +
-                  python_with_torch().string() + " " +
-                  DEADRANK_SOURCE_DIRECTORY "/tests/standin/torch_jobs.py " + folder.string());
-        if (answer.code != 0) broken = "torch_jobs.py: " + answer.out;
-    }
-    static void TearDownTestSuite() {
-        if (!folder.empty()) fs::remove_all(folder);
-    }
-    void SetUp() override {
-        if (!missing.empty()) GTEST_SKIP() << missing;
-        ASSERT_EQ(broken, "");
-    }
-
-    static Ended job(const std::string& name) {
-        return {json::parse(read(folder / name / "answer.json"), nullptr, false)};
-    }
-    // The watchdog of this rank speaks of this call and ends its process.
-    static void expect_time_out(const Ended& job, int rank, int sequence) {
-        EXPECT_THAT(job.text(rank),
-                    HasSubstr("Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" +
-                              std::to_string(sequence) + ","));
-        EXPECT_EQ(job.code(rank), -6) << job.text(rank);
-    }
-};
-
 TEST_F(DeviceTorchOnTheStandIn, AHealthyJobHasEveryValueAndNoDump) {
     for (const char* name : {"healthy", "straggler"}) {
-        const Ended ended = job(name);
+        const EndedJob ended = job(name);
         for (const int rank : {0, 1}) {
             EXPECT_EQ(ended.code(rank), 0) << name << ended.text(rank);
             EXPECT_THAT(ended.text(rank), AllOf(HasSubstr("step 6: 0 wrong"), HasSubstr("everything: good")))
@@ -88,7 +23,7 @@ TEST_F(DeviceTorchOnTheStandIn, AHealthyJobHasEveryValueAndNoDump) {
 }
 
 TEST_F(DeviceTorchOnTheStandIn, ARankThatDoesNotComeIsNamed) {
-    const Ended two = job("absent"), three = job("absent_of_three");
+    const EndedJob two = job("absent"), three = job("absent_of_three");
     expect_time_out(two, 0, 3);
     EXPECT_THAT(two.text(1), HasSubstr("dump signal due to a collective timeout from  rank 0"));
     EXPECT_THAT(two.trace(), HasSubstr("missing ranks: {1}"));
@@ -99,7 +34,7 @@ TEST_F(DeviceTorchOnTheStandIn, ARankThatDoesNotComeIsNamed) {
 }
 
 TEST_F(DeviceTorchOnTheStandIn, ACallThatDiffersIsLaidAtItsCallersDoor) {
-    const Ended half = job("half"), other = job("broadcast");
+    const EndedJob half = job("half"), other = job("broadcast");
     for (const int rank : {0, 1}) {
         expect_time_out(half, rank, 2);
         expect_time_out(other, rank, 3);
@@ -114,20 +49,20 @@ TEST_F(DeviceTorchOnTheStandIn, ACallThatDiffersIsLaidAtItsCallersDoor) {
 
 // From here on faults act below torch, so its records say what was asked for, not what was done.
 TEST_F(DeviceTorchOnTheStandIn, ACallThatWasLostBelowTorchIsSilentUntilThePartnerFallsBehind) {
-    const Ended ended = job("skipped");
+    const EndedJob ended = job("skipped");
     EXPECT_THAT(ended.text(1), HasSubstr("step 3: 1024 wrong")) << "the rank goes on with what it has";
     expect_time_out(ended, 0, 6);  // its sixth met the other's seventh
     expect_time_out(ended, 1, 7);
     EXPECT_EQ(ended.dumps(), 2u);
     EXPECT_THAT(ended.trace(), HasSubstr("Culprit rank 1; Error type: COLLECTIVE_STATE_MISMATCH"));
-    EXPECT_THAT(read(folder / "torchfrtrace.txt"),
+    EXPECT_THAT(text_of(folder / "torchfrtrace.txt"),
                 HasSubstr("Culprit rank 1; Error type: COLLECTIVE_STATE_MISMATCH"))
         << "the program as people start it";
 }
 
 // A finding: two of three are behind, and the tool takes the one ahead for the measure.
 TEST_F(DeviceTorchOnTheStandIn, OneOfThreeThatLostACallGetsTheOthersBlamed) {
-    const Ended ended = job("skipped_of_three");
+    const EndedJob ended = job("skipped_of_three");
     expect_time_out(ended, 0, 6);
     expect_time_out(ended, 1, 6);
     expect_time_out(ended, 2, 7);
@@ -139,7 +74,7 @@ TEST_F(DeviceTorchOnTheStandIn, OneOfThreeThatLostACallGetsTheOthersBlamed) {
 // A finding: everybody asked for the same, so there is nothing that the tool could compare.
 TEST_F(DeviceTorchOnTheStandIn, WhatBreaksBelowTorchLeavesTheToolWithoutAWord) {
     for (const auto& [name, sequence] : {std::pair{"resized", 2}, {"other_operation", 3}, {"stuck", 3}}) {
-        const Ended ended = job(name);
+        const EndedJob ended = job(name);
         for (const int rank : {0, 1}) {
             expect_time_out(ended, rank, sequence);
             EXPECT_EQ(ended.unfinished(rank), json({sequence, "nccl:all_reduce", "scheduled"})) << name;
@@ -149,12 +84,12 @@ TEST_F(DeviceTorchOnTheStandIn, WhatBreaksBelowTorchLeavesTheToolWithoutAWord) {
 }
 
 TEST_F(DeviceTorchOnTheStandIn, WithTimingTheRecordTellsThatTheKernelHadBegun) {
-    const Ended ended = job("stuck_with_timing");
+    const EndedJob ended = job("stuck_with_timing");
     for (const int rank : {0, 1}) EXPECT_EQ(ended.unfinished(rank), json({3, "nccl:all_reduce", "started"}));
 }
 
 TEST_F(DeviceTorchOnTheStandIn, AnAsynchronousErrorIsKnownToItsOwnRankAlone) {
-    const Ended ended = job("asynchronous_error");
+    const EndedJob ended = job("asynchronous_error");
     EXPECT_THAT(ended.text(1), AllOf(HasSubstr("ncclRemoteError"), HasSubstr("checkForNCCLErrorsInternal")));
     EXPECT_EQ(ended.code(1), -6);
     expect_time_out(ended, 0, 3);
@@ -162,7 +97,7 @@ TEST_F(DeviceTorchOnTheStandIn, AnAsynchronousErrorIsKnownToItsOwnRankAlone) {
 }
 
 TEST_F(DeviceTorchOnTheStandIn, ACallThatIsRefusedEndsItsRankAndLeavesTheOtherToItsTimeOut) {
-    const Ended ended = job("refused");
+    const EndedJob ended = job("refused");
     EXPECT_THAT(ended.text(1), HasSubstr("torch.distributed.DistBackendError: NCCL error"));
     EXPECT_EQ(ended.code(1), 1);
     expect_time_out(ended, 0, 3);
@@ -171,7 +106,7 @@ TEST_F(DeviceTorchOnTheStandIn, ACallThatIsRefusedEndsItsRankAndLeavesTheOtherTo
 
 TEST_F(DeviceTorchOnTheStandIn, ADeadOrStoppedPeerLeavesNoDumpAndIsNamedByItsAbsence) {
     for (const char* name : {"killed", "stopped"}) {
-        const Ended ended = job(name);
+        const EndedJob ended = job(name);
         expect_time_out(ended, 0, 3);
         EXPECT_EQ(ended.code(1), -9) << name;
         EXPECT_EQ(ended.dumps(), 1u) << name;
@@ -180,7 +115,7 @@ TEST_F(DeviceTorchOnTheStandIn, ADeadOrStoppedPeerLeavesNoDumpAndIsNamedByItsAbs
 }
 
 TEST_F(DeviceTorchOnTheStandIn, OverANetworkADeadPeerIsKnownBeforeTheTimeOut) {
-    const Ended ended = job("killed_over_network");
+    const EndedJob ended = job("killed_over_network");
     EXPECT_THAT(ended.text(0),
                 AllOf(HasSubstr("socketProgress: Connection closed by remote peer rank 1"),
                       HasSubstr("ncclRemoteError"), Not(HasSubstr("Watchdog caught collective"))));
@@ -189,7 +124,7 @@ TEST_F(DeviceTorchOnTheStandIn, OverANetworkADeadPeerIsKnownBeforeTheTimeOut) {
 
 // A finding: nothing in NCCL or torch looks at values.
 TEST_F(DeviceTorchOnTheStandIn, ABitThatWasFlippedIsNoticedByNobody) {
-    const Ended ended = job("flipped");
+    const EndedJob ended = job("flipped");
     for (const int rank : {0, 1}) {
         EXPECT_THAT(ended.text(rank), HasSubstr("step 3: 1 wrong"));
         EXPECT_EQ(ended.code(rank), 0);
@@ -200,7 +135,7 @@ TEST_F(DeviceTorchOnTheStandIn, ABitThatWasFlippedIsNoticedByNobody) {
 // A finding: rank 1's message was lost. Both wait for a message of the other, and rank 0 is blamed for not
 // sending its second one.
 TEST_F(DeviceTorchOnTheStandIn, ALostMessageIsLaidAtTheReceiversDoor) {
-    const Ended ended = job("lost_message");
+    const EndedJob ended = job("lost_message");
     EXPECT_THAT(ended.text(1), HasSubstr("message: 0.0"));
     expect_time_out(ended, 0, 2);
     expect_time_out(ended, 1, 3);
@@ -210,7 +145,7 @@ TEST_F(DeviceTorchOnTheStandIn, ALostMessageIsLaidAtTheReceiversDoor) {
 
 // A finding: the rank that lost a call ends well, with another call's values in its buffers.
 TEST_F(DeviceTorchOnTheStandIn, ALostCallInASubgroupReachesTheOtherMemberAlone) {
-    const Ended ended = job("skipped_in_subgroup");
+    const EndedJob ended = job("skipped_in_subgroup");
     for (const int rank : {0, 1, 2}) EXPECT_EQ(ended.code(rank), 0) << ended.text(rank);
     EXPECT_THAT(ended.text(2), Not(HasSubstr("gathered: [2.0, 3.0]\ngathered: [2.0, 3.0]")));
     expect_time_out(ended, 3, 3);
@@ -219,7 +154,7 @@ TEST_F(DeviceTorchOnTheStandIn, ALostCallInASubgroupReachesTheOtherMemberAlone) 
 // A finding: new_group() does not take over the time-out that init_process_group() was given; its own is ten
 // minutes.
 TEST_F(DeviceTorchOnTheStandIn, ASubgroupWithoutATimeOutOfItsOwnWaitsOn) {
-    const Ended ended = job("skipped_in_subgroup_of_default_timeout");
+    const EndedJob ended = job("skipped_in_subgroup_of_default_timeout");
     EXPECT_EQ(ended.code(3), -9) << "after three time-outs of the world it was ended by us";
     EXPECT_THAT(ended.text(3), Not(HasSubstr("Watchdog")));
     EXPECT_EQ(ended.dumps(), 0u);
