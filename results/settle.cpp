@@ -98,7 +98,10 @@ bool same_symptom(const Finding& root, const Finding& other) {
 // The first failing rank decides; at about the same time, the one that says more.
 bool earlier(const Finding& root, const Finding& other, Time tie) {
     const Time apart = other.at > root.at ? other.at - root.at : root.at - other.at;
-    if (apart <= tie) return rule_of(root).weight < rule_of(other).weight;
+    const auto rank_of = [](const Finding& one) {
+        return std::tuple(rule_of(one).layer, rule_of(one).weight);
+    };
+    if (apart <= tie) return rank_of(root) < rank_of(other);
     return root.at < other.at && other.at - root.at <= aftermath;
 }
 

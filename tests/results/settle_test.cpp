@@ -41,6 +41,8 @@ TEST(Settle, KeepsTheRootOfEachPair) {
         {said("collective_mismatch_error", 5s), said("collective_deadlock_hang", 65s)},
         {said("device_out_of_memory", 5s), said("collective_timeout_abort", 605s)},
         {said("device_fault_reported", 5s), said("framework_runtime_exception", 5s)},
+        // What its peers say when it is gone, within the same second.
+        {said("framework_runtime_exception", 5s), said("remote_peer_connection_error", 5'700ms)},
         {said("native_crash_or_illegal_access", 5s), said("collective_deadlock_hang", 65s)},
         {said("restart_or_recovery_failure", 90s), said("collective_deadlock_hang", 80s)},
         {said("restart_or_recovery_failure", 90s), said("native_crash_or_illegal_access", 5s)},
