@@ -31,7 +31,7 @@ ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,
                                                             ? std::vector<std::string>{}
                                                             : std::vector<std::string>{"LD_LIBRARY_PATH="});
     for (std::string& line : library_path(machine.libraries)) child.environment.push_back(std::move(line));
-    if (const char* releases = std::getenv("DEADRANK_NCCL_PATH"); releases && !machine.standin)
+    if (const char* releases = std::getenv("DEADRANK_NCCL_PATH"))
         child.environment.push_back(fmt::format("DEADRANK_NCCL_PATH={}", releases));
     if (machine.standin) {
         child.environment.emplace_back("DEADRANK_STANDIN_DEVICES=16");  // one for each rank of any node

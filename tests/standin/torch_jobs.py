@@ -37,6 +37,8 @@ def deviation(rank, step, does):
 HEARTBEAT = {"TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "3"}
 UNWATCHED = {**HEARTBEAT, "TORCH_NCCL_ENABLE_MONITORING": "0"}
 TEARS_DOWN = {"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"}  # aborts communicators before it ends the process
+# Communicators that do not block: torch asks until they are ready.
+WITHOUT_BLOCKING = {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}
 
 
 def stuck_call(rank, call):
@@ -46,6 +48,11 @@ def stuck_call(rank, call):
 # name → faults of the plan, then what differs from the usual job
 JOBS = {
     "healthy": {"faults": []},
+    "healthy_without_blocking": {"faults": [], "environment": WITHOUT_BLOCKING},
+    "absent_at_first_without_blocking": {
+        **deviation(1, 1, "nothing"),
+        "environment": {**WITHOUT_BLOCKING, "TORCH_NCCL_NONBLOCKING_TIMEOUT": "4"},
+    },
     "absent": deviation(1, 3, "nothing"),
     "absent_of_three": {**deviation(2, 3, "nothing"), "ranks": 3},
     "half": deviation(1, 2, "half"),

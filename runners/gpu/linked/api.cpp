@@ -78,6 +78,7 @@ Result<std::string> open_nccl(Nccl& nccl, const std::string& chosen) {
     library->find("pncclGetVersion", nccl.version);
     library->find("ncclGetUniqueId", nccl.unique_id);
     library->find("ncclCommInitRank", nccl.init);
+    library->find("ncclCommInitRankConfig", nccl.init_by_config);
     library->find("ncclCommGetAsyncError", nccl.async_error);
     library->find("ncclCommAbort", nccl.abort);
     library->find("ncclCommDestroy", nccl.destroy);

@@ -19,6 +19,15 @@ struct NcclId {
 };
 
 constexpr int cuda_ok = 0, cuda_not_ready = 600;
+constexpr int nccl_in_progress = 7;
+
+// ncclConfig_t as of 2.14, the first release with one; later ones take it as it is.
+struct NcclConfig {
+    std::size_t size = 24;
+    unsigned magic = 0xcafebeef, version = 21400;
+    int blocking = 0, unused = 0;
+};
+static_assert(sizeof(NcclConfig) == 24);
 enum class CopyKind { to_device = 1, to_host = 2 };
 enum class NcclType { int8 = 0, int32 = 2, int64 = 4, float16 = 6, float64 = 8 };
 enum class NcclReduce { sum = 0, prod = 1, max = 2, min = 3 };
@@ -44,6 +53,7 @@ struct Nccl {
     int (*version)(int*) = nullptr;
     int (*unique_id)(NcclId*) = nullptr;
     int (*init)(NcclHandle*, int, NcclId, int) = nullptr;
+    int (*init_by_config)(NcclHandle*, int, NcclId, int, NcclConfig*) = nullptr;
     int (*async_error)(NcclHandle, int*) = nullptr;
     int (*abort)(NcclHandle) = nullptr;
     int (*destroy)(NcclHandle) = nullptr;

@@ -68,6 +68,10 @@ void Buffers::to_host(const Buffer& buffer) {
 
 void Buffers::flip(const Buffer& buffer, std::int64_t bit) {
     if (bit < 0 || bit / 64 >= static_cast<std::int64_t>(buffer.numbers)) return;
+    if (code_) {
+        check(code_->flip(stream_, buffer.device, static_cast<std::uint64_t>(bit)), "flip a bit");
+        return check(cuda_.synchronize(stream_), "flip a bit");
+    }
     const Buffer word = take(1);
     void* at = static_cast<sim::Number*>(buffer.device) + bit / 64;
     copy(word.host, at, sizeof(sim::Number), CopyKind::to_host);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
-#include "runners/gpu/linked/api.h"
+#include "runners/gpu/linked/device_code.h"
 #include "sim/comm.h"
 
 namespace deadrank::runners {
@@ -27,7 +29,9 @@ public:
     void give_back(const Buffer& buffer);
     void to_device(const Buffer& buffer);
     void to_host(const Buffer& buffer);
-    void flip(const Buffer& buffer, std::int64_t bit);  // on the device
+    // On the device: by a kernel of ours, where it could be made, else by way of the host.
+    void flip(const Buffer& buffer, std::int64_t bit);
+    void flip_by(std::unique_ptr<DeviceCode> code) { code_ = std::move(code); }
 
 private:
     void copy(void* to, const void* from, std::size_t bytes, CopyKind kind);
@@ -35,6 +39,7 @@ private:
 
     const Cuda& cuda_;
     CudaStream stream_ = nullptr;
+    std::unique_ptr<DeviceCode> code_;
     std::mutex mutex_;
     std::multimap<std::size_t, Buffer> free_;  // by size
 };

@@ -58,11 +58,22 @@ void NcclLibrary::set_environment(const std::map<std::string, std::string>& envi
     ::setenv("DEADRANK_PID", std::to_string(::getpid()).c_str(), 1);
 }
 
+// As c10d does, by its variables. Unless told otherwise it waits for half an hour, and here for a minute of
+// the job, or the watchdog outside would come first.
+void NcclLibrary::choose_manner(const std::map<std::string, std::string>& environment) {
+    const auto said = environment.find("TORCH_NCCL_USE_COMM_NONBLOCKING");
+    if (said == environment.end() || (said->second != "1" && said->second != "true")) return;
+    const auto patience = environment.find("TORCH_NCCL_NONBLOCKING_TIMEOUT");
+    const int seconds = patience == environment.end() ? 0 : std::atoi(patience->second.c_str());
+    house_.manner = {false, JobClock::real(std::chrono::seconds(seconds > 0 ? seconds : 60))};
+}
+
 scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
     const auto refuse = [](const std::string& what) {
         return scenarios::refuse(scenarios::ErrorCode::environment, what);
     };
     set_environment(opening.environment);
+    choose_manner(opening.environment);
     const auto claim = opening.claimed.find("nccl");
     const int claimed = claim == opening.claimed.end() ? 0 : sim::nccl_version_code(claim->second);
     const std::string library = library_of(claimed);
@@ -86,6 +97,8 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
         return refuse(fmt::format("device {}: {}", house_.device, house_.api.cuda.words(code)));
     try {
         house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
+        if (auto code = DeviceCode::make(house_.api, house_.device))
+            house_.buffers->flip_by(std::move(*code));
     } catch (const sim::LibraryError& error) {  // other ranks have the device's memory
         return refuse(error.what());
     }
@@ -113,7 +126,8 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
 }
 
 std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) {
-    auto line = std::make_shared<NcclLine>(house_.api, house_.device, joining.place, joining.size);
+    auto line =
+        std::make_shared<NcclLine>(house_.api, house_.device, joining.place, joining.size, house_.manner);
     NcclId id{};
     hand_over_id(rank, joining, *line, id);
     line->lane.post([line, id] { line->open(id); });
@@ -125,6 +139,9 @@ std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) 
 }
 
 std::string NcclLibrary::exception(Code code, const std::string& text) const {
+    if (code == Code::timeout)  // c10d's whole word for it
+        return "torch.distributed.DistBackendError: NCCL timeout in: "
+               "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:197";
     return sim::nccl_exception(code, version("nccl").value_or(""), text);
 }
 

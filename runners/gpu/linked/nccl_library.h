@@ -24,6 +24,7 @@ public:
 
 private:
     void set_environment(const std::map<std::string, std::string>& environment);
+    void choose_manner(const std::map<std::string, std::string>& environment);
     void hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id);
 
     results::Rank process_;

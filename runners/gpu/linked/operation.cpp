@@ -3,7 +3,9 @@
 #include "runners/gpu/linked/operation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <thread>
 #include <unistd.h>
 
 namespace deadrank::runners {
@@ -15,6 +17,8 @@ using results::ReduceOp;
 namespace {
 
 constexpr unsigned no_timing = 2;
+// A call has returned long before its kernel reads: whoever writes into the buffer meanwhile, sends that.
+constexpr std::chrono::microseconds launch_latency{200};
 constexpr std::int64_t word = 8;
 
 // As NCCL is told, and how many of them are one of ours: in words, or in parts of one.
@@ -70,7 +74,8 @@ NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, c
     out_ = buffers_.take(numbers(extent.out, call.out_size));
     std::fill_n(in_.host, in_.numbers, 0);
     std::fill_n(out_.host, out_.numbers, 0);
-    if (call.in) std::copy_n(call.in, call.in_size, in_.host);
+    late_ = call.op == Op::send && call.flip_bit < 0;
+    if (call.in && !late_) std::copy_n(call.in, call.in_size, in_.host);
     if (call.out) std::copy_n(call.out, call.out_size, out_.host);
     if (call.flip_bit >= 0 && !call.flip_received) {  // on the device, so it must be there by now
         buffers_.to_device(in_);
@@ -146,13 +151,18 @@ void NcclOperation::run() {
         cuda.copy(to, from, buffer.numbers * sizeof(sim::Number), kind, line_->stream);
     };
     int code = line_->trouble;
+    if (late_) {
+        std::this_thread::sleep_for(launch_latency);
+        std::copy_n(call_.in, call_.in_size, in_.host);
+    }
     if (code == 0) {
         if (!there_) copy(in_.device, in_.host, in_, CopyKind::to_device);
         copy(out_.device, out_.host, out_, CopyKind::to_device);
     }
     if (code != 0) {
         error_ = line_->text;
-    } else if (code = call(); code != 0) {
+    } else if (code = call(), code = code == nccl_in_progress ? line_->settle(line_->handle, {}) : code;
+               code != 0) {
         const char* said = line_->api.nccl.last_error(line_->handle);
         error_ = said && *said ? said : line_->api.nccl.words(code);
     } else {

@@ -34,6 +34,7 @@ private:
     RealCall call_;
     bool stuck_;
     bool there_ = false;  // its data is on the device already
+    bool late_ = false;   // its data is read from the program's buffer when it is launched
     Buffer in_, out_;
     CudaEvent event_ = nullptr;
     std::atomic<int> answer_ = -1;  // of the call; -1 = it has not returned

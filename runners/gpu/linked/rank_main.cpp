@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runners/gpu/linked/agent.h"
+#include "runners/gpu/linked/kernels_check.h"
 #include "runners/gpu/linked/nccl_library.h"
 #include "runners/gpu/linked/probe.h"
 #include "runners/gpu/reach.h"
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
     using namespace deadrank::runners;
     const std::string_view part = argc > 1 ? argv[1] : "";
     if (part == "probe") return probe();
+    if (part == "kernels") return check_kernels();
     if (part == "lead" && argc == 7) {
         const AgentJob job{argv[2], std::atoi(argv[3]), std::atoi(argv[4]), argv[5]};
         const bool standin = argv[6] == std::string_view("standin");
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
         });
     }
     fmt::print(stderr,
-               "deadrank-gpu-rank probe\n"
+               "deadrank-gpu-rank probe     what a job would find here\n"
+               "deadrank-gpu-rank kernels   whether our kernels compute what they should here\n"
                "deadrank-gpu-rank lead DIRECTORY RANKS RANKS_PER_NODE LAUNCHER gpu|standin\n"
                "`deadrank run --runner gpu` starts it\n");
     return part == "--help" ? 0 : 64;

@@ -38,7 +38,7 @@ NcclWire::NcclWire(NcclHouse& house, std::shared_ptr<NcclLine> line, MeetingPlac
 
 std::shared_ptr<NcclLine> NcclWire::open_message_line(int from, int to) {
     const int own = line_->rank == from ? 0 : 1;
-    auto line = std::make_shared<NcclLine>(house_.api, house_.device, own, 2);
+    auto line = std::make_shared<NcclLine>(house_.api, house_.device, own, 2, house_.manner);
     house_.lines.push_back(line);
     line->lane.post([line, here = here_, key = fmt::format("messages {} to {}", from, to)] {
         meet_over_file(*line, here, key);

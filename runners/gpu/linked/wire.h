@@ -15,6 +15,7 @@ namespace deadrank::runners {
 struct NcclHouse {
     Api api;
     int device = 0;
+    NcclManner manner = {};
     std::unique_ptr<Buffers> buffers = {};
     std::vector<std::shared_ptr<NcclLine>> lines = {};
 };

@@ -1,6 +1,8 @@
 // sim/standin/nccl/communicator.cpp — From the first hello to the last word.
 #include "sim/standin/nccl/communicator.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "sim/standin/device/devices.h"
@@ -35,8 +37,24 @@ ncclResult_t check_usable(ncclComm_t comm, const char* function) {
     }
 }
 
+ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into) {
+    constexpr unsigned first_with_a_name = 22700;
+    const ncclConfig_t fresh = NCCL_CONFIG_INITIALIZER;
+    into = fresh;
+    if (!given) return ncclSuccess;
+    if (given->magic != fresh.magic || given->size < offsetof(ncclConfig_t, cgaClusterSize)) {
+        warn("ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+        return ncclInvalidArgument;
+    }
+    std::memcpy(&into, given, std::min(given->size, sizeof into));
+    if (given->version < first_with_a_name) into.commName = fresh.commName;
+    return ncclSuccess;
+}
+
 ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
-                             const ncclConfig_t* config, ncclComm_t parent) {
+                             const ncclConfig_t* given, ncclComm_t parent) {
+    ncclConfig_t config;
+    read_config(given, config);  // whoever calls has refused what is none
     auto* comm = new ncclComm;
     comm->rank = rank;
     comm->size = size;
@@ -45,10 +63,10 @@ ncclComm_t make_communicator(const std::string& address, const std::string& room
     comm->device = parent ? parent->device : Devices::of_this_process().current();
     comm->slot = parent ? parent->slot : slot_of_this_process(rank);
     comm->number = Evidence::of_this_process().next_communicator(comm->slot);
-    comm->blocking = config && config->blocking != NCCL_CONFIG_UNDEF_INT ? config->blocking != 0
-                     : parent                                            ? parent->blocking
-                                                                         : true;
-    if (config && config->commName) comm->name = config->commName;
+    comm->blocking = config.blocking != NCCL_CONFIG_UNDEF_INT ? config.blocking != 0
+                     : parent                                 ? parent->blocking
+                                                              : true;
+    if (config.commName) comm->name = config.commName;
     if (comm->name.empty())
         comm->name = comm->number == 1 ? "world" : fmt::format("group{}", comm->number - 1);
     return comm;

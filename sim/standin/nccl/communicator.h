@@ -52,6 +52,10 @@ namespace deadrank::standin {
 // Refuses with NCCL's words: null, destroyed, not ready yet.
 ncclResult_t check_usable(ncclComm_t comm, const char* function);
 
+// What a program asks for, which may have been compiled for an older or a newer release than ours. Refuses
+// one that was never initialized.
+ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into);
+
 ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
                              const ncclConfig_t* config, ncclComm_t parent);
 // Meets the others. Called by whoever may wait.

@@ -24,6 +24,8 @@ ncclResult_t begin(ncclComm_t* into, int size, const ncclUniqueId& id, int rank,
         warn("Invalid rank requested : {}/{}", rank, size);
         return ncclInvalidArgument;
     }
+    ncclConfig_t read;
+    if (const ncclResult_t bad = read_config(config, read); bad != ncclSuccess) return bad;
     const std::string address = address_of(id);
     if (address.empty()) {
         warn("the unique id was not made by this library: no job can be joined with it");
@@ -127,6 +129,8 @@ ncclResult_t pncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* i
         warn("CommSplit : color {} must be NCCL_SPLIT_NOCOLOR or not negative, newcomm not NULL", color);
         return ncclInvalidArgument;
     }
+    ncclConfig_t read;
+    if (const ncclResult_t bad = read_config(config, read); bad != ncclSuccess) return bad;
     const bool stays_out = color == NCCL_SPLIT_NOCOLOR;
     *into = stays_out ? nullptr : make_communicator(parent->address, "", 0, 1, config, parent);
     return run_or_defer(stays_out ? parent : *into,
@@ -141,6 +145,8 @@ ncclResult_t pncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclCo
         warn("CommShrink : comm, newcomm and a list of excluded ranks are needed");
         return ncclInvalidArgument;
     }
+    ncclConfig_t read;
+    if (const ncclResult_t bad = read_config(config, read); bad != ncclSuccess) return bad;
     std::vector<int> out(excluded, excluded + count);
     std::sort(out.begin(), out.end());
     if (std::binary_search(out.begin(), out.end(), parent->rank)) {

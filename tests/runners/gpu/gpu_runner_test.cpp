@@ -15,6 +15,7 @@
 #include "runners/sim/runner.h"
 #include "tests/runners/ranks/rank_job.h"
 #include "tests/runners/ranks/seen.h"
+#include "tests/sim/standin/torch_here.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using results::Code;
 using results::RankEnd;
+using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
@@ -79,6 +81,25 @@ std::string log_of(const Record& record, results::Rank rank) {
         text += std::string(record.evidence.text(event->as<results::RankLog>()->line)) + "\n";
     }
     return text;
+}
+
+scenarios::FaultSettings set_on(const std::vector<std::int64_t>& ranks, const std::string& name,
+                                const std::string& value) {
+    using scenarios::ValueType;
+    scenarios::FaultSettings set{.kind = "set_env"};
+    set.parameters["rank"] = {.options = {{.type = ValueType::ranks, .list = ranks}}};
+    set.parameters["name"] = {.options = {{.type = ValueType::text, .text = name}}};
+    set.parameters["value"] = {.options = {{.type = ValueType::text, .text = value}}};
+    return set;
+}
+
+scenarios::FaultSettings another_nccl(const std::string& version) {
+    using scenarios::ValueType;
+    scenarios::FaultSettings skew{.kind = "skew_version"};
+    skew.parameters["rank"] = {.options = {{.type = ValueType::ranks, .list = {1}}}};
+    skew.parameters["package"] = {.options = {{.type = ValueType::text, .text = "nccl"}}};
+    skew.parameters["version"] = {.options = {{.type = ValueType::text, .text = version}}};
+    return skew;
 }
 
 std::vector<Code> errors_of(const Record& record) {
@@ -165,16 +186,60 @@ TEST_F(DeviceGpu, ABitFlippedOnTheDeviceIsAWrongNumber) {
     EXPECT_NE(computed(record), computed(healthy));
 }
 
+TEST_F(DeviceGpu, CommunicatorsThatDoNotBlockComputeTheSame) {
+    for (const char* workload : {"data_parallel", "pipeline"}) {
+        auto job = small_job(workload, 4);
+        const Record blocking = play(job);
+        job.faults.push_back(set_on({0, 1, 2, 3}, "TORCH_NCCL_USE_COMM_NONBLOCKING", "1"));
+        const Record record = play(job);
+        EXPECT_THAT(record.truth.ends, Each(RankEnd::finished)) << workload;
+        EXPECT_EQ(computed(record), computed(blocking)) << workload;
+        EXPECT_THAT(errors_of(record), testing::IsEmpty());
+    }
+}
+
+// NCCL itself has no time-out. A communicator that blocks waits; one that does not is asked, given up and
+// aborted while it is still in progress.
+TEST_F(DeviceGpu, APeerThatStallsInSetupIsAnErrorOnlyWhereCommunicatorsDoNotBlock) {
+    auto job = small_job("data_parallel", 2, "bare");
+    job.faults.push_back(fault("stop_rank", 1, "comm_init"));
+    job.faults.back().when.values.erase("step");
+    const Record blocking = play(job);
+    EXPECT_THAT(blocking.truth.ends, ElementsAre(RankEnd::stuck, RankEnd::stopped));
+    EXPECT_THAT(errors_of(blocking), testing::IsEmpty());
+    job.faults.push_back(set_on({0, 1}, "TORCH_NCCL_USE_COMM_NONBLOCKING", "1"));
+    job.faults.push_back(set_on({0, 1}, "TORCH_NCCL_NONBLOCKING_TIMEOUT", "20"));
+    const Record record = play(job);
+    EXPECT_THAT(record.truth.ends, ElementsAre(RankEnd::failed, RankEnd::stopped));
+    EXPECT_THAT(errors_of(record), ElementsAre(Code::timeout));
+    EXPECT_THAT(log_of(record, 0), HasSubstr("DistBackendError: NCCL timeout in: "));
+}
+
 TEST_F(DeviceGpu, ARankThatClaimsAnotherReleaseIsRefusedByNcclItself) {
     auto job = small_job();
-    scenarios::FaultSettings skew{.kind = "skew_version"};
-    skew.parameters["rank"] = {.options = {{.type = scenarios::ValueType::ranks, .list = {1}}}};
-    skew.parameters["package"] = {.options = {{.type = scenarios::ValueType::text, .text = "nccl"}}};
-    skew.parameters["version"] = {.options = {{.type = scenarios::ValueType::text, .text = "2.27.7"}}};
-    job.faults.push_back(skew);
+    job.faults.push_back(another_nccl("2.27.7"));
     const Record record = play(job);
     EXPECT_THAT(errors_of(record), Contains(Code::invalid_usage));
     EXPECT_THAT(log_of(record, 0) + log_of(record, 1), HasSubstr("Mismatched NCCL version detected"));
+}
+
+// Not claimed but loaded: that release needs a GPU itself, says so, and is what the rank reports to have.
+TEST_F(DeviceGpu, ARankThatHasAnotherReleaseFailsInItsWordsOnTheDropIn) {
+    const fs::path release = tests::cache_of_deadrank() / "nccl/2.21.5";
+    if (!fs::exists(release / "libnccl.so.2")) GTEST_SKIP() << "no NCCL 2.21.5: './dev tools' fetches it";
+    if (!find_gpus()->standin) GTEST_SKIP() << "with a GPU it would run, and hang over the unique id";
+    setenv("DEADRANK_NCCL_PATH", release.c_str(), 1);
+    auto job = small_job();
+    job.faults.push_back(another_nccl("2.21.5"));
+    const Record record = play(job);
+    unsetenv("DEADRANK_NCCL_PATH");
+    EXPECT_THAT(errors_of(record), ElementsAre(Code::unhandled_device_error));
+    EXPECT_THAT(log_of(record, 1), AllOf(HasSubstr("unhandled cuda error"), HasSubstr("NCCL version 2.21.5"),
+                                         HasSubstr("not supported in the installed CUDA driver")));
+    for (const results::Event* event : record.evidence.each<results::RankStart>()) {
+        const auto versions = record.evidence.text(event->as<results::RankStart>()->versions);
+        EXPECT_EQ(versions.find("nccl=2.21.5") != versions.npos, event->rank == 1) << versions;
+    }
 }
 
 TEST(GpuLevers, ReachTheVariablesThatMeanSomething) {
@@ -188,38 +253,6 @@ TEST(GpuLevers, ReachTheVariablesThatMeanSomething) {
     with.under_way(&call);
     EXPECT_TRUE(with.alter_call(0, {.op = results::Op::broadcast}));
     EXPECT_EQ(call.op, results::Op::broadcast);
-}
-
-// Goal: without a GPU, and without having asked for the drop-in, the answer is a sentence and no verdict.
-TEST(GpuRunnerRefuses, AMachineWithoutAGpu) {
-    unsetenv(standin_variable);
-    if (find_gpus()) GTEST_SKIP() << "this machine has a GPU";
-    GpuRunner runner;
-    const auto refused = runner.run(resolved(small_job(), runner.capabilities()), {});
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, scenarios::ErrorCode::environment);
-    EXPECT_THAT(refused.error().text(), HasSubstr("GPU"));
-    EXPECT_THAT(refused.error().text(), HasSubstr("DEADRANK_STANDIN=1"));
-}
-
-TEST(GpuRunnerRefuses, ADirectoryThatHoldsNoDropIn) {
-    setenv(standin_variable, "/nonexistent", 1);
-    const auto found = find_gpus();
-    unsetenv(standin_variable);
-    ASSERT_FALSE(found);
-    EXPECT_THAT(found.error().text(), HasSubstr("/nonexistent"));
-}
-
-// Goal: a rank can be given another release that lies somewhere on this machine.
-TEST(GpuProbe, NamesTheReleasesThatADirectoryHolds) {
-    const fs::path program = program_beside("deadrank-gpu-rank");
-    if (program.empty()) GTEST_SKIP() << "this build has no program for the ranks of a GPU job";
-    const fs::path standin = program_beside("standin/libnccl.so.2").parent_path();
-    if (standin.empty()) GTEST_SKIP() << "this build has no drop-in for NCCL";
-    const auto said = tests::shell(
-        fmt::format("DEADRANK_NCCL_PATH=/nonexistent:{} {} probe", standin.string(), program.string()));
-    EXPECT_THAT(said.out, HasSubstr("\"further_releases\":{\"2."));
-    EXPECT_THAT(said.out, HasSubstr(standin.string() + "/libnccl.so.2"));
 }
 
 }  // namespace

@@ -22,6 +22,17 @@ TEST_F(DeviceTorchOnTheStandIn, AHealthyJobHasEveryValueAndNoDump) {
     }
 }
 
+TEST_F(DeviceTorchOnTheStandIn, CommunicatorsThatDoNotBlockWorkAndGiveUpAPeerThatNeverComes) {
+    const EndedJob ended = job("healthy_without_blocking"), absent = job("absent_at_first_without_blocking");
+    for (const int rank : {0, 1}) {
+        EXPECT_EQ(ended.code(rank), 0) << ended.text(rank);
+        EXPECT_THAT(ended.text(rank), AllOf(HasSubstr("step 6: 0 wrong"), HasSubstr("everything: good")));
+    }
+    EXPECT_THAT(absent.text(0), HasSubstr("torch.distributed.DistBackendError: NCCL timeout in: "));
+    EXPECT_EQ(absent.code(0), 1);
+    EXPECT_EQ(absent.dumps(), 0u);
+}
+
 TEST_F(DeviceTorchOnTheStandIn, ARankThatDoesNotComeIsNamed) {
     const EndedJob two = job("absent"), three = job("absent_of_three");
     expect_time_out(two, 0, 3);

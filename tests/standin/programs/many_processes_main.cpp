@@ -1,6 +1,6 @@
 // tests/standin/programs/many_processes_main.cpp — Many processes by MPI, one device each: a blocking
-// communicator, then one that does not block and is polled for, then an abort while a collective can never
-// complete.
+// communicator, then one that does not block and is polled for, then aborts while a collective can never
+// complete, and while the others never come into the communicator.
 #include <chrono>
 #include <mpi.h>
 #include <thread>
@@ -60,6 +60,28 @@ long aborted(Rank one) {
     return trouble;
 }
 
+// Nobody but rank 0 comes.
+long aborted_while_opening(Rank one) {
+    const ncclUniqueId id = shared_id(one.rank);
+    long trouble = 0;
+    if (one.rank == 0) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        trouble += ncclCommInitRankConfig(&one.comm, one.size, id, 0, &config) != ncclInProgress;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        ncclResult_t state = ncclSuccess;
+        good(ncclCommGetAsyncError(one.comm, &state), "ncclCommGetAsyncError");
+        trouble += state != ncclInProgress;
+        trouble += ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, one.comm, one.stream) !=
+                   ncclInvalidArgument;
+        good(ncclCommAbort(one.comm), "ncclCommAbort");
+        config.magic = 0;
+        trouble += ncclCommInitRankConfig(&one.comm, one.size, id, 0, &config) != ncclInvalidArgument;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return trouble;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -73,7 +95,7 @@ int main(int argc, char** argv) {
     Ranks ranks{one};
     long wrong = all_values(ranks, false) + split_values(ranks);
     good(ncclCommDestroy(one.comm), "ncclCommDestroy");
-    wrong += without_blocking(one) + aborted(one);
+    wrong += without_blocking(one) + aborted(one) + aborted_while_opening(one);
     long sum = 0;
     MPI_Reduce(&wrong, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (one.rank == 0) std::printf("%ld wrong values\n", sum);
