@@ -20,9 +20,14 @@ std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<doub
 
 struct Ending {
     bool ended = false, failed = false, restarted = false;
-    Time at{0};        // of the job's end; the end of watching, while it stands
-    Time progress{0};  // the last step that any rank finished, or the last one to come to the rendezvous
+    Time at{0};            // of the job's end; the end of watching, while it stands
+    Time progress{0};      // the last step that any rank finished, or the last one to come to the rendezvous
+    Time closing = never;  // since then: the launcher has noticed, and asks the other ranks to end
 };
+
+// torchrun gives a rank that long to answer its SIGTERM. Two waits of a time-out and this one would be a
+// hang.
+constexpr Time launchers_patience{30'000'000'000};
 
 Ending ending_of(const Evidence& evidence) {
     Ending ending;
@@ -42,6 +47,10 @@ Ending ending_of(const Evidence& evidence) {
         } else if (event.as<StepEnd>() || event.as<RendezvousEnter>()) {
             // Until a rank comes to the rendezvous it loads its libraries, for as long as the machine needs.
             ending.progress = event.at;
+            ending.closing = never;
+        } else if (const auto* log = event.as<RankLog>(); log && event.rank == no_rank) {
+            const bool asks = evidence.text(log->line).find("closing signal") != std::string_view::npos;
+            if (asks) ending.closing = std::min(ending.closing, event.at);
         }
     }
     ending.failed = ending.failed ||
@@ -140,7 +149,10 @@ std::optional<Resilience> resilience_of(const Stood& stood) {
     const Ending ending = ending_of(stood.evidence);
     const Time begun = std::max(stood.fault_at == never ? Time{0} : stood.fault_at, Time{0});
     const Time took = ending.at - begun;
-    const Time still = ending.at - std::max(begun, ending.progress);
+    const Time closed = ending.ended && ending.closing != never
+                            ? std::min(ending.at - ending.closing, launchers_patience)
+                            : Time{0};
+    const Time still = ending.at - closed - std::max(begun, ending.progress);
     const bool past = stood.timeout.count() > 0 && still > hang_multiple * stood.timeout;
     if (!ending.ended || (ending.failed && past)) {
         const double times = stood.timeout.count() > 0 ? static_cast<double>(still.count()) /

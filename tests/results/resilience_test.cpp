@@ -91,6 +91,20 @@ TEST(Resilience, CallsAnErrorTooLateAHangAsWell) {
     EXPECT_EQ(stood(ended(std::move(soon), 54s, 1)).response, Response::clear_error) << "exactly five times";
 }
 
+// Goal: the launcher's own patience with a rank that does not answer makes no hang of an error.
+TEST(Resilience, CountsNoWaitOfTheLauncherForASilence) {
+    for (const bool noticed : {false, true}) {
+        results::Evidence evidence = steps(0.5, 7);
+        log_line(evidence, 24s, 1, 2, "ValueError: the shape is wrong");
+        if (noticed) log_line(evidence, 25s, results::no_rank, 1, "Sending process 7 closing signal SIGTERM");
+        const auto found = stood(ended(std::move(evidence), 55s, 1));
+        EXPECT_EQ(found.response, noticed ? Response::clear_error : Response::hang) << found.says;
+    }
+    results::Evidence late = steps(0.5, 7);
+    log_line(late, 25s, results::no_rank, 1, "Sending process 7 closing signal SIGTERM");
+    EXPECT_EQ(stood(ended(std::move(late), 95s, 1)).response, Response::hang) << "30 s, and no more";
+}
+
 TEST(Resilience, TakesTheCulpritsOwnErrorForClear) {
     results::Evidence evidence = started(2);
     log_line(evidence, 4s, 1, 2, "[rank1]: ValueError: the shape is wrong");
