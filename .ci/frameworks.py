@@ -92,7 +92,8 @@ def main():
     parser = argparse.ArgumentParser(description="Frameworks under injected faults, against known reactions.")
     parser.add_argument("program", help="deadrank")
     parser.add_argument("--table", type=pathlib.Path, help="the table, into a file or its place on a page")
-    parser.add_argument("--summary", type=pathlib.Path, help="a row a framework, likewise")
+    summary = {"type": pathlib.Path, "nargs": "*", "default": []}
+    parser.add_argument("--summary", **summary, help="a row a framework, likewise, on each of these pages")
     parser.add_argument("--junit", type=pathlib.Path, help="write what agreed and what did not")
     parser.add_argument("--lines", type=pathlib.Path, help="directory of the runs' lines, kept")
     parser.add_argument("--only", nargs="*", default=[], help="these subjects")
@@ -108,8 +109,9 @@ def main():
                 play(options.program, subject, bugs, file_of(lines, subject), options.jobs)
         suite = judge_all(reactions, lines)
         files = [file_of(lines, subject) for subject in pairs_by_subject(reactions)]
+        files.sort(key=lambda file: -len(read_lines(file)))  # who met most bugs comes first
         files = [str(file) for file in files if file.exists()]
-        for option, page in (("--table", options.table), ("--summary", options.summary)):
+        for option, page in (("--table", options.table), *(("--summary", page) for page in options.summary)):
             if page and files:
                 words = [options.program, "resilience", *files, option, str(page)]
                 subprocess.run(words, cwd=ROOT, check=False)

@@ -58,6 +58,34 @@ TEST_F(DeviceLink, ThatComesBackLetsTheJobGoOn) {
     EXPECT_TRUE(record->truth.completed());
 }
 
+// The job's last loss, of rank 0.
+double last_loss(const Record& record) {
+    double loss = 0;
+    for (const results::Event* event : record.evidence.each<results::StepEnd>()) {
+        if (event->rank == 0) loss = event->as<results::StepEnd>()->loss;
+    }
+    return loss;
+}
+
+// Below gloo nothing checks what arrives: the job ends well, with another result than the healthy one's.
+TEST_F(DeviceLink, ThatTurnsABitBendsTheResultAndNobodySaysSo) {
+    scenarios::Plan plan = with_link("drop_link");
+    plan.faults.clear();
+    const auto healthy = LocalRunner().run(plan, {});
+    scenarios::FaultSpec fault{.kind = "flip_bits"};
+    fault.parameters["rank"] = {.type = ValueType::ranks, .list = {1}};
+    fault.parameters["bit"] = {.type = ValueType::integer, .number = 58};
+    fault.parameters["side"] = {.type = ValueType::choice, .text = "way"};
+    fault.when.step = 2;
+    fault.when.before = "all_reduce";
+    plan.faults = {fault};
+    const auto record = LocalRunner().run(plan, {});
+    ASSERT_TRUE(healthy && record) << (record ? healthy : record).error().text();
+    ASSERT_EQ(record->truth.marks.size(), 1u) << "applied, and not refused";
+    EXPECT_TRUE(record->truth.completed());
+    EXPECT_NE(last_loss(*record), last_loss(*healthy));
+}
+
 TEST(LocalLink, BetweenMoreThanTwoRanksIsRefusedWithWhatWouldDo) {
     LocalLevers levers(4, 2, {});
     const auto done = levers.change_link({.from = 0, .to = 1, .down = true});
