@@ -15,9 +15,10 @@ struct Words {
     std::string_view text, symptom;
     std::string_view names;  // the rank stands behind these words; empty = nobody is named
 };
-constexpr std::array<Words, 6> known = {{
+constexpr std::array<Words, 7> known = {{
     {"Detected mismatch between collectives on ranks", "collective_mismatch_error", "but Rank "},
     {"Watchdog caught collective operation timeout", "collective_timeout_abort", ""},
+    {"timeout watchdog detected operation timeout", "collective_timeout_abort", ""},  // since torch 2.15
     {"failed to pass monitoredBarrier", "collective_timeout_abort", "Rank "},
     {"DDP expects same model across all ranks", "tensor_shape_or_dtype_error", "but Rank "},
     {"clients joined.", "communication_setup_failure", ""},

@@ -59,6 +59,13 @@ TEST(C10d, TakesItsOwnWordsLiterally) {
     ASSERT_EQ(mismatch.size(), 1u);
     EXPECT_EQ(mismatch[0].symptom, "collective_mismatch_error");
     EXPECT_THAT(mismatch[0].blame.ranks, ElementsAre(2));
+    EvidenceBuilder newer(4);  // torch 2.15
+    newer.start().world().log(0,
+                              "[TC][rank=0][name=0] Aborting process on rank 0 due to timeout - timeout "
+                              "watchdog detected operation timeout");
+    const auto late = results::external::C10d().examine(newer.watched());
+    ASSERT_EQ(late.size(), 1u);
+    EXPECT_EQ(late[0].symptom, "collective_timeout_abort");
     EXPECT_TRUE(results::external::C10d().examine(EvidenceBuilder(4).start().world().watched()).empty());
 }
 
