@@ -95,7 +95,8 @@ bool same_symptom(const Finding& root, const Finding& other) {
     return root.at <= other.at && other.at - root.at <= 60s;
 }
 
-// The first failing rank decides; at about the same time, the one that says more.
+// The first failing rank decides; at about the same time, the one that says more, and a failure more than
+// what follows from one.
 bool earlier(const Finding& root, const Finding& other, Time tie) {
     const Time apart = other.at > root.at ? other.at - root.at : root.at - other.at;
     const auto rank_of = [](const Finding& one) {

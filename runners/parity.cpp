@@ -1,6 +1,7 @@
 // runners/parity.cpp — Findings as words, and the two sets of them beside each other.
 #include "runners/parity.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +23,30 @@ std::set<std::string> diagnosis(const Trialled& trialled) {
     return said;
 }
 
+// As it is written, or on fewer ranks; on twice as many where it names ranks that are not among those.
+scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenario, scenarios::Seed seed,
+                                               std::int64_t ranks, const scenarios::Capabilities& able,
+                                               const scenarios::Vocabulary& vocabulary) {
+    const scenarios::Capabilities anything{.backend = "any", .levers = {"*"}, .workloads = {"*"}};
+    const auto own = scenarios::resolve(scenario, seed, anything, vocabulary);
+    if (!own) return tl::unexpected(own.error());
+    const std::int64_t stated = own->fault.world_size();
+    if (stated <= ranks) return scenario;
+    scenarios::Scenario smaller = scaled(scenario, ranks);
+    if (scenarios::resolve(smaller, seed, anything, vocabulary)) return smaller;
+    const std::int64_t twice = std::min(2 * ranks, able.ranks_max);
+    if (twice >= stated) return stated <= able.ranks_max ? scenario : smaller;
+    scenarios::Scenario larger = scaled(scenario, twice);
+    return scenarios::resolve(larger, seed, anything, vocabulary) ? larger : smaller;
+}
+
+// All of it: a lever that was refused half-way makes another bug of it.
+bool happened(const results::Truth& truth) {
+    const bool refused = std::any_of(truth.marks.begin(), truth.marks.end(),
+                                     [](const auto& mark) { return mark.kind == "fault.refused"; });
+    return truth.applied() && !refused;
+}
+
 }  // namespace
 
 std::string_view name_of(Parity parity) {
@@ -33,29 +58,63 @@ std::string listed(const std::set<std::string>& findings) {
     return findings.empty() ? "nothing" : fmt::format("{}", fmt::join(findings, ", "));
 }
 
+std::string why_not_on_paper(const scenarios::Scenario& written, scenarios::Seed seed, Runner& reality,
+                             std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary) {
+    const auto scenario = at_most(written, seed, ranks_most, reality.capabilities(), vocabulary);
+    if (!scenario) return scenario.error().what;
+    const auto trial = scenarios::resolve(*scenario, seed, reality.capabilities(), vocabulary);
+    if (!trial) return trial.error().what;
+    const auto able = reality.on_paper(trial->fault);
+    return able ? std::string() : able.error().what;
+}
+
+std::string kind_of_reason(std::string_view why) {
+    std::string kind;
+    bool quoted = false, number = false;
+    for (const char letter : why) {
+        const bool quote = letter == '\'', digit = letter >= '0' && letter <= '9';
+        if (quote && !quoted) kind += "…";
+        if (digit && !number && !quoted) kind += "…";
+        if (!quote && !quoted && !digit) kind += letter;
+        if (quote) quoted = !quoted;
+        number = digit;
+    }
+    return kind;
+}
+
+void judge(Compared& compared, const std::string& reason) {
+    compared.why = reason;
+    compared.parity = compared.simulated == compared.real ? Parity::agree
+                      : reason.empty()                    ? Parity::differ
+                                                          : Parity::explained;
+}
+
 Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runner& sim, Runner& reality,
                  std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary, const LineOptions& asked) {
+    Compared compared{.scenario = written.id};
+    compared.why = why_not_on_paper(written, seed, reality, ranks_most, vocabulary);
+    if (!compared.why.empty()) return compared;
     LineOptions options = asked;
     options.control = options.healed = false;
-    const auto own = scenarios::resolve(written, seed, sim.capabilities(), vocabulary);
-    const bool large = own && own->fault.world_size() > ranks_most;
-    const scenarios::Scenario scenario = large ? scaled(written, ranks_most) : written;
-    Compared compared{.scenario = scenario.id};
-    const Trialled simulated = play(scenario, seed, sim, vocabulary, options);
-    const Trialled real = simulated.fault ? play(scenario, seed, reality, vocabulary, options) : Trialled{};
-    if (!simulated.fault || !real.fault || !real.fault->record.truth.applied()) {
+    const scenarios::Scenario scenario =
+        *at_most(written, seed, ranks_most, reality.capabilities(), vocabulary);
+    const auto play_on = [&](Runner& runner) {
+        LineOptions here = options;
+        if (!options.out.empty()) here.out = options.out / runner.name();
+        return play(scenario, seed, runner, vocabulary, here);
+    };
+    const Trialled simulated = play_on(sim);
+    const Trialled real = simulated.fault ? play_on(reality) : Trialled{};
+    if (!simulated.fault || !real.fault || !happened(real.fault->record.truth)) {
         const results::Case& outcome = simulated.fault ? real.outcome : simulated.outcome;
-        compared.why = outcome.reason.empty() ? "the fault never happened" : outcome.reason;
+        compared.why = outcome.reason.empty() ? "the fault never found its moment" : outcome.reason;
         return compared;
     }
     compared.simulated = diagnosis(simulated);
     compared.real = diagnosis(real);
-    if (const auto reason = scenario.parity.find(std::string(reality.name()));
-        reason != scenario.parity.end())
-        compared.why = reason->second;
-    compared.parity = compared.simulated == compared.real ? Parity::agree
-                      : compared.why.empty()              ? Parity::differ
-                                                          : Parity::explained;
+    compared.played_on = fmt::format("{} ranks", real.fault->plan.world_size());
+    const auto reason = scenario.parity.find(std::string(reality.name()));
+    judge(compared, reason == scenario.parity.end() ? "" : reason->second);
     return compared;
 }
 

@@ -16,8 +16,23 @@ struct Compared {
     std::string scenario;  // id
     Parity parity = Parity::not_played;
     std::set<std::string> simulated, real;  // "collective_mismatch_error (rank 1)"
-    std::string why;  // the scenario's [parity] of that backend; or why it could not be played
+    std::string why;        // the scenario's [parity] of that backend; or why it could not be played
+    std::string played_on;  // "4 ranks"
+
+    // A reason for a difference that is not there any more.
+    bool stale() const { return parity == Parity::agree && !why.empty(); }
 };
+
+// Whether the backend would play all of the scenario, as far as paper shows: nothing is started. Empty, or
+// why not.
+std::string why_not_on_paper(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& reality,
+                             std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary);
+
+// A reason without what stands in quotes and without numbers, so that alike ones can be counted.
+std::string kind_of_reason(std::string_view why);
+
+// The verdict from its findings, and the reason that its scenario has for a difference, if any.
+void judge(Compared& compared, const std::string& reason);
 
 // Both play the same draws. Beyond `ranks_most` both play on that many.
 Compared compare(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& sim, Runner& reality,

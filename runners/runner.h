@@ -53,6 +53,10 @@ public:
     virtual std::string_view name() const = 0;  // sim, local, mpi, gpu
     virtual scenarios::Capabilities capabilities() const = 0;
 
+    // Whether all of the plan would be played, found out on paper: nothing is started. Errors: unsupported,
+    // for what a run would refuse, and for what it would leave out without harm to anybody but a comparison.
+    virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
+
     // Errors: unsupported, environment, io. A job that fails is no error: it is a Record.
     virtual scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) = 0;
 };

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 
 #include "runners/gpu/gpu_runner.h"
 #include "runners/gpu/machine.h"
@@ -37,9 +39,19 @@ std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vo
 }
 
 struct Comparison {
-    std::size_t least = 1;           // scenarios that must be there
-    std::int64_t ranks_most = 1024;  // larger ones are played on that many, by both
+    std::size_t least = 1;            // scenarios that must be there
+    std::int64_t ranks_most = 4;      // larger ones are played on that many, by both
+    std::set<std::string> only = {};  // empty = all whose `backends` names the runner
 };
+
+// One of each kind of bug, quick to play: a line a scenario, `#` before what is said about them.
+std::set<std::string> handful() {
+    std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/runners/local/handful.txt");
+    std::set<std::string> names;
+    for (std::string line; std::getline(in, line);)
+        if (!line.empty() && line.front() != '#') names.insert(line);
+    return names;
+}
 
 // The simulator's diagnosis is reality's, or the scenario explains the difference. The rate is printed.
 void compare(runners::Runner& reality, const Comparison& comparison) {
@@ -49,6 +61,7 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
     runners::SimRunner sim;
     runners::ParityRate rate;
     for (const scenarios::Scenario& scenario : scenarios) {
+        if (!comparison.only.empty() && comparison.only.count(scenario.id) == 0) continue;
         SCOPED_TRACE(fmt::format("deadrank parity --runner {} {}", backend, scenario.id));
         const runners::Compared one =
             runners::compare(scenario, {1}, sim, reality, comparison.ranks_most, vocabulary);
@@ -70,13 +83,14 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
 TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
     if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
     runners::LocalRunner local;
-    compare(local, {.least = 6});
+    const std::set<std::string> names = handful();
+    compare(local, {.least = names.size(), .only = names});  // all of them: deadrank parity
 }
 
 TEST(DeviceParity, MpiRanksAndTheSimulatorAgreeOnFindings) {
     if (const auto there = runners::mpi_is_there(); !there) GTEST_SKIP() << there.error().text();
     runners::MpiRunner mpi;
-    compare(mpi, {.least = 20, .ranks_most = 4});
+    compare(mpi, {.least = 20});
 }
 
 // On GPUs where there are some, else on the drop-in, whose NCCL answers as the real one was measured to.
@@ -87,7 +101,7 @@ TEST(DeviceParity, GpuRanksAndTheSimulatorAgreeOnFindings) {
     if (machine) {
         std::cout << "played on " << machine->text() << "\n";
         runners::GpuRunner gpu;
-        compare(gpu, {.least = 15, .ranks_most = 4});
+        compare(gpu, {.least = 15});
     }
     unsetenv(runners::standin_variable);
     if (!machine) GTEST_SKIP() << machine.error().text();

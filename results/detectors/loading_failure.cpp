@@ -2,6 +2,7 @@
 // never reached the model.
 #include "results/detectors/loading_failure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -34,11 +35,21 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
              .causes = {"incomplete_checkpoint_state"}}};
 }
 
+// A checkpoint that is not there to be resumed from is the matter of checkpoint_integrity.
+bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
+    const auto& loads = evidence.each<CheckpointLoad>();
+    return std::any_of(loads.begin(), loads.end(), [&](const Event* event) {
+        const bool theirs = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), event->rank) > 0;
+        return theirs && event->as<CheckpointLoad>()->result != Code::ok && event->at <= outbreak.at;
+    });
+}
+
 }  // namespace
 
 std::vector<Finding> LoadingFailure::examine(const Evidence& evidence) const {
     std::vector<Finding> findings = never_assigned(evidence);
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::loading)) {
+        if (was_checkpoint(evidence, outbreak)) continue;
         findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure", name(),
                                       {"misconfigured_resource_or_distributed_settings"}));
     }

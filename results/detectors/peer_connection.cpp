@@ -92,12 +92,25 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
             fmt::format("{} complaints name node {}", most->second, most->first)};
 }
 
+// Whoever ended first was asked to (SIGTERM), by nobody who had lost anything, and the job was started again:
+// its peers only saw it go.
+bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
+    if (outbreak.attempt + 1 >= lives.attempts()) return false;
+    const auto all = lives.of(outbreak.attempt);
+    const auto first = std::min_element(all.begin(), all.end(),
+                                        [](const Life& a, const Life& b) { return a.ended < b.ended; });
+    return first != all.end() && first->signal == 15 &&
+           first->ended <= outbreak.at + std::chrono::milliseconds(500) &&
+           std::count(outbreak.ranks.begin(), outbreak.ranks.end(), first->process) == 0;
+}
+
 }  // namespace
 
 std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
+        if (saw_somebody_leave(lives, outbreak)) continue;
         Culprit culprit = dead_before(lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);

@@ -7,30 +7,20 @@
 #include <map>
 #include <set>
 
-#include "results/reports/text_file.h"
+#include "results/reports/page_place.h"
 #include "results/words.h"
 
 namespace deadrank::results::reports {
 
 namespace {
 
-// The lines between which a page has room for what is written.
-struct Marks {
-    std::string_view begin, end;
-};
-
 constexpr std::string_view written_by = "<!-- Written by `deadrank run --table`; not by hand. -->";
-constexpr Marks table_marks{"<!-- resilience table -->", "<!-- end of the resilience table -->"};
-constexpr Marks summary_marks{"<!-- resilience summary -->", "<!-- end of the resilience summary -->"};
+constexpr PagePlace table_place{"<!-- resilience table -->", "<!-- end of the resilience table -->",
+                                written_by};
+constexpr PagePlace summary_place{"<!-- resilience summary -->", "<!-- end of the resilience summary -->",
+                                  written_by};
 
 std::string row_of(const Standing& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
-
-// Text in a cell: nothing that Markdown would take for more.
-std::string plain(std::string text) {
-    for (std::size_t at = 0; (at = text.find_first_of("|<>`*_", at)) != std::string::npos; at += 2)
-        text.insert(at, "\\");
-    return text;
-}
 
 // "hang ≥ 66 s"
 std::string cell_words(const Resilience& stood) {
@@ -55,14 +45,14 @@ public:
 
     std::string text() const {
         std::string text = "| bug | cause |";
-        for (const std::string& column : columns_) text += fmt::format(" {} |", plain(column));
+        for (const std::string& column : columns_) text += fmt::format(" {} |", plain_cell(column));
         text += "\n|---|---|";
         for (std::size_t i = 0; i < columns_.size(); ++i) text += "---|";
         text += "\n";
         std::string notes;
         int number = 0;
         for (const auto& [key, cells] : cells_) {
-            text += fmt::format("| {} | {} |", plain(key.second), plain(key.first));
+            text += fmt::format("| {} | {} |", plain_cell(key.second), plain_cell(key.first));
             for (const std::string& column : columns_) {
                 const auto found = cells.find(column);
                 text += found == cells.end() ? " |" : cell_text(*found->second, number, notes);
@@ -79,15 +69,15 @@ private:
         if (is_good(stood.response)) return fmt::format(" {} |", words);
         ++number;
         notes += fmt::format("{}. <a id=\"b{}\"></a>**{}**, {}: {}: {}  \n   `{}`\n", number, number,
-                             plain(row_of(one)), plain(framework_text(one.subject)), words, plain(stood.says),
-                             one.again);
+                             plain_cell(row_of(one)), plain_cell(framework_text(one.subject)), words,
+                             plain_cell(stood.says), one.again);
         return fmt::format(" [**{}**](#b{}) |", words, number);
     }
 
     std::string summary() const {
         std::string text = "\n";
         for (const std::string& column : columns_) {
-            text += fmt::format("- {}:", plain(column));
+            text += fmt::format("- {}:", plain_cell(column));
             const char* between = " ";
             for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i) {
                 const auto found = counts_.find({column, static_cast<Response>(i)});
@@ -109,26 +99,6 @@ private:
     std::size_t untold_ = 0;
 };
 
-std::string between(std::string page, const Marks& marks, std::string_view text) {
-    const std::size_t begin = page.find(marks.begin), end = page.find(marks.end);
-    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
-    const std::size_t from = begin + marks.begin.size();
-    return page.replace(from, end - from, fmt::format("\n{}", text));
-}
-
-scenarios::Result<void> write_between(const std::string& text, const Marks& marks,
-                                      const std::filesystem::path& file) {
-    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
-    if (!page) return tl::unexpected(page.error());
-    if (page->empty() || page->starts_with(written_by)) return write_text(text, file);
-    const std::string with_text = between(*page, marks, text);
-    if (!with_text.empty()) return write_text(with_text, file);
-    return scenarios::refuse(
-        scenarios::ErrorCode::usage,
-        fmt::format("'{}' is a page of yours and has no place for the table", file.string()),
-        fmt::format("add the lines {} and {}, or name another file", marks.begin, marks.end));
-}
-
 }  // namespace
 
 std::string framework_text(const Subject& subject) {
@@ -144,7 +114,7 @@ std::string took_text(const Resilience& stood) {
 }
 
 std::string between_table_marks(std::string page, std::string_view table) {
-    return between(std::move(page), table_marks, table);
+    return in_place(std::move(page), table_place, table);
 }
 
 std::string resilience_table(const std::vector<Standing>& standings) {
@@ -159,7 +129,7 @@ std::string resilience_table(const std::vector<Standing>& standings) {
 
 scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
                                                const std::filesystem::path& file) {
-    return write_between(resilience_table(standings), table_marks, file);
+    return write_in_place(resilience_table(standings), table_place, file);
 }
 
 std::string resilience_summary(const std::vector<Standing>& standings) {
@@ -187,7 +157,7 @@ std::string resilience_summary(const std::vector<Standing>& standings) {
     for (int i = 0; i <= last; ++i) text += "---|";
     text += "\n";
     for (const std::string& framework : frameworks) {
-        text += fmt::format("| {} | {} |", plain(framework), told[framework]);
+        text += fmt::format("| {} | {} |", plain_cell(framework), told[framework]);
         for (int i = 0; i <= last; ++i) {
             const auto found = counts.find({framework, static_cast<Response>(i)});
             text += found == counts.end() ? " |" : fmt::format(" {} |", found->second);
@@ -199,7 +169,7 @@ std::string resilience_summary(const std::vector<Standing>& standings) {
 
 scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& standings,
                                                  const std::filesystem::path& file) {
-    return write_between(resilience_summary(standings), summary_marks, file);
+    return write_in_place(resilience_summary(standings), summary_place, file);
 }
 
 std::string standing_line(const Standing& standing, const Style& style) {

@@ -10,9 +10,11 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-std::string reason(const Library& library, const scenarios::Scenario& scenario, const Runner& runner) {
+std::string reason(const Library& library, const scenarios::Scenario& scenario, Runner& runner) {
     const auto trial = scenarios::resolve(scenario, {1}, runner.capabilities(), library.vocabulary);
-    return trial ? "it could be, and its file does not say that it was tried" : trial.error().what;
+    if (!trial) return trial.error().what;
+    const auto able = runner.on_paper(trial->fault);
+    return able ? "it could be, and its file does not say that it was tried" : able.error().what;
 }
 
 }  // namespace

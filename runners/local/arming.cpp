@@ -8,6 +8,7 @@
 #include "inject/make_fault.h"
 #include "inject/mark.h"
 #include "inject/trigger.h"
+#include "runners/local/paper.h"
 
 namespace deadrank::runners {
 
@@ -28,7 +29,9 @@ json when_of(const inject::PlannedFault& planned) {
             {"nth", when.nth},
             {"always", when.always},
             {"until_step", when.until_step},
-            {"lasts", lasts}};
+            {"lasts", lasts},
+            {"off", planned.rhythm.off.count()},
+            {"times", planned.rhythm.times}};
 }
 
 // Ranks whose hook waits for the moment. A fault that aims at no rank is armed where its moments can be: on
@@ -70,8 +73,10 @@ scenarios::Result<inject::Done> check_aim(inject::Rank rank, const std::vector<P
     return inject::Done{};
 }
 
-scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault& planned, LocalLevers& levers,
-                                        json& entries, std::vector<results::Mark>& marks) {
+scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault& planned,
+                                        const Subject& subject, LocalLevers& levers, json& entries,
+                                        std::vector<results::Mark>& marks) {
+    if (auto comes = check_moment(planned.spec.when, subject); !comes) return tl::unexpected(comes.error());
     const bool starting = inject::from_start(planned.spec.when);
     levers.starting(starting);
     bool by_hook = false;
@@ -79,6 +84,7 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
         if (auto done = planned.fault->apply(levers, rank); !done) return done;
         const std::vector<Pull> pulls = levers.take();
         if (auto aimed = check_aim(rank, pulls, planned.spec.kind); !aimed) return aimed;
+        if (auto shown = check_shown(pulls, subject); !shown) return tl::unexpected(shown.error());
         if (pulls.empty()) continue;
         by_hook = true;
         planned.fault->revert(levers, rank);
@@ -118,7 +124,7 @@ scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subjec
         if (!planned) return tl::unexpected(planned.error());
         arming.faults.push_back(std::move(*planned));
         const std::size_t index = arming.faults.size() - 1;
-        if (auto done = arm_one(index, arming.faults.back(), levers, entries, arming.marks); !done) {
+        if (auto done = arm_one(index, arming.faults.back(), subject, levers, entries, arming.marks); !done) {
             return tl::unexpected(done.error());
         }
     }

@@ -15,6 +15,7 @@
 #include "runners/local/job.h"
 #include "runners/local/launch.h"
 #include "runners/local/namespaces.h"
+#include "runners/local/paper.h"
 #include "runners/local/proxy/store_proxy.h"
 #include "runners/local/python.h"
 #include "runners/local/scratch.h"
@@ -167,6 +168,23 @@ std::string network_missing(const Manifest& manifest) {
     return namespaces_missing();
 }
 
+scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
+    const auto stated = plan.cluster.find("launcher");
+    if (stated == plan.cluster.end() || (stated->second.text != "mpirun" && stated->second.text != "test"))
+        return {};
+    return refuse(ErrorCode::unsupported,
+                  "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
+                  "play this scenario with --runner sim");
+}
+
+LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, const Scratch& scratch) {
+    LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
+                       static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
+                       scratch.path() / "broken");
+    levers.network_missing(network_missing(manifest));
+    return levers;
+}
+
 }  // namespace
 
 scenarios::Capabilities LocalRunner::capabilities() const {
@@ -182,13 +200,23 @@ scenarios::Capabilities LocalRunner::capabilities() const {
     return able;
 }
 
+scenarios::Result<void> LocalRunner::on_paper(const scenarios::Plan& plan) {
+    if (auto launcher = check_launcher(plan); !launcher) return launcher;
+    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    if (!manifest) return tl::unexpected(manifest.error());
+    const auto subject = subject_for(plan, *manifest, {});
+    if (!subject) return tl::unexpected(subject.error());
+    if (auto whole = nothing_left_out(plan, *manifest); !whole) return whole;
+    const auto scratch = Scratch::make({}, {});
+    if (!scratch) return tl::unexpected(scratch.error());
+    LocalLevers levers = levers_for(plan, *manifest, *scratch);
+    const auto arming = arm(plan, *subject, scratch->path(), levers);
+    if (!arming) return tl::unexpected(arming.error());
+    return {};
+}
+
 scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
-    if (const auto stated = plan.cluster.find("launcher");
-        stated != plan.cluster.end() && (stated->second.text == "mpirun" || stated->second.text == "test")) {
-        return refuse(ErrorCode::unsupported,
-                      "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
-                      "play this scenario with --runner sim");
-    }
+    if (auto launcher = check_launcher(plan); !launcher) return tl::unexpected(launcher.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
     const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
@@ -215,10 +243,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     const auto subject =
         subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
-    LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
-                       static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
-                       scratch.path() / "broken");
-    levers.network_missing(network_missing(*manifest));
+    LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
     std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;

@@ -17,6 +17,7 @@ public:
 
     std::string_view name() const override { return "local"; }
     scenarios::Capabilities capabilities() const override;
+    scenarios::Result<void> on_paper(const scenarios::Plan& plan) override;
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:

@@ -70,6 +70,17 @@ void read_shard(const Line& line, results::Time at, results::EventSink& sink) {
         {at, line.rank, results::ShardLayout{sink.text(found[1].str()), number(2), number(3), number(4)}});
 }
 
+// "value name=reference.loss step=3 is=0.5 should=0.25": a quantity beside what the program expects of it
+void read_value(const Line& line, results::Time at, results::EventSink& sink) {
+    static const std::regex shape(R"(^value name=(\S+) step=(-?\d+) is=(\S+) should=(\S+))");
+    std::smatch found;
+    if (!std::regex_search(line.text, found, shape)) return;
+    const auto number = [&](std::size_t group) { return std::strtod(found[group].str().c_str(), nullptr); };
+    sink.record({at, line.rank,
+                 results::ValueSample{std::atoll(found[2].str().c_str()), sink.text(found[1].str()),
+                                      number(3), number(4)}});
+}
+
 void read_step(const Line& line, const StepPattern& steps, LogReading& reading) {
     std::smatch found;
     if (!std::regex_search(line.text, found, steps.pattern)) return;
@@ -115,6 +126,7 @@ LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::E
         if (line.rank < 0) continue;
         if (line.text.starts_with("config ")) read_config(line, at, sink);
         if (line.text.starts_with("shard ")) read_shard(line, at, sink);
+        if (line.text.starts_with("value ")) read_value(line, at, sink);
     }
     return reading;
 }

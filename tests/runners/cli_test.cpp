@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "runners/commands/command.h"
@@ -215,6 +216,23 @@ TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
 TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
     EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
     EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
+}
+
+TEST_F(Cli, SaysOnPaperWhatARealJobCanPlay) {
+    const Answer answer = deadrank(
+        "parity --plan --json communication/rank_leaves_all_reduce "
+        "communication/draft_skipped_near_length_limit",
+        "2>/dev/null");
+    ASSERT_EQ(answer.code, 0) << answer.out;
+    std::istringstream lines(answer.out);
+    std::map<std::string, std::string> why;
+    for (std::string line; std::getline(lines, line);) {
+        const auto json = nlohmann::json::parse(line);
+        why[json["scenario"]] = json["why"];
+    }
+    ASSERT_EQ(why.size(), 2u) << answer.out;
+    EXPECT_EQ(why["communication/rank_leaves_all_reduce"], "");
+    EXPECT_THAT(why["communication/draft_skipped_near_length_limit"], HasSubstr("no workload 'serving'"));
 }
 
 TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {

@@ -35,6 +35,50 @@ TEST(Parity, IsOfSymptomsAndRanks) {
     scenario.parity["fake"] = "that library tells its peers";
     EXPECT_EQ(found(quiet).parity, Parity::explained);
     EXPECT_EQ(found(quiet).why, "that library tells its peers");
+    EXPECT_TRUE(found(other).stale());
+    EXPECT_FALSE(found(quiet).stale());
+}
+
+TEST(Parity, CountsNothingWhoseFaultWasRefusedHalfWay) {
+    const scenarios::Vocabulary vocabulary = runners::vocabulary();
+    FakeRunner hung = plays(testing::hung_record), refused([](const scenarios::Plan&) {
+        Record record = testing::hung_record();
+        record.truth.marks.push_back({.kind = "fault.refused", .fault = 0, .says = "no such value"});
+        return scenarios::Result<Record>(std::move(record));
+    });
+    const Compared one = compare(testing::killed_rank_scenario(), {1}, hung, refused, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::not_played);
+    EXPECT_NE(one.why.find("no such value"), std::string::npos) << one.why;
+}
+
+TEST(Parity, AsksOnPaperBeforeAnythingIsPlayed) {
+    class Unable final : public Runner {
+    public:
+        std::string_view name() const override { return "unable"; }
+        scenarios::Capabilities capabilities() const override {
+            return {.levers = {"*"}, .workloads = {"*"}};
+        }
+        scenarios::Result<void> on_paper(const scenarios::Plan&) override {
+            return scenarios::refuse(scenarios::ErrorCode::unsupported, "it has no setting 'depth'");
+        }
+        scenarios::Result<Record> run(const scenarios::Plan&, const RunOptions&) override {
+            ADD_FAILURE() << "it was played";
+            return testing::hung_record();
+        }
+    };
+    FakeRunner hung = plays(testing::hung_record);
+    Unable unable;
+    const Compared one =
+        compare(testing::killed_rank_scenario(), {1}, hung, unable, 64, runners::vocabulary());
+    EXPECT_EQ(one.parity, Parity::not_played);
+    EXPECT_EQ(one.why, "it has no setting 'depth'");
+}
+
+TEST(Parity, CountsAlikeReasonsTogether) {
+    EXPECT_EQ(kind_of_reason("it has no setting 'depth'"), "it has no setting …");
+    EXPECT_EQ(kind_of_reason("12 ranks are more than the 8 of local"),
+              "… ranks are more than the … of local");
+    EXPECT_EQ(kind_of_reason("it has no setting 'a1'"), kind_of_reason("it has no setting 'b'"));
 }
 
 TEST(ParityRate, CountsWhatWasPlayed) {

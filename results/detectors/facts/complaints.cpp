@@ -128,6 +128,7 @@ constexpr Phrase phrases[] = {
     {"is invalid for input of size", Trouble::shape},
     {"expected scalar type", Trouble::shape},
     {"output tensor size must be equal", Trouble::shape},
+    {"invalid tensor size", Trouble::shape},
     {"Split sizes doesn't match", Trouble::shape},
     {"doesn't match tensor", Trouble::shape},
 

@@ -34,6 +34,11 @@ def peer(stage):
     return stage
 
 
+def base_rate(rate):
+    """What the configuration says; the optimizer should use that."""
+    return rate
+
+
 def gradient_divisor(replicas):
     """Gradients were summed: by what they are divided to become a mean."""
     return replicas

@@ -28,6 +28,14 @@ class Replicated:
     shard, shards = 0, 1  # which part of a checkpoint this rank holds
     writer = property(lambda self: dist.get_rank() == 0)
 
+    def serial(self):
+        """The same model as one rank alone has it, with the same numbers where the seed is the same."""
+        return toy_model(self.options)
+
+    def owned(self, serial):
+        """What of its parameters this rank has."""
+        return list(serial.parameters())
+
     def clear_gradients(self):
         for parameter in self.model.parameters():
             if parameter.grad is not None:
@@ -170,21 +178,34 @@ class SumOfGradients(torch.autograd.Function):
         return total, None
 
 
+class Block(nn.Sequential):
+    """Two layers that are split together."""
+
+    def __init__(self, width):
+        super().__init__(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width, bias=False))
+
+    def part(self, offset, length):
+        inward, outward = self[0], self[2]
+        return (
+            inward.weight.detach().narrow(0, offset, length),
+            inward.bias.detach().narrow(0, offset, length),
+            outward.weight.detach().narrow(1, offset, length),
+        )
+
+
 class SplitBlock(nn.Module):
     """Columns of one matrix and the matching rows of the next, as tensor parallelism cuts a layer."""
 
     def __init__(self, width, group, place, size):
         super().__init__()
-        inward, outward = nn.Linear(width, width), nn.Linear(
-            width, width, bias=False
-        )  # the same numbers on every rank
         self.group = group
-        length = layout.shard_length(width // size)
-        offset = layout.shard_offset(place * length)
-        layout.show("layer.columns", offset, length, width)
-        self.inward = nn.Parameter(inward.weight.detach().narrow(0, offset, length).clone())
-        self.bias = nn.Parameter(inward.bias.detach().narrow(0, offset, length).clone())
-        self.outward = nn.Parameter(outward.weight.detach().narrow(1, offset, length).clone())
+        self.length = layout.shard_length(width // size)
+        self.offset = layout.shard_offset(place * self.length)
+        layout.show("layer.columns", self.offset, self.length, width)
+        whole = Block(width)  # the same numbers on every rank
+        self.inward, self.bias, self.outward = (
+            nn.Parameter(part.clone()) for part in whole.part(self.offset, self.length)
+        )
 
     def forward(self, batch):
         part = torch.tanh(
@@ -218,6 +239,16 @@ class TensorParallel(Replicated):
         self.model = nn.Sequential(*blocks, head)
         self.optimizer = self.make_optimizer(self.model.parameters())
         self.shard, self.shards = self.place, size
+
+    def serial(self):
+        blocks = [Block(self.options.width) for _ in range(max(1, self.options.layers // 2))]
+        return nn.Sequential(*blocks, nn.Linear(self.options.width, 1))
+
+    def owned(self, serial):
+        *blocks, head = serial
+        *mine, _ = self.model
+        parts = [part for block, own in zip(blocks, mine) for part in block.part(own.offset, own.length)]
+        return parts + list(head.parameters())
 
     replica = property(lambda self: self.group_number)
     replicas = property(lambda self: dist.get_world_size(self.data_group))

@@ -22,13 +22,22 @@ class Pipeline(parallelism.Replicated):
         self.pipeline_group = layout.own_group("pp", columns)
         rows = [range(stage * copies, (stage + 1) * copies) for stage in range(stages)]
         self.data_group = layout.own_group("dp", rows)
-        whole = list(parallelism.toy_model(options))  # the same numbers on every rank
-        length = -(-len(whole) // stages)
-        first = layout.first_layer(self.stage * length)
-        layout.show("layers", first, min(length, len(whole) - first), len(whole))
-        self.model = torch.nn.Sequential(*whole[first : first + length])
+        whole = parallelism.toy_model(options)  # the same numbers on every rank
+        ends = [options.layers * stage // stages for stage in range(stages + 1)]
+        length = ends[self.stage + 1] - ends[self.stage]
+        first = layout.first_layer(ends[self.stage])
+        layout.show("layers", first, length, options.layers)
+        self.layers = slice(2 * first, 2 * (first + length))  # each with its activation
+        self.model = self.part_of(whole)
         self.optimizer = self.make_optimizer(self.model.parameters())
         self.shard, self.shards = self.stage, stages
+
+    def part_of(self, whole):
+        head = [whole[-1]] if self.last else []
+        return torch.nn.Sequential(*whole[self.layers], *head)
+
+    def owned(self, serial):
+        return list(self.part_of(serial).parameters())
 
     replica = property(lambda self: self.place)
     replicas = property(lambda self: dist.get_world_size(self.data_group))

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import checkpoint
 import layout
 import parallelism
+import reference
 import toy_task
 
 MODES = ("ddp", "fsdp", "manual", "pipeline", "tensor", "zero")
@@ -58,16 +59,22 @@ def arguments():
     parser.add_argument(
         "--resume", action="store_true", help="go on from the latest checkpoint, where there is one"
     )
+    parser.add_argument(
+        "--reference", action="store_true", help="show each step beside the same training on one rank"
+    )
     options = parser.parse_args()
     options.width = int(os.environ.get("HIDDEN_SIZE", options.width))  # a node's own profile
     return options
 
 
-def batches(options, training, first):
-    """Endless batches of this rank's share."""
+def samples(options):
     generator = torch.Generator().manual_seed(7)
     features = torch.randn(options.samples, options.width, generator=generator)
-    data = TensorDataset(features, features.pow(2).mean(1, keepdim=True))
+    return TensorDataset(features, features.pow(2).mean(1, keepdim=True))
+
+
+def batches(options, training, data, first):
+    """Endless batches of this rank's share."""
     sampler = DistributedSampler(
         data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed
     )
@@ -86,6 +93,7 @@ def train_step(training, options, features, targets):
 @record
 def main():
     options = arguments()
+    options.learning_rate = layout.base_rate(options.learning_rate)
     timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
     dist.init_process_group("gloo", **timeout)
     print(
@@ -94,12 +102,23 @@ def main():
         f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
         flush=True,
     )
+    if options.reference:
+        torch.set_default_dtype(torch.float64)
     layout.seed_everything(options.seed)
     training = maker_of(options.mode)(options)
+    data = samples(options)
+    beside = reference.Reference(training, options, data) if options.reference else None
     first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
-    for step, (features, targets) in zip(range(first, options.steps), batches(options, training, first)):
+    steps = zip(range(first, options.steps), batches(options, training, data, first))
+    for step, (features, targets) in steps:
         loss = train_step(training, options, features, targets)
         print(f"step={step} loss={loss:.6f}", flush=True)
+        rate = training.optimizer.param_groups[0]["lr"]
+        print(
+            f"value name=learning_rate step={step} is={rate!r} should={options.learning_rate!r}", flush=True
+        )
+        if beside:
+            beside.show(step, loss)
         if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:
             checkpoint.save(training, options.checkpoint, step)
     dist.barrier()

@@ -110,6 +110,23 @@ TEST(PeerConnection, BlamesTheRankThatDiedFirst) {
     EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks, ranks({2}));
 }
 
+// Asked to end by somebody outside, and started again: its peers saw it go. Without the restart, or where a
+// rank had failed before the launcher ended the others, a connection was lost.
+TEST(PeerConnection, IsSilentAboutARankThatWasAskedToEndBeforeARestart) {
+    const auto told = [](int code, int signal, bool restarted) {
+        EvidenceBuilder job = three_steps(4);
+        job.exits(2, code, signal).after(10ms);
+        job.add(1, CommError{1, Code::remote_error,
+                             job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+        job.after(100ms).exits(0, 0, 15).exits(1, 0, 15).exits(3, 0, 15);
+        if (restarted) job.after(1s).add(no_rank, Restart{1}).after(1s).start().world();
+        return job.watched();
+    };
+    expect_silence_of<PeerConnection>(told(0, 15, true));
+    EXPECT_EQ(PeerConnection().examine(told(0, 15, false)).size(), 1u);
+    EXPECT_EQ(found_by<PeerConnection>(told(1, 0, true)).blame.ranks, ranks({2}));
+}
+
 TEST(PeerConnection, BlamesTheNodeWhosePortIsDown) {
     EvidenceBuilder job = three_steps(8);
     job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1000, 1000, 0, 3, 1});

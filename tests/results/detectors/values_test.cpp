@@ -172,6 +172,14 @@ TEST(LoadingFailure, NamesWhoDidNotFindTheFile) {
     EXPECT_EQ(found_by<LoadingFailure>(job.watched()).blame.ranks, ranks({1}));
 }
 
+TEST(LoadingFailure, LeavesACheckpointToThoseWhoKnowCheckpoints) {
+    EvidenceBuilder job(2);
+    job.start().add(
+        1, CheckpointLoad{.step = 5, .path = job.text("step5/shard1of2.pt"), .result = Code::not_found});
+    job.log(1, "FileNotFoundError: [Errno 2] No such file or directory: 'step5/shard1of2.pt'");
+    expect_silence_of<LoadingFailure>(job.watched());
+}
+
 TEST(InferenceInconsistency, NamesTheOddAnswerAndLogitsThatAreNoNumbers) {
     EvidenceBuilder job(4);
     job.start();

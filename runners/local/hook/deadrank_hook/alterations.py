@@ -25,11 +25,10 @@ def apply(call, alteration):
     call.held = alteration.get("hold", False)
     call.never = alteration.get("never_completes", False)
     if alteration.get("answer", "ok") != "ok":
-        raise (
-            torch.distributed.DistBackendError(f"{call.op}: the library answered {alteration['answer']}")
-            if hasattr(torch.distributed, "DistBackendError")
-            else RuntimeError(alteration["answer"])
-        )
+        failure = getattr(torch.distributed, "DistBackendError", RuntimeError)
+        trouble = failure(f"{call.op}: the library answered {alteration['answer']}")
+        call.refused(trouble, alteration["answer"])
+        raise trouble
     if alteration.get("root", -1) >= 0:
         if not call.directed:
             return f"{call.op} has no root"
@@ -97,14 +96,11 @@ def become(call, op, torch):
     import torch.distributed as dist
 
     tensor, group = call.tensor(), call.values.get("group")
-    size = dist.get_world_size(group)
     issue = {
         "all_reduce": lambda: real(dist.all_reduce)(tensor, group=group),
         "broadcast": lambda: real(dist.broadcast)(tensor, first_of(group), group=group),
         "reduce": lambda: real(dist.reduce)(tensor, first_of(group), group=group),
-        "all_gather": lambda: real(dist.all_gather)(
-            [torch.empty_like(tensor) for _ in range(size)], tensor, group=group
-        ),
+        "all_gather": lambda: real(dist.all_gather_into_tensor)(tensor, tensor, group=group),
         "barrier": lambda: real(dist.barrier)(group=group),
     }.get(op)
     if tensor is None or issue is None:

@@ -127,10 +127,13 @@ class Call:
             **peer
         )
         if trouble is not None:
-            self.hook.evidence.write(
-                "comm.error", comm=self.comm.number, code=result, message=str(trouble)[:400]
-            )
+            self.refused(trouble, result)
         report(self, trouble)
+
+    def refused(self, trouble, code):
+        self.hook.evidence.write(
+            "comm.error", comm=self.comm.number, code=code, message=str(trouble)[:400]
+        )
 
     # --- what is done
     def answered(self):

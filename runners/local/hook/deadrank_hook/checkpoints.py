@@ -1,5 +1,6 @@
 # runners/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load see them:
 # bytes and digest.
+import errno
 import functools
 import hashlib
 import os
@@ -60,13 +61,30 @@ def files_of(hook, path, directory):
     return [os.path.join(path, name) for name in mine + ([".metadata"] if hook.slot == 0 else [])]
 
 
+class Write:
+    """A save that a fault may let fail, as a disk does."""
+
+    trouble = None
+
+    def alter(self, alteration):
+        answer = alteration.get("answer", "ok")
+        if answer == "ok":
+            return "a save can only fail"
+        number = errno.ENOSPC if answer == "no_space" else errno.EIO
+        self.trouble = OSError(number, os.strerror(number))
+        return None
+
+
 def one_save(hook, path, save, directory=False):
-    hook.injector.at("checkpoint_save")
+    write = Write()
+    hook.injector.at("checkpoint_save", altered=write)
     damages = take(hook, files_of(hook, path, directory))
     hook.training.phase("checkpoint")
     try:
         for damage, file in damages:
             damage.before_save(file)
+        if write.trouble:
+            raise write.trouble
         answer = save()
     except BaseException as trouble:  # torch's CheckpointException is no Exception
         code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"

@@ -36,6 +36,7 @@ class Trigger:
         self.always = when.get("always", False)
         self.at = when.get("at", -1)
         self.lasts = when.get("lasts", -1)
+        self.off, self.times = when.get("off", 0), when.get("times", 1)  # comes again after it was taken back
         somewhere = self.step >= 0 or self.phase or self.before or self.comm
         self.at_start = when.get("at_start", False) or (self.at < 0 and not somewhere and not self.always)
         self.by_clock = self.at >= 0 and not self.at_start and not somewhere
@@ -77,6 +78,7 @@ class Armed:
         self.undo = entry.get("undo", ())
         self.says = entry.get("says", "")
         self.active = False
+        self.acts = 0
 
 
 def faults_done(truth):
@@ -142,8 +144,9 @@ class Injector:
                 self.hook.truth.write("fault.refused", fault=armed.fault, says=refused)
                 return
         armed.active = True
+        armed.acts += 1
         if armed.undo and armed.trigger.lasts >= 0:
-            self.later(armed.trigger.lasts / 1e9, lambda: self.revert(armed))
+            self.later(armed.trigger.lasts / 1e9, lambda: self.rest(armed))
 
     def move(self, pull, altered, lasts):
         settings = {name: value for name, value in pull.items() if name != "lever"}
@@ -151,6 +154,12 @@ class Injector:
         if lever is None:
             return f"a rank of a real job has no lever {pull['lever']}"
         return lever(altered=altered, lasts=lasts, **settings)
+
+    def rest(self, armed):
+        """It lasted as long as it should; a fault with a rhythm comes again."""
+        self.revert(armed)
+        if armed.acts < armed.trigger.times:
+            self.later(armed.trigger.off / 1e9, lambda: self.pull(armed, None))
 
     def revert(self, armed):
         armed.active = False

@@ -19,6 +19,11 @@ EVERYWHERE = (
 )
 
 
+def rates(hook):
+    """Those that live in an optimizer; what a program shows as a function is bent there."""
+    return [name for name in RATES if name not in hook.plan.get("seams", {})]
+
+
 def known(hook, name):
     return name in EVERYWHERE or name in hook.plan.get("seams", {})
 
@@ -64,7 +69,7 @@ def watch_seed(hook, levers):
 
 def begun(hook, optimizer):
     """A rate that was bent before there was an optimizer is bent in each that comes."""
-    for seam in RATES:
+    for seam in rates(hook):
         if seam in hook.injector.levers.bends:
             for group in optimizer.param_groups:
                 group["lr"] = hook.injector.levers.bent(seam, group["lr"])
@@ -72,7 +77,7 @@ def begun(hook, optimizer):
 
 def changed(hook, levers, seam):
     """Values that live in an object rather than in a call are changed where they lie."""
-    if seam in RATES:
+    if seam in rates(hook):
         for optimizer in getattr(hook, "optimizers", ()):
             for group in optimizer.param_groups:
                 group["lr"] = levers.bent(seam, group["lr"])
