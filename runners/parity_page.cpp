@@ -58,6 +58,21 @@ std::string in_quotes(std::string_view why) {
                : std::string(why.substr(begin + 1, end - begin - 1));
 }
 
+// "ranks 1, 2" of "collective_mismatch_error (ranks 1, 2)".
+std::set<std::string> blamed(const std::set<std::string>& findings) {
+    std::set<std::string> ranks;
+    for (const std::string& one : findings) ranks.insert(one.substr(one.find('(')));
+    return ranks;
+}
+
+std::size_t same_ranks(const ParityPage& page) {
+    return static_cast<std::size_t>(
+        std::count_if(page.compared.begin(), page.compared.end(), [](const Compared& one) {
+            const bool differ = one.parity == Parity::explained || one.parity == Parity::differ;
+            return differ && blamed(one.simulated) == blamed(one.real);
+        }));
+}
+
 ParityRate rate_of(const ParityPage& page) {
     ParityRate rate;
     for (const Compared& one : page.compared) rate.add(one.parity);
@@ -129,14 +144,15 @@ std::vector<Reasons> reasons_of(const ParityPage& page) {
 
 std::string parity_summary(const ParityPage& page) {
     const ParityRate rate = rate_of(page);
-    return fmt::format(
-        "{}\nOf {}, {} were played in the simulator and with `--runner {}`, with the same draws: **{} have "
-        "the "
-        "same findings ({} %)**, {} differ and say why, {} differ without a reason. {} cannot be played "
-        "there.\n",
-        written_by, counted(page.scenarios(), "scenario"), rate.played(), page.backend, rate.agreed,
-        rate.played() > 0 ? rate.agreed * 100 / rate.played() : 0, rate.explained, rate.differed,
-        page.scenarios() - rate.played());
+    std::string text = fmt::format(
+        "{}\nOf {}, {} were played in the simulator and with `--runner {}`, with the same draws: ",
+        written_by, counted(page.scenarios(), "scenario"), rate.played(), page.backend);
+    text += fmt::format(
+        "**{} have the same findings ({} %)**, {} differ and say why, {} differ without a reason; ",
+        rate.agreed, rate.played() > 0 ? rate.agreed * 100 / rate.played() : 0, rate.explained,
+        rate.differed);
+    return text + fmt::format("{} of those that differ name the same ranks. {} cannot be played there.\n",
+                              same_ranks(page), page.scenarios() - rate.played());
 }
 
 std::string parity_table(const ParityPage& page) {

@@ -123,8 +123,14 @@ LocalLevers::Answer LocalLevers::break_package(Rank rank, std::string_view packa
     return inject::Done{};
 }
 
-LocalLevers::Answer LocalLevers::take_port(int, std::string_view, bool mute) {
+LocalLevers::Answer LocalLevers::take_port(int node, std::string_view, bool mute) {
     if (auto may = only_before_start("take_port"); !may) return may;
+    if (node > 0) {
+        return refuse(
+            ErrorCode::unsupported,
+            fmt::format("real processes share one host, so that node {} has no port of its own", node),
+            "aim at the first node, where the job meets");
+    }
     port_taken_ = true;  // the job meets at one port, whatever its number is today
     port_mute_ = mute;
     return inject::Done{};

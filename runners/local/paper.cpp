@@ -75,6 +75,21 @@ scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
     return {};
 }
 
+// A package that breaks is felt where it is imported.
+scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manifest& manifest) {
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        if (fault.kind != "break_package") continue;
+        const std::string package = fault.text("package");
+        if (std::any_of(manifest.needs.begin(), manifest.needs.end(),
+                        [&](const Needed& needed) { return needed.module == package; }))
+            continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the program played for real does not import '{}'", package),
+                      in_the_simulator);
+    }
+    return {};
+}
+
 // The marker of the latest checkpoint is a line of text that programs write themselves.
 scenarios::Result<void> check_files(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
@@ -118,6 +133,7 @@ scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subje
 scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest) {
     if (auto settings = check_settings(plan, manifest); !settings) return settings;
     if (auto variables = check_variables(plan); !variables) return variables;
+    if (auto packages = check_packages(plan, manifest); !packages) return packages;
     return check_files(plan);
 }
 

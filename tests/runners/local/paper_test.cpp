@@ -59,6 +59,19 @@ TEST(OnPaper, NamesWhatTheProgramHasNot) {
                    "no value 'rng.seed'");
 }
 
+TEST(OnPaper, NamesAPackageThatIsNotImportedAndAFileThatTorchDoesNotWrite) {
+    const auto broken = [](const std::string& package) {
+        return on_paper("kind = \"break_package\"\nrank = 1\npackage = \"" + package +
+                        "\"\nproblem = \"undefined symbol\"\n");
+    };
+    EXPECT_TRUE(broken("torch"));
+    expect_refused(broken("flash_attn"), "does not import 'flash_attn'");
+    expect_refused(on_paper("kind = \"lose_write\"\npath = \"checkpoint/latest\"\nwhen = { step = 3 }\n"),
+                   "'checkpoint/latest'");
+    expect_refused(on_paper("kind = \"take_port\"\nnode = 1\nport = \"29500\"\n", "", "ranks = 2\n"),
+                   "one host");
+}
+
 TEST(OnPaper, NamesAVariableThatNobodyReadsAndAMomentThatNeverComes) {
     expect_refused(on_paper("kind = \"set_env\"\nrank = 1\nname = \"NCCL_ALGO\"\nvalue = \"Tree\"\n"),
                    "nobody reads 'NCCL_ALGO'");
