@@ -71,7 +71,7 @@ TEST(ParityTable, CountsWhatWasPlayedAndWhyTheRestWasNot) {
     EXPECT_THAT(text,
                 HasSubstr("**1 have the same findings (50 %)**, 1 differ and say why, 0 differ without"));
     EXPECT_THAT(text, HasSubstr("| 2 | the program played for real has no setting … | depth, offload |"));
-    EXPECT_THAT(text, HasSubstr("| 1 | the fault never found its moment | |"));
+    EXPECT_THAT(text, HasSubstr("| 1 | the fault never found its moment |"));
     EXPECT_THAT(text, HasSubstr("| a/agrees | straggler (rank 1) | the same | agree |"));
     EXPECT_THAT(text,
                 HasSubstr("| a/explained | hang (rank 1) | nothing | explained: gloo tells its peers |"));
