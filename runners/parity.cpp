@@ -40,6 +40,13 @@ scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenar
     return scenarios::resolve(larger, seed, anything, vocabulary) ? larger : smaller;
 }
 
+// Real PyTorch processes talk over gloo: that is what the simulator is to be held against, not its NCCL.
+scenarios::Scenario over_the_library_of(const Runner& reality, scenarios::Scenario scenario) {
+    if (reality.name() != "local" || scenario.cluster.contains("library")) return scenario;
+    scenario.cluster["library"].options = {{.type = scenarios::ValueType::choice, .text = "gloo"}};
+    return scenario;
+}
+
 // All of it: a lever that was refused half-way makes another bug of it.
 bool happened(const results::Truth& truth) {
     const bool refused = std::any_of(truth.marks.begin(), truth.marks.end(),
@@ -98,13 +105,13 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     options.control = options.healed = false;
     const scenarios::Scenario scenario =
         *at_most(written, seed, ranks_most, reality.capabilities(), vocabulary);
-    const auto play_on = [&](Runner& runner) {
+    const auto play_on = [&](Runner& runner, const scenarios::Scenario& one) {
         LineOptions here = options;
         if (!options.out.empty()) here.out = options.out / runner.name();
-        return play(scenario, seed, runner, vocabulary, here);
+        return play(one, seed, runner, vocabulary, here);
     };
-    const Trialled simulated = play_on(sim);
-    const Trialled real = simulated.fault ? play_on(reality) : Trialled{};
+    const Trialled simulated = play_on(sim, over_the_library_of(reality, scenario));
+    const Trialled real = simulated.fault ? play_on(reality, scenario) : Trialled{};
     if (!simulated.fault || !real.fault || !happened(real.fault->record.truth)) {
         const results::Case& outcome = simulated.fault ? real.outcome : simulated.outcome;
         compared.why = outcome.reason.empty() ? "the fault never found its moment" : outcome.reason;
@@ -116,6 +123,16 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     const auto reason = scenario.parity.find(std::string(reality.name()));
     judge(compared, reason == scenario.parity.end() ? "" : reason->second);
     return compared;
+}
+
+std::set<std::string> simulated_findings(const scenarios::Scenario& written, scenarios::Seed seed,
+                                         Runner& sim, Runner& reality, std::int64_t ranks_most,
+                                         const scenarios::Vocabulary& vocabulary) {
+    const auto scenario = at_most(written, seed, ranks_most, reality.capabilities(), vocabulary);
+    if (!scenario) return {};
+    LineOptions options;
+    options.control = options.healed = false;
+    return diagnosis(play(over_the_library_of(reality, *scenario), seed, sim, vocabulary, options));
 }
 
 void ParityRate::add(Parity parity) {

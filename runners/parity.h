@@ -39,6 +39,11 @@ Compared compare(const scenarios::Scenario& scenario, scenarios::Seed seed, Runn
                  std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary,
                  const LineOptions& options = {});
 
+// The simulator's side alone, of a scenario that the backend can play: what it finds in what both would play.
+std::set<std::string> simulated_findings(const scenarios::Scenario& scenario, scenarios::Seed seed,
+                                         Runner& sim, Runner& reality, std::int64_t ranks_most,
+                                         const scenarios::Vocabulary& vocabulary);
+
 std::string listed(const std::set<std::string>& findings);  // "nothing" where there are none
 
 struct ParityRate {

@@ -57,6 +57,9 @@ const std::vector<Parameter>& cluster_parameters() {
         optional("versions", Type::table, "package = \"version\" on every rank, laid over the usual ones"),
         optional("environment", Type::table, "NAME = \"value\" on every rank"),
         {"interfaces", Type::text, "eth0", "routable network interfaces, separated by commas"},
+        choice(
+            "library", "nccl", {"nccl", "gloo"},
+            "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
         choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test"},
                "who starts the ranks and watches them; test: a unit test that joins its processes"),
         optional("test_timeout", Type::duration,

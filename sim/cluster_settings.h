@@ -15,6 +15,7 @@ using results::Rank;
 using results::Time;
 
 enum class TopologyKind { single_switch, rails, leaf_spine };
+enum class LibraryKind { nccl, gloo };
 enum class LauncherKind { torchrun, bare, mpirun, test };
 
 struct ClusterSettings {
@@ -42,6 +43,7 @@ struct ClusterSettings {
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> interfaces = {"eth0"};  // routable ones, on every node
 
+    LibraryKind library = LibraryKind::nccl;  // of collectives and messages
     LauncherKind launcher = LauncherKind::torchrun;
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents look at their children
     int restarts_max = 0;

@@ -177,8 +177,8 @@ void SimComm::run(Offer offer) {
     } withdrawal{*comm_, seq, index_};
     if (comm_->detail()) check_fingerprint(seq);
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = comm_, .number = seq},
-                  [&] { return comm_->completed(index_, seq) || comm_->member(index_).aborted; });
-    const Code result = comm_->completed(index_, seq) ? Code::ok : Code::aborted;
+                  [&] { return comm_->completed(index_, seq) || comm_->is_over_for(index_); });
+    const Code result = comm_->completed(index_, seq) ? Code::ok : why_over(*comm_, index_);
     machine_.recorder.record(process_.id, results::CollectiveLeave{id_, seq, offer.op, result});
     if (result != Code::ok) check_usable(machine_, process_, *comm_, index_);
 }

@@ -53,6 +53,11 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     mine.arrived = true;
     mine.entered = machine_.engine.now();
     meeting.spoiled |= mine.stuck;
+    for (const Offer& other : meeting.offers) {
+        if (!other.gone) continue;
+        lose_peer(index, other.place);
+        break;
+    }
     if ((meeting.arrived += mine.weight) == size()) try_start();
     machine_.watchdog.entered(machine_.processes[caller.process]);
     return caller.called;
@@ -127,6 +132,7 @@ void Communicator::try_start() {
     });
     if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit()) {
         front.state = Meeting::State::hopeless;
+        if (over_gloo() && !fitting) abort_the_shorter(front);
         return;
     }
     compute(front);
@@ -213,6 +219,7 @@ void Communicator::member_gone(Rank index) {
     if (!open_.empty() && open_.front()->state == Meeting::State::moving && open_.front()->spoiled)
         halt(*open_.front());
     p2p_.member_gone(index);
+    if (over_gloo()) tell_who_waits_for(index);
 }
 
 void Communicator::abort(Rank index) {
@@ -226,6 +233,7 @@ void Communicator::async_error(Rank index, Code code, std::string text) {
     if (told.async_error != Code::ok || told.gone) return;
     told.async_error = code;
     told.error_text = std::move(text);
+    if (over_gloo()) return machine_.engine.wake(static_cast<ActorId>(told.process));
     machine_.watchdog.async_error(machine_.processes[told.process]);
 }
 

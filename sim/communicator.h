@@ -68,8 +68,14 @@ public:
     const P2pBoard& p2p() const { return p2p_; }
 
     // What happens to it from outside.
-    void member_gone(Rank index);  // died: peers are told nothing
+    void member_gone(Rank index);  // died: peers are told nothing, unless by gloo
     void abort(Rank index);
+    // Over gloo alone: a rank's connection to a peer is gone, and it hears of it.
+    bool over_gloo() const;
+    void lose_peer(Rank index, Rank peer);
+    bool is_over_for(Rank index) const {  // its calls come back with an error
+        return member(index).aborted || (over_gloo() && member(index).async_error != Code::ok);
+    }
     void async_error(Rank index, Code code, std::string text);
     void links_changed(const LinkChange* reset);
     void shares_changed(const Ports& ports);
@@ -108,6 +114,8 @@ private:
     void find_ports();
     void count_traffic(const Meeting& meeting);
     void wake_all();
+    void tell_who_waits_for(Rank lost);
+    void abort_the_shorter(const Meeting& meeting);
 
     Machine& machine_;
     results::CommId id_;

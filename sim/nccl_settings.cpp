@@ -125,7 +125,7 @@ int nccl_version_code(const std::string& version) {
 }
 
 Time NcclSettings::retry_window() const {
-    if (socket_transport || ib_timeout <= 0 || ib_timeout > 31) return results::never;
+    if (!gives_up || socket_transport || ib_timeout <= 0 || ib_timeout > 31) return results::never;
     return Time(4096) * (std::int64_t{1} << ib_timeout) * std::clamp<std::int64_t>(ib_retries + 1, 1, 8);
 }
 
@@ -165,6 +165,8 @@ NcclSettings read_nccl_settings(const Machine& machine, const Process& process) 
             fail(settings, Code::invalid_usage, "plugin/net.cc:285", "Failed to initialize any NET plugin");
         }
     }
+    // gloo's pairs are plain TCP, which sends again for as long as it takes.
+    settings.gives_up = machine.settings.library == LibraryKind::nccl;
     return settings;
 }
 

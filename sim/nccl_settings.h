@@ -26,6 +26,7 @@ struct NcclSettings {
     std::string root_address = {};  // NCCL_COMM_ID
     std::int64_t channels_max = -1;
     bool socket_transport = false;
+    bool gives_up = true;  // a network transfer, at last
     std::int64_t network_chunk = 0;  // bytes of a message between nodes, which the receiver must expect
     std::int64_t ib_timeout = 20;
     std::int64_t ib_retries = 7;

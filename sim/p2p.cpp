@@ -52,6 +52,7 @@ void P2pBoard::post(P2pCall& call) {
         list.erase(other);
         call.is_send ? match(call, found) : match(found, call);
     }
+    if (comm_.member(call.peer()).gone) comm_.lose_peer(call.caller(), call.peer());
     machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process]);
 }
 
@@ -204,6 +205,16 @@ void P2pBoard::member_gone(Rank index) {
     for (auto& list : waiting_) {
         std::erase_if(list, [&](const P2pCall* call) { return call->caller() == index; });
     }
+}
+
+bool P2pBoard::waits_for(Rank caller, Rank peer) const {
+    const auto does = [&](const P2pCall* call) {
+        return call->caller() == caller && call->peer() == peer && !call->done;
+    };
+    for (const auto& list : waiting_) {
+        if (std::any_of(list.begin(), list.end(), does)) return true;
+    }
+    return std::any_of(stalled_.begin(), stalled_.end(), does);
 }
 
 const P2pCall* P2pBoard::oldest_pending(Rank caller) const {

@@ -53,6 +53,7 @@ public:
     void shares_changed(const Ports& ports);
     void member_gone(Rank index);
     const P2pCall* oldest_pending(Rank caller) const;
+    bool waits_for(Rank caller, Rank peer) const;
     bool broken() const { return broken_; }
     void break_connections() { broken_ = true; }
 

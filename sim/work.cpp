@@ -19,6 +19,11 @@ bool buffers_are_there(const Communicator& comm, Rank index) {
 
 }  // namespace
 
+Code why_over(const Communicator& comm, Rank index) {
+    const Member& member = comm.member(index);
+    return member.aborted || member.async_error == Code::ok ? Code::aborted : member.async_error;
+}
+
 void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index) {
     if (comm.member(index).aborted) {
         throw LibraryError(Code::aborted,
@@ -27,6 +32,14 @@ void check_usable(Machine& machine, Process& process, Communicator& comm, Rank i
                                        index));
     }
     machine.processes.settle(process);
+    Member& member = comm.member(index);
+    if (!comm.over_gloo() || member.async_error == Code::ok) return;
+    if (!std::exchange(member.error_shown, true)) {
+        Recorder& recorder = machine.recorder;
+        recorder.record(process.id,
+                        results::CommError{comm.id(), member.async_error, recorder.text(member.error_text)});
+    }
+    throw LibraryError(member.async_error, "RuntimeError: " + member.error_text);
 }
 
 SimWork::~SimWork() {
@@ -52,11 +65,12 @@ void SimWork::wait() {
     if (!bound()) return;
     if (Meeting* meeting = comm_.meeting(seq_)) comm_.offer(*meeting, index_).waiting = true;
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
-                  [&] { return done_ || comm_.failed() || comm_.member(index_).aborted; });
+                  [&] { return done_ || comm_.failed() || comm_.is_over_for(index_); });
     if (done_) return show();
     if (comm_.failed())
         throw RankFailure(fingerprint_mismatch(*comm_.meeting(comm_.last_completed() + 1), index_));
-    machine_.recorder.record(process_.id, results::CollectiveLeave{comm_.id(), seq_, op_, Code::aborted});
+    machine_.recorder.record(process_.id,
+                             results::CollectiveLeave{comm_.id(), seq_, op_, why_over(comm_, index_)});
     check_usable(machine_, process_, comm_, index_);
 }
 
@@ -83,7 +97,7 @@ void SimP2pWork::show() {
     machine_.recorder.record(process_.id,
                              results::P2pLeave{comm_.id(), call_->seq, call_->peer(),
                                                call_->is_send ? results::Op::send : results::Op::recv,
-                                               over ? Code::ok : Code::aborted});
+                                               over ? Code::ok : why_over(comm_, call_->caller())});
 }
 
 bool SimP2pWork::ready() {
@@ -97,7 +111,7 @@ void SimP2pWork::wait() {
     machine_.wait(
         process_,
         {.kind = call_->is_send ? WaitKind::send : WaitKind::recv, .comm = &comm_, .number = call_->peer()},
-        [&] { return call_->done || comm_.member(index).aborted; });
+        [&] { return call_->done || comm_.is_over_for(index); });
     show();
     if (!call_->done) check_usable(machine_, process_, comm_, index);
 }

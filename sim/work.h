@@ -63,6 +63,8 @@ private:
 };
 
 // What a call on a communicator that this rank aborted, or that failed, throws.
+// What a call that came back without its end says: aborted, or what its library noticed.
+Code why_over(const Communicator& comm, Rank index);
 void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index);
 
 }  // namespace deadrank::sim

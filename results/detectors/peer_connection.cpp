@@ -19,6 +19,8 @@ struct Culprit {
     std::string why;
 };
 
+constexpr Time at_one_time = std::chrono::milliseconds(50);
+
 // A process that ended before anybody complained, and not by the launcher's hand. The kernel closes a dying
 // process's connections before its parent hears of the end, so its exit may be seen a little later.
 Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
@@ -30,7 +32,15 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
         if (before && (!first || life.ended < first->ended)) first = &life;
     }
     if (!first) return {};
-    return {{first->process}, {}, fmt::format("rank {} had ended before", first->process)};
+    std::vector<Rank>
+        ranks;  // with it: what fells a node or a group of processes fells all at about one time
+    for (const Life& life : lives.of(outbreak.attempt)) {
+        const bool is_victim = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), life.process) > 0;
+        const bool likewise = life.signal == first->signal && life.code == first->code &&
+                              life.ended - first->ended <= at_one_time;
+        if (likewise && life.signal != 15 && !is_victim) ranks.push_back(life.process);
+    }
+    return {ranks, {}, fmt::format("{} had ended before", ranks_text(ranks))};
 }
 
 std::int32_t node_named(const Evidence& evidence, std::string_view text) {
@@ -71,16 +81,29 @@ Culprit bad_port(const Evidence& evidence, const Lives& lives, const Outbreak& o
             fmt::format("the port of node {} is the worst", worst)};
 }
 
+// Of an accused host's ranks those that ended before anybody elsewhere complained; all, where none did.
+std::vector<Rank> ended_before(const Lives& lives, std::int32_t node, Time accused, int attempt) {
+    std::vector<Rank> ranks;
+    for (const Life& life : lives.of(attempt)) {
+        if (lives.node_of(life.process) == node && life.ended < accused && life.signal != 15)
+            ranks.push_back(life.process);
+    }
+    return ranks.empty() ? lives.on_node(node) : ranks;
+}
+
 // The host that most of the others accuse; a host that accuses all and is accused by all stands alone.
 Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
     std::map<std::int32_t, int> accused;
+    std::map<std::int32_t, Time> since;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
         const bool counts = complaint.attempt == outbreak.attempt &&
                             complaint.trouble == Trouble::connection &&
                             complaint.at - outbreak.at <= std::chrono::seconds(5);
         if (!counts) continue;
         const std::int32_t node = node_named(evidence, complaint.text);
-        if (node >= 0 && node != lives.node_of(complaint.process)) ++accused[node];
+        if (node < 0 || node == lives.node_of(complaint.process)) continue;
+        ++accused[node];
+        since.try_emplace(node, complaint.at);
     }
     if (accused.empty()) return {};
     const auto most = std::max_element(accused.begin(), accused.end(),
@@ -88,7 +111,8 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
     const auto ties = std::count_if(accused.begin(), accused.end(),
                                     [&](const auto& entry) { return entry.second == most->second; });
     if (ties > 1) return {{}, "link", "hosts accuse each other"};
-    return {lives.on_node(most->first), fmt::format("link {}", most->first),
+    return {ended_before(lives, most->first, since[most->first], outbreak.attempt),
+            fmt::format("link {}", most->first),
             fmt::format("{} complaints name node {}", most->second, most->first)};
 }
 

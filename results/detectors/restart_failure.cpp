@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/facts/complaints.h"
 #include "results/detectors/facts/findings.h"
 #include "results/detectors/facts/waits.h"
 #include "results/words.h"
@@ -44,6 +45,16 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     return {found};
 }
 
+// Somebody had told of trouble of its own before: its end may be seen later than those that followed from it.
+bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& killed, int attempt, Time by) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
+        const bool own = one.trouble != Trouble::connection && one.trouble != Trouble::timeout;
+        const bool other = std::count(killed.begin(), killed.end(), one.process) == 0;
+        return own && other && one.attempt == attempt && one.at <= by;
+    });
+}
+
 // All processes of one node were killed within a second, nothing else had failed, and the job ended of it:
 // whoever watches that node went down, and the rest could not go on without it.
 std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
@@ -62,6 +73,7 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
     }
     const auto nodes = lives.whole_nodes(killed);
     if (killed.size() < 2 || nodes.size() != 1) return {};
+    if (somebody_had_failed(evidence, killed, attempt, first)) return {};
     return {finding(lives, killed, stops.back()->at,
                     fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
                                 ranges_text(nodes), duration_text(first)),

@@ -93,7 +93,8 @@ std::vector<Rank> who_stands_out(const std::map<Rank, std::set<Rank>>& partners)
 std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     const auto replicas = replicas_of(evidence, attempt);
-    std::map<std::int64_t, std::unordered_map<std::int64_t, Seen>> epochs;  // looked up, never iterated
+    std::map<std::int64_t, std::unordered_map<std::int64_t, std::vector<Seen>>>
+        epochs;  // looked up, never iterated
     std::map<Rank, std::set<Rank>> partners;
     const Event* first = nullptr;
     std::string says;
@@ -104,18 +105,23 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
         if (first && batch->step > first->as<DataBatch>()->step) continue;
         const Rank replica = replicas[static_cast<std::size_t>(event->rank)];
         for (const std::int64_t id : samples_of(evidence, *batch)) {
-            const auto [seen, fresh] =
-                epochs[batch->epoch].try_emplace(id, Seen{replica, event->rank, batch->step});
-            const bool again = seen->second.replica == replica && seen->second.step == batch->step;
-            if (fresh || again) continue;
-            partners[event->rank].insert(seen->second.rank);
-            partners[seen->second.rank].insert(event->rank);
-            ++conflicts;
-            if (first) continue;
-            first = event;
-            says =
-                fmt::format("sample {} of epoch {} was read by rank {} in step {} and by rank {} in step {}",
-                            id, batch->epoch, seen->second.rank, seen->second.step, event->rank, batch->step);
+            std::vector<Seen>& readers = epochs[batch->epoch][id];
+            const bool again = std::any_of(readers.begin(), readers.end(), [&](const Seen& one) {
+                return one.replica == replica && one.step == batch->step;
+            });
+            if (again) continue;
+            for (const Seen& one : readers) {  // each of them, or whoever came first would stand out
+                partners[event->rank].insert(one.rank);
+                partners[one.rank].insert(event->rank);
+                ++conflicts;
+            }
+            if (!first && !readers.empty()) {
+                first = event;
+                says = fmt::format(
+                    "sample {} of epoch {} was read by rank {} in step {} and by rank {} in step {}", id,
+                    batch->epoch, readers.front().rank, readers.front().step, event->rank, batch->step);
+            }
+            readers.push_back({replica, event->rank, batch->step});
         }
     }
     if (!first) return {};

@@ -62,7 +62,7 @@ public:
         page_.backend = arguments_.runner;
         for (const scenarios::Scenario& scenario : selection->scenarios) sort_out(scenario, **reality);
         if (arguments_.plan) return show_plan();
-        if (!keep_earlier()) return;
+        if (!keep_earlier(**reality)) return;
         play_all();
         finish();
     }
@@ -98,16 +98,21 @@ private:
         print_reasons();
     }
 
-    // Those that an earlier run has played are not played again.
-    bool keep_earlier() {
+    // Those that an earlier run has played are not played again, but in the simulator, which may have learnt
+    // since.
+    bool keep_earlier(Runner& reality) {
         if (arguments_.lines.empty()) return true;
         auto earlier = read_parity(arguments_.lines);
         if (!session_.take(earlier)) return false;
+        auto sim = make_runner("sim", session_.extension);
+        if (!session_.take(sim)) return false;
         for (Compared& one : *earlier) {
             if (one.parity == Parity::not_played) continue;
             const auto same = std::find_if(due_.begin(), due_.end(),
                                            [&](const auto& other) { return other.id == one.scenario; });
             if (same == due_.end()) continue;
+            one.simulated = simulated_findings(*same, {arguments_.seed}, **sim, reality,
+                                               arguments_.ranks_most, library_->vocabulary);
             const auto reason = same->parity.find(arguments_.runner);
             judge(one, reason == same->parity.end() ? "" : reason->second);
             due_.erase(same);
@@ -238,7 +243,7 @@ void add_parity(CLI::App& app, Session& session) {
                       "Play nothing: say what can be played, and why the rest cannot");
     command
         ->add_option("--lines", arguments->lines,
-                     "Keep a line of JSON a scenario there; what it has already is not played again")
+                     "Keep a line of JSON a scenario there; what it has already is not played for real again")
         ->type_name("FILE");
     command->add_option("--table", arguments->table, "Write all of it as Markdown")->type_name("FILE");
     command->add_option("--summary", arguments->summary, "Write the counts as Markdown")->type_name("FILE");

@@ -96,7 +96,7 @@ scenarios::Result<void> check_files(const scenarios::Plan& plan) {
         const std::string path = fault.text("path");
         if (path.find("latest") == std::string::npos) continue;
         return refuse(ErrorCode::unsupported,
-                      fmt::format("no hook stands before the file '{}', which is none of torch's", path),
+                      fmt::format("no hook stands before the file '{}', which torch does not write", path),
                       in_the_simulator);
     }
     return {};

@@ -83,6 +83,10 @@ const std::map<std::string, Take, std::less<>>& takers() {
          [](ClusterSettings& settings, const Value& value) { settings.environment = value.table; }},
         {"interfaces",
          [](ClusterSettings& settings, const Value& value) { settings.interfaces = words_of(value.text); }},
+        {"library",
+         [](ClusterSettings& settings, const Value& value) {
+             settings.library = value.text == "gloo" ? sim::LibraryKind::gloo : sim::LibraryKind::nccl;
+         }},
         {"launcher", take_launcher},
         {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},

@@ -110,6 +110,31 @@ TEST(PeerConnection, BlamesTheRankThatDiedFirst) {
     EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks, ranks({2}));
 }
 
+// A node's processes end within milliseconds of each other; whoever ends a second later has another reason.
+TEST(PeerConnection, BlamesAllThatFellAtOneTime) {
+    EvidenceBuilder job = three_steps(8);
+    job.exits(1, -9, 9).after(3ms).exits(0, -9, 9).after(10ms);
+    job.add(4, CommError{1, Code::remote_error,
+                         job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+    job.after(1s).exits(2, -9, 9);
+    EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks, ranks({0, 1}));
+}
+
+// One rank's own library fails, and it ends: what others tell of its host is about it, not its neighbours.
+TEST(PeerConnection, BlamesOfAnAccusedHostWhoeverHadEnded) {
+    for (const bool ended : {true, false}) {
+        EvidenceBuilder job = three_steps(8);
+        job.add(1, CommError{1, Code::remote_error, job.text("Connection closed by peer")}).after(1ms);
+        if (ended) job.exits(1, 1, 0).after(1ms);
+        for (const Rank rank : {4, 5, 6, 7}) {
+            job.add(rank, CommError{1, Code::remote_error,
+                                    job.text("[pair.cc:547] Connection closed by peer [node0]:1")});
+        }
+        EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks,
+                  ended ? ranks({1}) : ranks({0, 1, 2, 3}));
+    }
+}
+
 // Asked to end by somebody outside, and started again: its peers saw it go. Without the restart, or where a
 // rank had failed before the launcher ended the others, a connection was lost.
 TEST(PeerConnection, IsSilentAboutARankThatWasAskedToEndBeforeARestart) {

@@ -225,6 +225,14 @@ TEST(SampleCoverage, NamesTheOneWhoOverlapsWithMany) {
     EXPECT_EQ(found_by<SampleCoverage>(job.watched()).blame.ranks, ranks({3}));
 }
 
+// Nobody stands out, whoever read first.
+TEST(SampleCoverage, NamesAllWhereAllReadTheSame) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : {2, 0, 3, 1}) reads(job, rank, 0, 0, "0,1");
+    EXPECT_EQ(found_by<SampleCoverage>(job.watched()).blame.ranks, ranks({0, 1, 2, 3}));
+}
+
 TEST(SampleCoverage, LetsRanksOfOneModelReadTheSame) {
     EvidenceBuilder job(4);
     job.start().comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
