@@ -23,6 +23,18 @@ Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::strin
             .causes = {std::move(cause)}};
 }
 
+// Somebody had told of trouble of its own: a launcher that ends the others for it may do so before anybody
+// sees them end, and its own end may be seen later than theirs.
+bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& others, int attempt, Time by) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
+        const bool own = one.trouble != Trouble::connection && one.trouble != Trouble::timeout &&
+                         one.trouble != Trouble::setup;
+        const bool other = std::count(others.begin(), others.end(), one.process) == 0;
+        return own && other && one.attempt == attempt && one.at <= by;
+    });
+}
+
 // The launcher saw the job end, and nobody saw the ends of any process of some node.
 std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
@@ -34,6 +46,7 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     }
     const auto nodes = lives.whole_nodes(unseen);
     if (nodes.empty() || static_cast<int>(nodes.size()) == lives.nodes()) return {};
+    if (somebody_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
     Time last{0};
     for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
     Finding found =
@@ -43,16 +56,6 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
                 "hardware_or_link_fault");
     found.blame.component = "node";
     return {found};
-}
-
-// Somebody had told of trouble of its own before: its end may be seen later than those that followed from it.
-bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& killed, int attempt, Time by) {
-    const auto& all = evidence.facts<Complaints>().all();
-    return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
-        const bool own = one.trouble != Trouble::connection && one.trouble != Trouble::timeout;
-        const bool other = std::count(killed.begin(), killed.end(), one.process) == 0;
-        return own && other && one.attempt == attempt && one.at <= by;
-    });
 }
 
 // All processes of one node were killed within a second, nothing else had failed, and the job ended of it:

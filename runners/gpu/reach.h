@@ -11,6 +11,7 @@ inline Reach gpu_reach(bool standin) {
             .links = "its ranks are on one machine, and its network is the machine's own",
             .ports = "NCCL chooses those itself",
             .devices = "nobody breaks a real device on purpose",
+            .memory = "",
             .packages = "of its packages only NCCL tells the others its version",
             .claimed = "nccl",
             .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",

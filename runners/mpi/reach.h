@@ -10,6 +10,7 @@ inline Reach mpi_reach() {
             .links = "its ranks meet in shared memory",
             .ports = "mpirun chooses those itself",
             .devices = "there is none",
+            .memory = "there is none",
             .packages = "all of its ranks are one program",
             .claimed = {},
             .variables = "Open MPI reads no variable of NCCL",

@@ -42,6 +42,10 @@ std::vector<std::string> RealLevers::names(const Reach& reach) {
                                       "alter_call.skip",
                                       "bend",
                                       "skip_block"};
+    if (reach.memory.empty()) {
+        known.emplace_back("change_device.leak");
+        known.emplace_back("change_device.memory");
+    }
     if (!reach.claimed.empty()) known.emplace_back("set_version");
     if (reach.operations.empty()) {
         known.emplace_back("alter_call.op");
@@ -154,9 +158,14 @@ RealLevers::Answer RealLevers::preempt(std::string_view reason) {
 }
 
 RealLevers::Answer RealLevers::change_device(Rank rank, const inject::DeviceChange& change) {
-    if (!change.slow_permille) return missing("break a device", reach_.devices);
+    const bool memory = change.memory_limit || change.leak_per_step;
+    if (memory && !reach_.memory.empty()) return missing("limit a device's memory", reach_.memory);
+    if (!memory && !change.slow_permille) return missing("break a device", reach_.devices);
     return means_us(rank).map([&](bool us) {
-        if (us) state_.slow_permille = *change.slow_permille;
+        if (!us) return Done{};
+        state_.slow_permille = change.slow_permille.value_or(state_.slow_permille);
+        state_.memory_limit = change.memory_limit.value_or(state_.memory_limit);
+        state_.leak_per_step = change.leak_per_step.value_or(state_.leak_per_step);
         return Done{};
     });
 }

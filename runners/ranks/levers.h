@@ -27,6 +27,8 @@ struct RealState {
     std::map<std::string, std::string, std::less<>> versions;                    // that it claims to have
     std::optional<inject::Rank> claims;  // what RANK says instead of its own number
     std::int64_t slow_permille = 1000;
+    std::int64_t memory_limit = -1;              // bytes of the device; -1 = what it has
+    std::int64_t leak_per_step = 0;              // bytes of the device
     std::vector<inject::StorageChange> storage;  // in order; whoever carries them out empties the list
     RealEnd end;
     std::map<std::string, inject::Bend, std::less<>> bends;
@@ -39,6 +41,7 @@ struct Reach {
     std::string_view links;  // why it has no lever for them
     std::string_view ports;
     std::string_view devices;
+    std::string_view memory;                        // of devices; empty = it can be limited
     std::string_view packages;                      // other versions of those that are not in `claimed`
     std::string_view claimed;                       // a package whose version a rank can claim; empty = none
     std::string_view variables;                     // why NCCL's mean nothing; empty = they do

@@ -93,6 +93,8 @@ public:
     // Nothing where the library itself finds out.
     virtual std::optional<std::string> wrong_root(std::int32_t root, std::int32_t size) const = 0;
     virtual std::string no_communicator() const = 0;
+    // So much of its device's memory is left to everybody, the rest is taken; -1 gives back what was taken.
+    virtual void leave_free(std::int64_t /*bytes*/) {}
     // Of a package; nothing where the plan's word counts.
     virtual std::optional<std::string> version(std::string_view /*package*/) const { return std::nullopt; }
 };

@@ -90,10 +90,27 @@ void RealDevice::compute(Time nominal) {
     woken_late_ = std::clamp(gate_.now() - until, Time(0), most_late);
 }
 
+std::int64_t RealDevice::limit() const {
+    const std::int64_t limited = gate_.levers().state().memory_limit;
+    return limited < 0 ? settings_.device_memory : std::min(limited, settings_.device_memory);
+}
+
+void RealDevice::feel_pressure() {
+    const std::int64_t limited = gate_.levers().state().memory_limit;
+    if (limited == pressed_) return;
+    pressed_ = limited;
+    library_.leave_free(limited < 0 ? -1 : std::max<std::int64_t>(0, limited - used_));
+}
+
+void RealDevice::leak() {
+    if (const std::int64_t bytes = gate_.levers().state().leak_per_step; bytes > 0) allocate(bytes);
+}
+
 std::int64_t RealDevice::allocate(std::int64_t bytes) {
     Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
     if (gate_.plain(call)) return 0;
-    const std::int64_t free = limit() - used_;
+    feel_pressure();
+    const std::int64_t free = std::max<std::int64_t>(0, limit() - used_);
     if (call.count > free) {
         evidence_.record(results::MemoryOom{call.count, free, evidence_.text("device")});
         throw sim::OutOfMemory(
@@ -123,6 +140,7 @@ void RealDevice::release(std::int64_t handle) {
 }
 
 void RealDevice::sample() {
+    feel_pressure();
     evidence_.record(results::MemorySample{peak_, limit(), host_used_, settings_.host_memory});
     peak_ = used_;
 }
@@ -139,7 +157,7 @@ RealWorld::RealWorld(const scenarios::Plan& plan, const sim::ClusterSettings& se
       process_(process),
       timer_(gate, evidence.clock()),
       env_(settings, gate, library, process),
-      device_(settings, gate, evidence, static_cast<int>(process % settings.gpus_per_node)),
+      device_(settings, gate, evidence, library, static_cast<int>(process % settings.gpus_per_node)),
       storage_(directory / "storage", gate, place_.within("once")),
       rank_{gate, evidence, settings.watchdog, settings.collective_timeout} {}
 
@@ -185,6 +203,7 @@ void RealWorld::step(std::int64_t number) {
     Call call{.kind = CallKind::step, .name = "step", .count = number};
     gate_.plain(call);
     record(results::StepBegin{number});
+    device_.leak();
     device_.sample();
 }
 

@@ -41,21 +41,24 @@ private:
     std::map<std::string, std::string, std::less<>> given_;
 };
 
-// There is none: computing is time that passes, memory is counted.
+// Computing is time that passes, memory is counted. Where a fault limits it, what is beyond the limit is
+// really taken from the library's device, if there is one.
 class RealDevice final : public sim::Device {
 public:
-    RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, int index)
-        : settings_(settings), gate_(gate), evidence_(evidence), index_(index) {}
+    RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, Library& library, int index)
+        : settings_(settings), gate_(gate), evidence_(evidence), library_(library), index_(index) {}
     int index() const override { return index_; }
     void compute(sim::Time nominal) override;
     std::int64_t allocate(std::int64_t bytes) override;
     void release(std::int64_t handle) override;
     std::int64_t used() const override { return used_; }
-    std::int64_t limit() const override { return settings_.device_memory; }
+    std::int64_t limit() const override;
     std::int64_t allocate_host(std::int64_t bytes, bool pinned) override;
     void sample();
+    void leak();  // at the end of a step
 
 private:
+    void feel_pressure();
     struct Piece {
         std::int64_t bytes = 0;
         bool host = false;
@@ -63,7 +66,9 @@ private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
     Trail& evidence_;
+    Library& library_;
     int index_;
+    std::int64_t pressed_ = -1;  // the limit that the library was told
     sim::Time woken_late_{0};
     std::int64_t used_ = 0, peak_ = 0, host_used_ = 0;
     std::vector<Piece> pieces_;

@@ -58,6 +58,8 @@ Result<std::string> open_cuda(Cuda& cuda) {
     library->find("cudaGetDeviceCount", cuda.count);
     library->find("cudaSetDevice", cuda.set_device);
     library->find("cudaMalloc", cuda.malloc);
+    library->find("cudaFree", cuda.free);
+    library->find("cudaMemGetInfo", cuda.memory);
     library->find("cudaMallocHost", cuda.malloc_host);
     library->find("cudaMemcpyAsync", cuda.copy);
     library->find("cudaStreamCreateWithFlags", cuda.stream);

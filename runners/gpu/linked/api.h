@@ -36,6 +36,8 @@ struct Cuda {
     int (*count)(int*) = nullptr;
     int (*set_device)(int) = nullptr;
     int (*malloc)(void**, std::size_t) = nullptr;
+    int (*free)(void*) = nullptr;
+    int (*memory)(std::size_t*, std::size_t*) = nullptr;  // left, in all
     int (*malloc_host)(void**, std::size_t) = nullptr;
     int (*copy)(void*, const void*, std::size_t, CopyKind, CudaStream) = nullptr;
     int (*stream)(CudaStream*, unsigned) = nullptr;

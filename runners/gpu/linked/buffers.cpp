@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t smallest = 64;
 constexpr int at_first = 8;
+constexpr std::size_t smallest_pressure = 1 << 20;
 constexpr unsigned non_blocking = 1;
 
 }  // namespace
@@ -46,6 +47,18 @@ Buffer Buffers::take(std::size_t numbers) {
     check(cuda_.malloc_host(&host, size * sizeof(sim::Number)), "pin memory of the host");
     made.host = static_cast<sim::Number*>(host);
     return made;
+}
+
+void Buffers::leave_free(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (taken_) cuda_.free(std::exchange(taken_, nullptr));
+    std::size_t left = 0, in_all = 0;
+    if (bytes < 0 || cuda_.memory(&left, &in_all) != cuda_ok) return;
+    std::size_t size = left > static_cast<std::size_t>(bytes) ? left - static_cast<std::size_t>(bytes) : 0;
+    while (size >= smallest_pressure && cuda_.malloc(&taken_, size) != cuda_ok) {
+        taken_ = nullptr;
+        size /= 2;
+    }
 }
 
 void Buffers::give_back(const Buffer& buffer) {

@@ -32,6 +32,8 @@ public:
     // On the device: by a kernel of ours, where it could be made, else by way of the host.
     void flip(const Buffer& buffer, std::int64_t bit);
     void flip_by(std::unique_ptr<DeviceCode> code) { code_ = std::move(code); }
+    // Takes what the device has beyond that, or gives it back (-1). What is taken in one piece may be less.
+    void leave_free(std::int64_t bytes);
 
 private:
     void copy(void* to, const void* from, std::size_t bytes, CopyKind kind);
@@ -41,6 +43,7 @@ private:
     CudaStream stream_ = nullptr;
     std::unique_ptr<DeviceCode> code_;
     std::mutex mutex_;
+    void* taken_ = nullptr;
     std::multimap<std::size_t, Buffer> free_;  // by size
 };
 

@@ -138,6 +138,10 @@ std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) 
     return std::make_unique<NcclWire>(house_, line, joining.here);
 }
 
+void NcclLibrary::leave_free(std::int64_t bytes) {
+    if (house_.buffers) house_.buffers->leave_free(bytes);
+}
+
 std::string NcclLibrary::exception(Code code, const std::string& text) const {
     if (code == Code::timeout)  // c10d's whole word for it
         return "torch.distributed.DistBackendError: NCCL timeout in: "

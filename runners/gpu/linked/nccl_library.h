@@ -18,6 +18,7 @@ public:
     std::optional<std::string> wrong_root(std::int32_t, std::int32_t) const override { return std::nullopt; }
     std::string no_communicator() const override { return "comm argument is NULL"; }
     std::optional<std::string> version(std::string_view package) const override;
+    void leave_free(std::int64_t bytes) override;
 
     // Takes leave of the others, as far as they take leave of us.
     void close();

@@ -214,6 +214,19 @@ TEST(RestartFailure, LeavesANodeAloneThatWasKilledForSomebodyElsesError) {
     }
 }
 
+// mpirun ends the others' watchers with them.
+TEST(RestartFailure, LeavesANodeAloneWhoseEndsNobodySawAfterSomebodyElsesError) {
+    for (const bool said : {true, false}) {
+        EvidenceBuilder job(4, 2);
+        job.start().world().step(0);
+        if (said) job.log(1, "AttributeError: 'NoneType' object has no attribute 'step'");
+        job.after(10ms).exits(1, 1, 0).exits(0, 0, 15).after(1s);
+        job.add(no_rank, JobStop{1, job.text("")});
+        const auto found = detectors::RestartFailure().examine(job.watched());
+        EXPECT_EQ(found.empty(), said);
+    }
+}
+
 TEST(RestartFailure, NamesANodeThatIsGone) {
     EvidenceBuilder job(8);
     job.start().world().step(0).after(10s);
