@@ -39,8 +39,8 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
 bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
     const auto& loads = evidence.each<CheckpointLoad>();
     return std::any_of(loads.begin(), loads.end(), [&](const Event* event) {
-        const bool theirs = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), event->rank) > 0;
-        return theirs && event->as<CheckpointLoad>()->result != Code::ok && event->at <= outbreak.at;
+        return outbreak.includes(event->rank) && event->as<CheckpointLoad>()->result != Code::ok &&
+               event->at <= outbreak.at;
     });
 }
 

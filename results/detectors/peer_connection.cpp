@@ -24,21 +24,18 @@ constexpr Time at_one_time = std::chrono::milliseconds(50);
 // A process that ended before anybody complained, and not by the launcher's hand. The kernel closes a dying
 // process's connections before its parent hears of the end, so its exit may be seen a little later.
 Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
+    const auto fell = [&](const Life& life) { return life.signal != 15 && !outbreak.includes(life.process); };
     const Life* first = nullptr;
     for (const Life& life : lives.of(outbreak.attempt)) {
-        const bool is_victim = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), life.process) > 0;
-        const bool before =
-            life.ended <= outbreak.at + std::chrono::milliseconds(500) && life.signal != 15 && !is_victim;
-        if (before && (!first || life.ended < first->ended)) first = &life;
+        const bool before = life.ended <= outbreak.at + std::chrono::milliseconds(500);
+        if (before && fell(life) && (!first || life.ended < first->ended)) first = &life;
     }
     if (!first) return {};
-    std::vector<Rank>
-        ranks;  // with it: what fells a node or a group of processes fells all at about one time
+    std::vector<Rank> ranks;  // what fells a node or a group of processes fells all at about one time
     for (const Life& life : lives.of(outbreak.attempt)) {
-        const bool is_victim = std::count(outbreak.ranks.begin(), outbreak.ranks.end(), life.process) > 0;
         const bool likewise = life.signal == first->signal && life.code == first->code &&
                               life.ended - first->ended <= at_one_time;
-        if (likewise && life.signal != 15 && !is_victim) ranks.push_back(life.process);
+        if (likewise && fell(life)) ranks.push_back(life.process);
     }
     return {ranks, {}, fmt::format("{} had ended before", ranks_text(ranks))};
 }
@@ -124,8 +121,7 @@ bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
     const auto first = std::min_element(all.begin(), all.end(),
                                         [](const Life& a, const Life& b) { return a.ended < b.ended; });
     return first != all.end() && first->signal == 15 &&
-           first->ended <= outbreak.at + std::chrono::milliseconds(500) &&
-           std::count(outbreak.ranks.begin(), outbreak.ranks.end(), first->process) == 0;
+           first->ended <= outbreak.at + std::chrono::milliseconds(500) && !outbreak.includes(first->process);
 }
 
 }  // namespace

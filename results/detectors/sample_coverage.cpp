@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -64,6 +65,8 @@ struct Seen {
     std::int64_t step;
 };
 
+using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: one, where all is well
+
 Finding finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event, std::string says,
                 std::vector<std::string> causes) {
     Finding found{.symptom = "wrong_sample_coverage",
@@ -93,8 +96,7 @@ std::vector<Rank> who_stands_out(const std::map<Rank, std::set<Rank>>& partners)
 std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     const auto replicas = replicas_of(evidence, attempt);
-    std::map<std::int64_t, std::unordered_map<std::int64_t, std::vector<Seen>>>
-        epochs;  // looked up, never iterated
+    std::map<std::int64_t, std::unordered_map<std::int64_t, Readers>> epochs;  // looked up, never iterated
     std::map<Rank, std::set<Rank>> partners;
     const Event* first = nullptr;
     std::string says;
@@ -105,7 +107,7 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
         if (first && batch->step > first->as<DataBatch>()->step) continue;
         const Rank replica = replicas[static_cast<std::size_t>(event->rank)];
         for (const std::int64_t id : samples_of(evidence, *batch)) {
-            std::vector<Seen>& readers = epochs[batch->epoch][id];
+            Readers& readers = epochs[batch->epoch][id];
             const bool again = std::any_of(readers.begin(), readers.end(), [&](const Seen& one) {
                 return one.replica == replica && one.step == batch->step;
             });

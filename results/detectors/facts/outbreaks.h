@@ -2,6 +2,7 @@
 // one time. A rank that complains of something else first is a victim or a case of its own.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,8 @@ struct Outbreak {
     std::vector<Rank> ranks = {};           // ascending; those who complained within a second of the first
     std::string_view text = {};             // of the first
     std::optional<std::int64_t> step = {};  // that the first was in; none before training
+
+    bool includes(Rank rank) const { return std::count(ranks.begin(), ranks.end(), rank) > 0; }
 };
 
 // The first outbreak of each attempt.

@@ -26,8 +26,7 @@ TEST_F(DeviceTorchOnTheStandIn, AWatchdogThatIsStuckIsEndedByItsMonitor) {
     EXPECT_THAT(ended.trace(), HasSubstr("missing ranks: {1}"));
 }
 
-// A finding: the watchdog holds the communicator's lock while it asks NCCL, so the rank's own next call
-// waits.
+// A finding: the rank's own next call waits, as if the watchdog held the communicator's lock.
 TEST_F(DeviceTorchOnTheStandIn, WithoutAMonitorAStuckWatchdogHangsItsRankAtTheNextCall) {
     const EndedJob ended = job("watchdog_stuck_unwatched");
     EXPECT_THAT(ended.text(1),
