@@ -13,7 +13,19 @@ namespace {
 constexpr int sigabrt = 6;
 constexpr Time notice{50'000};  // until a connection's end, or a message, has come
 
-std::int64_t size_of_data(const Offer& offer) { return offer.count * results::size_of(offer.dtype); }
+// What a call is on the wire: torch plays a reduce_scatter over gloo as an all_reduce of everybody's whole.
+struct Sent {
+    results::Op op;
+    std::int32_t root;
+    std::int64_t bytes;
+
+    Sent(const Offer& offer, Rank members)
+        : op(offer.op), root(offer.root), bytes(offer.count * results::size_of(offer.dtype)) {
+        if (op != results::Op::reduce_scatter) return;
+        op = results::Op::all_reduce;
+        bytes *= members;
+    }
+};
 
 }  // namespace
 
@@ -41,15 +53,15 @@ void Communicator::tell_who_waits_for(Rank lost) {
 
 // Only where all do the same: another operation has other messages, and these are waited for.
 void Communicator::abort_the_shorter(const Meeting& meeting) {
-    const Offer& first = meeting.offers.front();
-    const bool alike = std::all_of(meeting.offers.begin(), meeting.offers.end(), [&](const Offer& offer) {
-        return offer.op == first.op && offer.root == first.root;
-    });
-    if (!alike) return;
+    const Sent first(meeting.offers.front(), size());
     std::int64_t longest = 0;
-    for (const Offer& offer : meeting.offers) longest = std::max(longest, size_of_data(offer));
     for (const Offer& offer : meeting.offers) {
-        const std::int64_t room = size_of_data(offer);
+        const Sent sent(offer, size());
+        if (sent.op != first.op || sent.root != first.root) return;
+        longest = std::max(longest, sent.bytes);
+    }
+    for (const Offer& offer : meeting.offers) {
+        const std::int64_t room = Sent(offer, size()).bytes;
         if (room == longest || offer.gone) continue;
         Process& process = machine_.processes[member(offer.place).process];
         const int pid = process.pid;

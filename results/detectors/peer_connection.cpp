@@ -19,7 +19,7 @@ struct Culprit {
     std::string why;
 };
 
-constexpr Time at_one_time = std::chrono::milliseconds(50);
+constexpr Time at_one_time = std::chrono::milliseconds(50), whole_attempt = std::chrono::hours(1);
 
 // A process that ended before anybody complained, and not by the launcher's hand. The kernel closes a dying
 // process's connections before its parent hears of the end, so its exit may be seen a little later.
@@ -31,10 +31,13 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
         if (before && fell(life) && (!first || life.ended < first->ended)) first = &life;
     }
     if (!first) return {};
-    std::vector<Rank> ranks;  // what fells a node or a group of processes fells all at about one time
+    // What fells a node or a group of processes fells all at about one time. Who ended well was felled by
+    // nobody, and is no consequence: each went by itself while others waited.
+    const bool well = first->signal == 0 && first->code == 0;
+    std::vector<Rank> ranks;
     for (const Life& life : lives.of(outbreak.attempt)) {
         const bool likewise = life.signal == first->signal && life.code == first->code &&
-                              life.ended - first->ended <= at_one_time;
+                              life.ended - first->ended <= (well ? whole_attempt : at_one_time);
         if (likewise && fell(life)) ranks.push_back(life.process);
     }
     return {ranks, {}, fmt::format("{} had ended before", ranks_text(ranks))};

@@ -16,6 +16,9 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
+// Where a plan says nothing else, torchrun looks at its ranks as often as it does by itself.
+constexpr std::int64_t usual_monitor_interval = 5'000'000'000;
+
 constexpr const char* names_of_ranks[] = {"RANK",       "WORLD_SIZE",  "LOCAL_RANK",
                                           "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"};
 
@@ -92,6 +95,9 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
         if (python.major() >= 2) say("--local_addr", place.address);
     }
     say("--max_restarts", std::to_string(restarts));
+    const std::int64_t looks_every = cluster_number(plan, "monitor_interval", usual_monitor_interval);
+    if (looks_every != usual_monitor_interval)
+        say("--monitor_interval", fmt::format("{}", static_cast<double>(looks_every) / 1e9));
     say("--log_dir", (place.directory / "logs").string());
     if (python.major() >= 2) {
         say("--redirects", "3");

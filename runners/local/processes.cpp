@@ -120,6 +120,8 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output.write_end(), 1);
     posix_spawn_file_actions_adddup2(&files, errors.write_end(), 2);
+    // A door of the proxy that a child holds as well stays open when we shut it.
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;

@@ -63,6 +63,19 @@ TEST(Gloo, AbortsWhoGetsMoreThanThereIsRoomFor) {
     EXPECT_EQ(trial.of<results::RankExit>(0).at(0).signal, 6);
 }
 
+TEST(Gloo, PlaysAReduceScatterAsAnAllReduceOfTheWhole) {
+    const Trial trial = play(over_gloo(1, 2), [](World& world) {
+        const auto comm = everybody(world);
+        Numbers one(1, 1), whole(8, 1), part(4, 0);
+        if (world.process() == 0)
+            comm->all_reduce(one);
+        else
+            comm->reduce_scatter(whole, part);
+    });
+    EXPECT_TRUE(trial.says(0, "op.preamble.length <= op.nbytes. 32 vs 4"));
+    EXPECT_EQ(trial.of<results::RankExit>(0).at(0).signal, 6);
+}
+
 TEST(Gloo, LeavesAHealthyJobAlone) {
     const Trial trial = play(over_gloo(2, 2), [](World& world) { three_reductions(world, -1); });
     EXPECT_EQ(trial.result.ending, Ending::completed);

@@ -15,7 +15,7 @@ class FullySharded(parallelism.Replicated):
         from torch.distributed.fsdp import fully_shard
 
         self.options = options
-        self.model = parallelism.toy_model(options)
+        self.model = parallelism.toy_model(options, options.layers - 1)  # the head has shards as well
         layout.broadcast_parameters(self.model)
         mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("dp",))
         for layer in self.model:

@@ -7,9 +7,9 @@ from torch import nn
 import layout
 
 
-def toy_model(options):
+def toy_model(options, hidden=None):
     layers = []
-    for _ in range(options.layers):
+    for _ in range(options.layers if hidden is None else hidden):
         layers += [nn.Linear(options.width, options.width), nn.Tanh()]
     return nn.Sequential(*layers, nn.Linear(options.width, 1))
 
@@ -66,6 +66,10 @@ class Replicated:
         for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
             parameter.grad.copy_(part.view_as(parameter))
 
+    def gradient_norm(self):
+        """Where it takes a call to know it; of a whole gradient every rank could compute it alone."""
+        return None
+
     def step(self):
         self.optimizer.step()
 
@@ -120,8 +124,8 @@ class Sharded(Replicated):
     writer = True
 
     def own_slice(self, flat):
-        """The last shard is padded, as frameworks do; one that begins too late is padded more, silently."""
-        part = flat[self.offset : self.offset + self.length]
+        """What is behind the end is padded, as frameworks do; torch refuses a slice that begins there."""
+        part = flat.narrow(0, self.offset, max(0, min(self.length, flat.numel() - self.offset)))
         return nn.functional.pad(part, (0, self.length - part.numel()))
 
     def gather(self):
@@ -249,6 +253,17 @@ class TensorParallel(Replicated):
         *mine, _ = self.model
         parts = [part for block, own in zip(blocks, mine) for part in block.part(own.offset, own.length)]
         return parts + list(head.parameters())
+
+    def gradient_norm(self):
+        """Each parameter counts once: what is split, by its owner; the head, by the first of the group."""
+        *blocks, head = self.model
+        counted = [*blocks, head] if self.place == 0 else blocks
+        squares = sum(
+            parameter.grad.pow(2).sum() for module in counted for parameter in module.parameters()
+        ) * layout.norm_contribution(1)
+        whole = squares.reshape(1)
+        dist.all_reduce(whole, group=self.tensor_group)
+        return float(whole.sqrt())
 
     replica = property(lambda self: self.group_number)
     replicas = property(lambda self: dist.get_world_size(self.data_group))

@@ -14,7 +14,7 @@ class Reference:
             torch.random.default_generator.manual_seed(options.seed)
             self.model = training.serial().eval()
         self.velocity = [torch.zeros_like(parameter) for parameter in self.model.parameters()]
-        self.next, self.loss = 0, 0.0
+        self.next, self.loss, self.norm = 0, 0.0, 0.0
 
     def samples(self, step):
         """Of all replicas together: a sampler deals its shuffled list out, one by one."""
@@ -40,9 +40,10 @@ class Reference:
                     velocity.mul_(MOMENTUM).add_(gradient)
                     parameter.sub_(velocity, alpha=self.options.learning_rate)
             self.loss = float(loss.detach())
+            self.norm = float(torch.cat([gradient.reshape(-1) for gradient in gradients]).norm())
         self.next = step + 1
 
-    def show(self, step, loss):
+    def show(self, step, loss, norm):
         self.advance_to(step)
         own = weighed(self.training.model.parameters())
         print(
@@ -51,6 +52,10 @@ class Reference:
             flush=True,
         )
         print(f"value name=reference.loss step={step} is={loss!r} should={self.loss!r}", flush=True)
+        if norm is not None:
+            print(
+                f"value name=reference.gradient_norm step={step} is={norm!r} should={self.norm!r}", flush=True
+            )
 
 
 def weighed(tensors):

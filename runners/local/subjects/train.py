@@ -86,8 +86,9 @@ def train_step(training, options, features, targets):
     loss = training.compute(features, targets, lambda: time.sleep(options.step_seconds))
     training.reduce()
     shown = layout.mean_loss(loss, training.data_group, training.replicas)
+    norm = training.gradient_norm()
     training.step()
-    return shown
+    return shown, norm
 
 
 @record
@@ -111,14 +112,14 @@ def main():
     first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
     steps = zip(range(first, options.steps), batches(options, training, data, first))
     for step, (features, targets) in steps:
-        loss = train_step(training, options, features, targets)
+        loss, norm = train_step(training, options, features, targets)
         print(f"step={step} loss={loss:.6f}", flush=True)
         rate = training.optimizer.param_groups[0]["lr"]
         print(
             f"value name=learning_rate step={step} is={rate!r} should={options.learning_rate!r}", flush=True
         )
         if beside:
-            beside.show(step, loss)
+            beside.show(step, loss, norm)
         if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:
             checkpoint.save(training, options.checkpoint, step)
     dist.barrier()

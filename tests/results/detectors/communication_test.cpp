@@ -120,6 +120,19 @@ TEST(PeerConnection, BlamesAllThatFellAtOneTime) {
     EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks, ranks({0, 1}));
 }
 
+// Whoever ends well is nobody's victim: all that left went by themselves, however long it took them.
+TEST(PeerConnection, BlamesAllThatLeftWhileOneWaited) {
+    for (const int code : {0, 1}) {
+        EvidenceBuilder job = three_steps(4);
+        job.exits(1, code, 0).after(10ms);
+        job.add(0, CommError{1, Code::remote_error,
+                             job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+        job.after(300ms).exits(3, code, 0).after(200ms).exits(2, code, 0).exits(0, 1, 0);
+        EXPECT_EQ(found_by<PeerConnection>(job.watched()).blame.ranks,
+                  code == 0 ? ranks({1, 2, 3}) : ranks({1}));
+    }
+}
+
 // One rank's own library fails, and it ends: what others tell of its host is about it, not its neighbours.
 TEST(PeerConnection, BlamesOfAnAccusedHostWhoeverHadEnded) {
     for (const bool ended : {true, false}) {

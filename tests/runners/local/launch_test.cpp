@@ -2,6 +2,7 @@
 // torch.
 #include "runners/local/launch.h"
 
+#include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -52,6 +53,15 @@ TEST_F(LocalLaunch, KeepsOutputAndExit) {
     for (const char* line : {"one\n", "!two\n", "three\n"}) {
         EXPECT_NE(texts(*done).find(line), std::string::npos) << texts(*done);
     }
+}
+
+// Goal: a port that we close is closed: no child holds it as well.
+TEST_F(LocalLaunch, AChildHoldsNothingOfOurs) {
+    const int ours = open("/", O_RDONLY);  // inherited by whoever does not take care
+    const auto done = launch(shell("ls -l /proc/self/fd | grep -c -- '-> /$'"));
+    close(ours);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(texts(*done), "0\n");
 }
 
 TEST_F(LocalLaunch, TellsASignalFromACode) {

@@ -81,14 +81,17 @@ class Armed:
         self.acts = 0
 
 
-def faults_done(truth):
-    """What an earlier life of this rank did: a job that was started again is not killed again."""
-    done = set()
-    if os.path.exists(truth):
-        with open(truth, encoding="utf-8") as file:
-            said = [json.loads(line) for line in file if line.endswith("\n")]
-        done = {one.get("fault") for one in said if one.get("kind") == "fault.applied"}
-    return done
+def earlier_marks(truth):
+    """What was written in earlier lives of this rank."""
+    if not os.path.exists(truth):
+        return []
+    with open(truth, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def faults_done(marks):
+    """A job that was started again is not killed again."""
+    return {mark.get("fault") for mark in marks if mark.get("kind") == "fault.applied"}
 
 
 def may_act(entry, done):
@@ -102,22 +105,35 @@ class Injector:
         self.hook = hook
         self.phase = ""
         mine = [entry for entry in hook.plan.get("faults", ()) if hook.slot in entry.get("ranks", ())]
-        done = faults_done(hook.truth.path)
+        marks = earlier_marks(hook.truth.path)
+        done = faults_done(marks)
         self.armed = [Armed(entry) for entry in mine if may_act(entry, done)]
         self.levers = Levers(hook)
-        self.started = int(os.environ.get("DEADRANK_STARTED") or time.time_ns())  # the job, not this process
+        begun = [mark["t"] for mark in marks if mark.get("kind") == "clock.begins"]
+        self.started = begun[0] if begun else None  # by the job's clock, not this process's
 
     def begin(self):
-        """Faults of the start and of a stated time after the job's start."""
+        """Faults of the start; and of a stated time, if the clock was set in an earlier life."""
         for armed in self.armed:
             if armed.trigger.at_start:
                 self.pull(armed, None)
-            elif armed.trigger.by_clock:
-                wait = (armed.trigger.at - self.since_start()) / 1e9
-                self.later(max(0.0, wait), lambda armed=armed: self.pull(armed, None))
+        if self.started is not None:
+            self.wind()
 
     def torch_is_ready(self):
+        """A plan's clock begins where the program does: it knows of no seconds that an import takes."""
         self.levers.torch_is_ready()
+        timed = any(armed.trigger.at >= 0 for armed in self.armed)
+        if self.started is None and timed:
+            self.started = time.time_ns()
+            self.hook.truth.write("clock.begins")
+            self.wind()
+
+    def wind(self):
+        for armed in self.armed:
+            if armed.trigger.by_clock:
+                wait = (armed.trigger.at - self.since_start()) / 1e9
+                self.later(max(0.0, wait), lambda armed=armed: self.pull(armed, None))
 
     def at(self, call, comm="", altered=None):
         """The rank is at a call, a phase or a step. `altered` is that call when a fault may alter it."""
@@ -128,7 +144,7 @@ class Injector:
                 self.pull(armed, altered, call)
 
     def since_start(self):
-        return time.time_ns() - self.started
+        return -1 if self.started is None else time.time_ns() - self.started
 
     def pull(self, armed, altered, call=""):
         # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
