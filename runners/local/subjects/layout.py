@@ -34,6 +34,39 @@ def peer(stage):
     return stage
 
 
+def stage_work(share):
+    """How much of an even share a pipeline's stage computes, in thousandths."""
+    return share
+
+
+def data_parallel_size(size):
+    """Of the group that averages gradients."""
+    return size
+
+
+def sampler_epoch(epoch):
+    """What the sampler shuffles by."""
+    return epoch
+
+
+def own_steps(steps):
+    return steps
+
+
+def dropout_seed(seed):
+    return seed
+
+
+def dropout_counter(drawn):
+    """How many samples the mask of this one comes after."""
+    return drawn
+
+
+def unflatten_offset(offset):
+    """Where in a bucket its first gradient begins."""
+    return offset
+
+
 def base_rate(rate):
     """What the configuration says; the optimizer should use that."""
     return rate
@@ -51,6 +84,24 @@ def norm_contribution(times):
 
 def checkpoint_shard(shard):
     return shard
+
+
+def checkpoint_writer(writes):
+    """1: this rank writes its shard."""
+    return writes
+
+
+def checkpoint_to_load(shard):
+    return shard
+
+
+def checkpoint_visible(there):
+    return there
+
+
+def first_parameter(place):
+    """Where among the numbers of a checkpoint this model's begin."""
+    return place
 
 
 def checkpoint_step(step):
@@ -87,21 +138,37 @@ def loss_divisor(replicas):
     return replicas
 
 
+def group_base(rank):
+    """The first of a group."""
+    return rank
+
+
+def group_stride(stride):
+    """From one member of a group to the next."""
+    return stride
+
+
 def own_group(name, families):
     """Every rank makes every group, in the same order, and keeps its own."""
     named = "group_desc" in inspect.signature(dist.new_group).parameters  # torch 2.3 and later
     mine = None
-    for ranks in families:
-        group = dist.new_group(list(ranks), **({"group_desc": name} if named else {}))
+    for family in families:
+        base, stride = group_base(family.start), group_stride(family.step)
+        ranks = [(base + stride * number) % dist.get_world_size() for number in range(len(family))]
+        group = dist.new_group(ranks, **({"group_desc": name} if named else {}))
         if dist.get_rank() in ranks:
             mine = group
+    if mine is None:
+        raise RuntimeError(f"rank {dist.get_rank()} is in no group {name}")
     return mine
 
 
-def mean_loss(loss, group, replicas):
-    total = loss.detach().clone().reshape(1)
+def mean_loss(loss, group, beside=()):
+    """Over the group; what stands beside it is summed in the same call."""
+    total = torch.tensor([float(loss.detach()), *beside])
     dist.all_reduce(total, group=group)
-    return float(total) / loss_divisor(replicas)
+    mean = total[0].double() / loss_divisor(dist.get_world_size(group))
+    return float(mean), total[1:].tolist()
 
 
 def wait_for_all():
@@ -110,3 +177,26 @@ def wait_for_all():
 
 def seed_everything(seed):
     torch.manual_seed(seed)
+
+
+def averaging_group(size):
+    """Neighbours that average their gradients among themselves."""
+    size, ranks = data_parallel_size(size), dist.get_world_size()
+    if size < 1 or ranks % size:
+        raise RuntimeError("Mesh should not be bigger than default world size")
+    print(f"config dp_size={size}", flush=True)
+    return own_group("dp", [range(first, first + size) for first in range(0, ranks, size)])
+
+
+def initial_scale(scale):
+    """Of the loss, in half precision."""
+    return scale
+
+
+def overflow_flag(flag):
+    return flag
+
+
+def local_gradient(number):
+    """The first of this rank's own gradient."""
+    return number

@@ -4,7 +4,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+import checkpoint
 import layout
+from split_layers import Block, SplitBlock
 
 
 def toy_model(options, hidden=None):
@@ -21,10 +23,13 @@ class Replicated:
         self.options = options
         self.model = toy_model(options)
         layout.broadcast_parameters(self.model)
+        if options.dp_size:
+            self.data_group = layout.averaging_group(options.dp_size)
         self.optimizer = self.make_optimizer(self.model.parameters())
 
     replica, replicas = property(lambda self: dist.get_rank()), property(lambda self: dist.get_world_size())
-    data_group = None  # the group that divides the samples; None = the world
+    data_group = None  # the group that averages; None = the world
+    audit = None  # audit.Audit, where one was asked for
     shard, shards = 0, 1  # which part of a checkpoint this rank holds
     writer = property(lambda self: dist.get_rank() == 0)
 
@@ -42,27 +47,62 @@ class Replicated:
                 parameter.grad.zero_()
 
     def compute(self, features, targets, device):
-        """One forward and backward pass; `device` stands for the time that a real one would take."""
+        """A forward and backward pass for each micro-batch; `device` stands for the time of a real one."""
         self.clear_gradients()
-        loss = torch.nn.functional.mse_loss(self.model(features), targets)
-        device()
+        parts = max(1, min(self.options.micro_batches, len(features)))
+        total = torch.zeros(())
+        for number, (batch, answers) in enumerate(zip(features.chunk(parts), targets.chunk(parts))):
+            loss = nn.functional.mse_loss(self.model(batch), answers) * (len(batch) / len(features))
+            if number == 0:
+                device()
+            self.backward(loss, number == 0, number == parts - 1)
+            total += loss.detach()
+        return total
+
+    def backward(self, loss, first, last):
+        """Of one micro-batch, whose gradient is added to that of the earlier ones."""
+        parameters = list(self.model.parameters())
+        before = [] if first else [parameter.grad.clone() for parameter in parameters]
+        if last:  # what a reducer would find that does not wait for this one
+            self.filled = before or None
+        for parameter in parameters if before else ():
+            parameter.grad.zero_()
         loss.backward()
-        return loss
+        if self.audit:
+            self.audit.micro_batch(self.gradients_now(), first)
+        if before:
+            self.accumulate(before)
+        if last:
+            self.fill_buckets()
+
+    def gradients_now(self):
+        return [parameter.grad for parameter in self.model.parameters()]
+
+    def accumulate(self, before):
+        for parameter, gradient in zip(self.model.parameters(), before):
+            parameter.grad.add_(gradient)
+
+    def fill_buckets(self):
+        self.filled = self.gradients_now()
 
     def make_optimizer(self, parameters):
         return torch.optim.SGD(parameters, lr=self.options.learning_rate, momentum=0.9)
 
     def reduce(self):
         parameters = list(self.model.parameters())
+        gradients = self.filled or [torch.zeros_like(parameter) for parameter in parameters]
         each = -(-len(parameters) // self.options.buckets)
         for first in range(0, len(parameters), each):
-            self.reduce_together(parameters[first : first + each])
+            self.reduce_together(parameters[first : first + each], gradients[first : first + each])
 
-    def reduce_together(self, parameters):
+    def reduce_together(self, parameters, gradients):
         """A bucket holds whole parameters, so that no two need have one size."""
-        flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
         layout.reduce_bucket(flat, self.data_group)
-        flat /= layout.gradient_divisor(self.replicas)
+        if self.audit:
+            self.audit.bucket(flat)
+        flat /= layout.gradient_divisor(dist.get_world_size(self.data_group))
+        flat = flat.roll(-layout.unflatten_offset(0))
         for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
             parameter.grad.copy_(part.view_as(parameter))
 
@@ -73,11 +113,17 @@ class Replicated:
     def step(self):
         self.optimizer.step()
 
+    def show(self, step):
+        """What else this way to train has to say of a step."""
+
+    def check_before_save(self, path):
+        """Raises where there is no state yet."""
+
     def state(self):
         return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def restore(self, state):
-        self.model.load_state_dict(state["model"])
+        self.model.load_state_dict(checkpoint.by_place(state["model"]))
         self.optimizer.load_state_dict(state["optimizer"])
 
 
@@ -150,72 +196,11 @@ class Sharded(Replicated):
     def restore(self, state):
         self.own.data.copy_(state["shard"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.drop_gathered()
+
+    def drop_gathered(self):
+        """What was gathered is of before the load."""
         self.gather()
-
-
-class SumOverGroup(torch.autograd.Function):
-    """Partial results become whole in the forward pass; every rank already has the whole gradient."""
-
-    @staticmethod
-    def forward(context, partial, group):
-        total = partial.clone()
-        layout.sum_partial_results(total, group)
-        return total
-
-    @staticmethod
-    def backward(context, gradient):
-        return gradient, None
-
-
-class SumOfGradients(torch.autograd.Function):
-    """The other way round: the input is whole, its gradient comes in parts."""
-
-    @staticmethod
-    def forward(context, batch, group):
-        context.group = group
-        return batch.clone()
-
-    @staticmethod
-    def backward(context, gradient):
-        total = gradient.contiguous()
-        layout.sum_partial_gradients(total, context.group)
-        return total, None
-
-
-class Block(nn.Sequential):
-    """Two layers that are split together."""
-
-    def __init__(self, width):
-        super().__init__(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width, bias=False))
-
-    def part(self, offset, length):
-        inward, outward = self[0], self[2]
-        return (
-            inward.weight.detach().narrow(0, offset, length),
-            inward.bias.detach().narrow(0, offset, length),
-            outward.weight.detach().narrow(1, offset, length),
-        )
-
-
-class SplitBlock(nn.Module):
-    """Columns of one matrix and the matching rows of the next, as tensor parallelism cuts a layer."""
-
-    def __init__(self, width, group, place, size):
-        super().__init__()
-        self.group = group
-        self.length = layout.shard_length(width // size)
-        self.offset = layout.shard_offset(place * self.length)
-        layout.show("layer.columns", self.offset, self.length, width)
-        whole = Block(width)  # the same numbers on every rank
-        self.inward, self.bias, self.outward = (
-            nn.Parameter(part.clone()) for part in whole.part(self.offset, self.length)
-        )
-
-    def forward(self, batch):
-        part = torch.tanh(
-            nn.functional.linear(SumOfGradients.apply(batch, self.group), self.inward, self.bias)
-        )
-        return SumOverGroup.apply(nn.functional.linear(part, self.outward), self.group)
 
 
 class TensorParallel(Replicated):
@@ -229,12 +214,12 @@ class TensorParallel(Replicated):
         print(f"config tp_size={size}", flush=True)
         rank = dist.get_rank()
         self.place, self.group_number = rank % size, rank // size
-        self.tensor_group = layout.own_group(
-            "tp", [range(start, start + size) for start in range(0, dist.get_world_size(), size)]
-        )
-        self.data_group = layout.own_group(
-            "dp", [range(place, dist.get_world_size(), size) for place in range(size)]
-        )
+        families = {
+            "tp": [range(start, start + size) for start in range(0, dist.get_world_size(), size)],
+            "dp": [range(place, dist.get_world_size(), size) for place in range(size)],
+        }
+        groups = {name: layout.own_group(name, ranks) for name, ranks in families.items()}
+        self.tensor_group, self.data_group = groups["tp"], groups["dp"]
         blocks = [
             SplitBlock(options.width, self.tensor_group, self.place, size)
             for _ in range(max(1, options.layers // 2))

@@ -4,6 +4,8 @@
 import torch
 from torch import nn
 
+import dropout
+
 MOMENTUM = 0.9  # as parallelism.make_optimizer
 
 
@@ -27,7 +29,15 @@ class Reference:
             ids = torch.randperm(len(self.data), generator=generator).tolist()
         ids += ids[: each * replicas - len(ids)]
         together = self.options.batch * replicas
-        return self.data[ids[number * together : (number + 1) * together]]
+        features, targets = self.data[ids[number * together : (number + 1) * together]]
+        if self.options.dropout:
+            masked = [self.masked(features[replica::replicas], step, replica) for replica in range(replicas)]
+            features = torch.stack(masked, 1).reshape(features.shape)
+        return features, targets
+
+    def masked(self, features, step, replica):
+        seed = self.options.seed + replica
+        return dropout.masked(features, self.options.dropout, seed, step * self.options.batch)
 
     def advance_to(self, step):
         for self.next in range(self.next, step + 1):

@@ -63,7 +63,7 @@ class Pipeline(parallelism.Replicated):
             else:
                 dist.send(result.detach(), self.neighbour(1), group=self.pipeline_group)
             kept.append((batch, result))
-        device()
+        device(layout.stage_work(1000) / 1000)
         for batch, result in kept:
             if self.last:
                 result.backward()
@@ -73,5 +73,6 @@ class Pipeline(parallelism.Replicated):
                 result.backward(gradient)
             if self.stage > 0:
                 dist.send(batch.grad, self.neighbour(-1), group=self.pipeline_group)
+        self.fill_buckets()
         dist.broadcast(total, self.column[-1], group=self.pipeline_group)
         return total

@@ -8,6 +8,8 @@ import torch.distributed as dist
 from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, Sampler, TensorDataset
 
+import layout
+
 
 def add_arguments(parser):
     parser.add_argument("--steps", type=int, default=8)
@@ -38,11 +40,7 @@ class Rest(Sampler):
     """Of a sampler's first epoch, what was not trained with before a restart."""
 
     def __init__(self, sampler):
-        self.sampler, self.skipped = sampler, 0
-
-    @property
-    def epoch(self):
-        return self.sampler.epoch
+        self.sampler, self.skipped, self.epoch = sampler, 0, 0
 
     def __iter__(self):
         return itertools.islice(iter(self.sampler), self.skipped, None)
@@ -56,7 +54,8 @@ def endless(loader, distributed, first):
     rest, (epoch, batches_done) = loader.sampler, divmod(first, len(loader))
     rest.skipped = batches_done * loader.batch_size
     while True:
-        distributed.set_epoch(epoch)
+        distributed.set_epoch(layout.sampler_epoch(epoch))
+        rest.epoch = epoch
         yield from loader
         rest.skipped, epoch = 0, epoch + 1
 

@@ -1,7 +1,6 @@
 # runners/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by
 # hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
 import argparse
-import datetime
 import os
 import sys
 import time
@@ -11,13 +10,17 @@ import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+import audit
 import checkpoint
+import dropout
 import layout
 import parallelism
+import pretrained
 import reference
+import startup
 import toy_task
 
-MODES = ("ddp", "fsdp", "manual", "pipeline", "tensor", "zero")
+MODES = ("ddp", "fsdp", "manual", "mixed", "pipeline", "tensor", "zero")
 
 
 def maker_of(mode):
@@ -25,6 +28,10 @@ def maker_of(mode):
         import fully_sharded
 
         return fully_sharded.FullySharded
+    if mode == "mixed":
+        import precision
+
+        return precision.MixedPrecision
     if mode == "pipeline":
         import stages
 
@@ -49,8 +56,15 @@ def arguments():
     )
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--pp-size", type=int, default=2, help="pipeline: stages")
-    parser.add_argument("--micro-batches", type=int, default=1, help="pipeline: parts of a batch")
+    parser.add_argument("--dp-size", type=int, default=0, help="manual: ranks that average; 0 = all")
+    parser.add_argument("--micro-batches", type=int, default=1, help="parts of a batch")
+    parser.add_argument("--loss-scale", type=int, default=64, help="mixed: the first one")
+    parser.add_argument(
+        "--each-for-itself", action="store_true", help="mixed: each rank decides whether a step counts"
+    )
+    parser.add_argument("--dropout", type=int, default=0, help="one feature in so many; 0 = none")
     parser.add_argument("--learning-rate", type=float, default=0.01)
+    parser.add_argument("--rate-scaling", choices=("none", "sqrt"), default="none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-order", action="store_true", help="do not shuffle the samples")
     parser.add_argument("--timeout", type=float, default=0.0, help="seconds; 0 leaves the library's default")
@@ -59,6 +73,11 @@ def arguments():
     parser.add_argument(
         "--resume", action="store_true", help="go on from the latest checkpoint, where there is one"
     )
+    parser.add_argument("--load", choices=("alone", "announced", "agreed"), default="alone")
+    parser.add_argument("--store-timeout", type=float, default=300.0, help="patience with what must come")
+    parser.add_argument("--pretrained", action="store_true", help="begin with weights from a file")
+    parser.add_argument("--lenient-environment", action="store_true", help="take a default where it is wrong")
+    parser.add_argument("--audit", action="store_true", help="show gradients beside what they are made of")
     parser.add_argument(
         "--reference", action="store_true", help="show each step beside the same training on one rank"
     )
@@ -82,12 +101,23 @@ def batches(options, training, data, first):
     return toy_task.endless(loader, sampler, first)
 
 
-def train_step(training, options, features, targets):
-    loss = training.compute(features, targets, lambda: time.sleep(options.step_seconds))
+def train_step(training, options, schedule, step, batch):
+    features, targets = batch
+    if options.dropout:
+        features = dropout.apply(features, options, step, training.replica)
+    loss = training.compute(features, targets, lambda share=1.0: time.sleep(options.step_seconds * share))
+    if training.audit:
+        training.audit.accumulated(training.gradients_now())
     training.reduce()
-    shown = layout.mean_loss(loss, training.data_group, training.replicas)
+    if schedule:
+        schedule.apply(training.optimizer)
+    if not training.audit:
+        shown, _ = layout.mean_loss(loss, training.data_group)
     norm = training.gradient_norm()
     training.step()
+    if training.audit:  # summed apart from the reduction that it checks, once the update is over
+        shown, (together,) = layout.mean_loss(loss, training.data_group, [training.audit.own])
+        training.audit.show(step, together)
     return shown, norm
 
 
@@ -95,29 +125,34 @@ def train_step(training, options, features, targets):
 def main():
     options = arguments()
     options.learning_rate = layout.base_rate(options.learning_rate)
-    timeout = {"timeout": datetime.timedelta(seconds=options.timeout)} if options.timeout > 0 else {}
-    dist.init_process_group("gloo", **timeout)
+    startup.join(options)
     print(
         f"config rank={dist.get_rank()} world_size={dist.get_world_size()} "
-        f"steps={options.steps} batch={options.batch} "
+        f"steps={options.steps} batch={options.batch} micro_batches={options.micro_batches} "
         f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
         flush=True,
     )
-    if options.reference:
+    if options.reference or options.audit:
         torch.set_default_dtype(torch.float64)
     layout.seed_everything(options.seed)
     training = maker_of(options.mode)(options)
+    training.audit = audit.Audit() if options.audit else None
+    if options.pretrained:
+        pretrained.load(training, options)
+    schedule = startup.SquareRootRate(options.learning_rate) if options.rate_scaling == "sqrt" else None
+    options.learning_rate = schedule.should if schedule else options.learning_rate
     data = samples(options)
     beside = reference.Reference(training, options, data) if options.reference else None
-    first = checkpoint.restore(training, options.checkpoint) if options.checkpoint and options.resume else 0
-    steps = zip(range(first, options.steps), batches(options, training, data, first))
-    for step, (features, targets) in steps:
-        loss, norm = train_step(training, options, features, targets)
+    first = checkpoint.restore(training, options) if options.checkpoint and options.resume else 0
+    steps = zip(range(first, layout.own_steps(options.steps)), batches(options, training, data, first))
+    for step, batch in steps:
+        loss, norm = train_step(training, options, schedule, step, batch)
         print(f"step={step} loss={loss:.6f}", flush=True)
         rate = training.optimizer.param_groups[0]["lr"]
         print(
             f"value name=learning_rate step={step} is={rate!r} should={options.learning_rate!r}", flush=True
         )
+        training.show(step)
         if beside:
             beside.show(step, loss, norm)
         if options.checkpoint and options.checkpoint_every and (step + 1) % options.checkpoint_every == 0:
@@ -129,4 +164,5 @@ def main():
 
 if __name__ == "__main__":
     main()
-    sys.exit(0)
+    sys.stdout.flush()
+    os._exit(0)  # gloo's own threads may abort a process that has done everything

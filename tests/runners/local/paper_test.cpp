@@ -48,15 +48,17 @@ TEST(OnPaper, LetsPassWhatRealProcessesPlay) {
     EXPECT_TRUE(plain) << plain.error().text();
     EXPECT_TRUE(on_paper(skipped_call, "steps = 9\nbuckets = 3\nstore_timeout = \"1m\"\n"));
     EXPECT_TRUE(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"sampler.shard\"\nset = 0\n"));
+    EXPECT_TRUE(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"gradient.accumulate\"\n",
+                         "batch = 4\nmicro_batches = 2\naudit = true\n"));
     EXPECT_TRUE(on_paper("kind = \"set_env\"\nrank = 1\nname = \"WORLD_SIZE\"\nvalue = \"3\"\n"));
 }
 
 TEST(OnPaper, NamesWhatTheProgramHasNot) {
-    expect_refused(on_paper(skipped_call, "micro_batches = 4\n"), "no setting 'micro_batches'");
-    expect_refused(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"gradient.accumulate\"\n"),
-                   "no block 'gradient.accumulate'");
-    expect_refused(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"rng.seed\"\nset = 0\n"),
-                   "no value 'rng.seed'");
+    expect_refused(on_paper(skipped_call, "loader_workers = 4\n"), "no setting 'loader_workers'");
+    expect_refused(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"bucket.wait\"\n"),
+                   "no block 'bucket.wait'");
+    expect_refused(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"weights.device\"\nset = 0\n"),
+                   "no value 'weights.device'");
 }
 
 TEST(OnPaper, NamesAPackageThatIsNotImportedAndAFileThatTorchDoesNotWrite) {

@@ -156,9 +156,13 @@ def open_world(hook, real, args, settings):
     rank = settings.get("rank", -1)
     size = size if size >= 0 else number_in(os.environ.get("WORLD_SIZE"), 0)
     rank = rank if rank >= 0 else number_in(os.environ.get("RANK"), -1)
+    if size == 1:  # whoever believes to be alone has communicators that nobody else is in
+        hook.communicators.created = 1000 * hook.slot
     made = hook.communicators.next("world", list(range(size)))
     hook.opening = (made, rank)
     hook.injector.at("comm_init", "world")
+    if settings.get("store") is not None:  # there is no meeting to wait for
+        announce(hook, *hook.opening)
     create(hook, made, real, args, settings, str(settings.get("backend") or (args[0] if args else "")))
     hook.communicators.known[dist.group.WORLD] = made
 

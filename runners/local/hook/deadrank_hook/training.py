@@ -98,6 +98,7 @@ def watch(hook):
     watch_forward(hook.training)
     watch_backward(hook.training)
     watch_optimizers(hook)
+    watch_scalers(hook.training)
     atexit.register(hook.training.finish)
 
 
@@ -154,6 +155,25 @@ def watch_optimizers(hook):
             kind.step = watched_step(hook, kind.step)
 
     Optimizer.__init__ = watched_begin
+
+
+def watch_scalers(training):
+    """A step that overflowed is one as well: the scaler's update ends it, without the optimizer."""
+    import torch
+
+    scaler = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and later
+    if scaler is None:
+        return
+    real = scaler.update
+
+    @functools.wraps(real)
+    def update(self, *args, **settings):
+        real(self, *args, **settings)
+        if not training.stepped:
+            training.norm = 0.0  # there is no gradient to speak of
+        training.stepped = True
+
+    scaler.update = update
 
 
 def watched_step(hook, real):
