@@ -15,26 +15,48 @@ class FullySharded(parallelism.Replicated):
         from torch.distributed.fsdp import fully_shard
 
         self.options = options
-        self.model = parallelism.toy_model(options, options.layers - 1)  # the head has shards as well
+        self.model = self.serial()
         layout.broadcast_parameters(self.model)
         mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("dp",))
         for layer in self.model:
             if isinstance(layer, torch.nn.Linear):
                 fully_shard(layer, mesh=mesh)
         fully_shard(self.model, mesh=mesh)
-        self.optimizer = self.make_optimizer(self.model.parameters())
+        self.model.set_reshard_after_backward(False)  # but after the update
+        self.sharded = dict(self.model.named_parameters())
+        self.optimizer = self.make_optimizer(self.sharded.values())
         self.shard, self.shards = dist.get_rank(), dist.get_world_size()
+
+    def serial(self):
+        return parallelism.toy_model(self.options, self.options.layers - 1)  # the head has shards as well
 
     def reduce(self):
         """Done already, during backward."""
 
+    def step(self):
+        self.optimizer.step()
+        self.drop_gathered()
+
+    def drop_gathered(self):
+        for module in self.model.modules():
+            if hasattr(module, "reshard"):
+                module.reshard()
+
+    def own(self):
+        return list(self.own_parts().values())
+
+    def owned(self, serial):
+        """Rows of each parameter, as many for each rank but the last ones."""
+        parts = [parameter.detach().chunk(self.shards) for parameter in serial.parameters()]
+        return [rows[self.shard] if self.shard < len(rows) else rows[0][:0] for rows in parts]
+
     def own_parts(self):
-        return {name: parameter.to_local().detach() for name, parameter in self.model.named_parameters()}
+        return {name: parameter.to_local().detach() for name, parameter in self.sharded.items()}
 
     def state(self):
         momentum = [
             self.optimizer.state[parameter].get("momentum_buffer").to_local().clone()
-            for parameter in self.model.parameters()
+            for parameter in self.sharded.values()
             if parameter in self.optimizer.state
         ]
         return {
@@ -45,7 +67,7 @@ class FullySharded(parallelism.Replicated):
     def restore(self, state):
         for name, part in self.own_parts().items():
             part.copy_(state["shard"][name])
-        for parameter, momentum in zip(self.model.parameters(), state["momentum"]):
+        for parameter, momentum in zip(self.sharded.values(), state["momentum"]):
             buffer = torch.zeros_like(parameter)
             buffer.to_local().copy_(momentum)
             self.optimizer.state[parameter]["momentum_buffer"] = buffer

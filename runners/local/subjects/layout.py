@@ -34,6 +34,42 @@ def peer(stage):
     return stage
 
 
+def context_parallel_size(size):
+    return size
+
+
+def expert_parallel_size(size):
+    return size
+
+
+def dispatch_layout(kind):
+    """0: a buffer holds rank after rank."""
+    return kind
+
+
+def expert_gradient_divisor(samples):
+    return samples
+
+
+def sequence_offset(offset):
+    """Of this rank's positions."""
+    return offset
+
+
+def ring_peer(place):
+    """Whom a position is sent to."""
+    return place
+
+
+def split_place(place):
+    """For whom a row of an exchange is."""
+    return place
+
+
+def exchanged_rows(rows):
+    return rows
+
+
 def stage_work(share):
     """How much of an even share a pipeline's stage computes, in thousandths."""
     return share
@@ -134,8 +170,17 @@ def sum_partial_gradients(total, group):
     dist.all_reduce(total, group=group)
 
 
-def loss_divisor(replicas):
-    return replicas
+def reduce_experts(gradient, group):
+    dist.all_reduce(gradient, group=group)
+
+
+def sum_over_context(gradient, group):
+    """Of the parts of one sequence."""
+    dist.all_reduce(gradient, group=group)
+
+
+def loss_divisor(samples):
+    return samples
 
 
 def group_base(rank):
@@ -143,18 +188,13 @@ def group_base(rank):
     return rank
 
 
-def group_stride(stride):
-    """From one member of a group to the next."""
-    return stride
-
-
 def own_group(name, families):
     """Every rank makes every group, in the same order, and keeps its own."""
     named = "group_desc" in inspect.signature(dist.new_group).parameters  # torch 2.3 and later
     mine = None
     for family in families:
-        base, stride = group_base(family.start), group_stride(family.step)
-        ranks = [(base + stride * number) % dist.get_world_size() for number in range(len(family))]
+        base = group_base(family.start)
+        ranks = [(base + family.step * number) % dist.get_world_size() for number in range(len(family))]
         group = dist.new_group(ranks, **({"group_desc": name} if named else {}))
         if dist.get_rank() in ranks:
             mine = group
@@ -163,11 +203,11 @@ def own_group(name, families):
     return mine
 
 
-def mean_loss(loss, group, beside=()):
-    """Over the group; what stands beside it is summed in the same call."""
+def mean_loss(loss, samples, group, beside=()):
+    """Over the group, each with so many samples; what stands beside it is summed in the same call."""
     total = torch.tensor([float(loss.detach()), *beside])
     dist.all_reduce(total, group=group)
-    mean = total[0].double() / loss_divisor(dist.get_world_size(group))
+    mean = total[0].double() * samples / loss_divisor(samples * dist.get_world_size(group))
     return float(mean), total[1:].tolist()
 
 

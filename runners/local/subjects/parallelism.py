@@ -41,6 +41,9 @@ class Replicated:
         """What of its parameters this rank has."""
         return list(serial.parameters())
 
+    def own(self):
+        return list(self.model.parameters())
+
     def clear_gradients(self):
         for parameter in self.model.parameters():
             if parameter.grad is not None:

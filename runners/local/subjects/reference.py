@@ -44,7 +44,8 @@ class Reference:
             features, targets = self.samples(self.next)
             loss = nn.functional.mse_loss(self.model(features), targets)
             parameters = list(self.model.parameters())
-            gradients = torch.autograd.grad(loss, parameters)
+            found = torch.autograd.grad(loss, parameters, allow_unused=True)
+            gradients = [torch.zeros_like(p) if one is None else one for p, one in zip(parameters, found)]
             with torch.no_grad():
                 for parameter, velocity, gradient in zip(parameters, self.velocity, gradients):
                     velocity.mul_(MOMENTUM).add_(gradient)
@@ -55,7 +56,7 @@ class Reference:
 
     def show(self, step, loss, norm):
         self.advance_to(step)
-        own = weighed(self.training.model.parameters())
+        own = weighed(self.training.own())
         print(
             f"value name=reference.parameters step={step} is={own!r} "
             f"should={weighed(self.training.owned(self.model))!r}",

@@ -20,10 +20,18 @@ import reference
 import startup
 import toy_task
 
-MODES = ("ddp", "fsdp", "manual", "mixed", "pipeline", "tensor", "zero")
+MODES = ("context", "ddp", "experts", "fsdp", "manual", "mixed", "pipeline", "tensor", "zero")
 
 
 def maker_of(mode):
+    if mode == "context":
+        import sequence
+
+        return sequence.ContextParallel
+    if mode == "experts":
+        import experts
+
+        return experts.ExpertParallel
     if mode == "fsdp":
         import fully_sharded
 
@@ -54,6 +62,10 @@ def arguments():
     parser.add_argument(
         "--stage", type=int, choices=(1, 2), default=1, help="zero: what is sharded besides the optimizer"
     )
+    parser.add_argument("--cp-size", type=int, default=2, help="context: ranks that share a sequence")
+    parser.add_argument("--exchange", choices=("ring", "all_to_all"), default="ring", help="context: how")
+    parser.add_argument("--ep-size", type=int, default=2, help="experts: ranks that have different ones")
+    parser.add_argument("--experts", type=int, default=8, help="experts: in all")
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--pp-size", type=int, default=2, help="pipeline: stages")
     parser.add_argument("--dp-size", type=int, default=0, help="manual: ranks that average; 0 = all")
@@ -112,11 +124,12 @@ def train_step(training, options, schedule, step, batch):
     if schedule:
         schedule.apply(training.optimizer)
     if not training.audit:
-        shown, _ = layout.mean_loss(loss, training.data_group)
+        shown, _ = layout.mean_loss(loss, len(features), training.data_group)
     norm = training.gradient_norm()
     training.step()
     if training.audit:  # summed apart from the reduction that it checks, once the update is over
-        shown, (together,) = layout.mean_loss(loss, training.data_group, [training.audit.own])
+        beside = [training.audit.own]
+        shown, (together,) = layout.mean_loss(loss, len(features), training.data_group, beside)
         training.audit.show(step, together)
     return shown, norm
 

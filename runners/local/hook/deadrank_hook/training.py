@@ -88,7 +88,8 @@ def digest(tensors):
     for tensor in tensors:
         tensor = tensor.detach()
         tensor = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).cpu().contiguous()
-        state.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+        # A copy: storage that was once shown to numpy could not be freed by the program any more.
+        state.update(tensor.reshape(-1).view(torch.uint8).clone().numpy().tobytes())
     return int.from_bytes(state.digest(), "little")
 
 
