@@ -37,6 +37,12 @@ class Replicated:
         """The same model as one rank alone has it, with the same numbers where the seed is the same."""
         return toy_model(self.options)
 
+    def steps(self):
+        return self.options.steps
+
+    def batches(self, data):
+        """None: as a sampler deals them out."""
+
     def owned(self, serial):
         """What of its parameters this rank has."""
         return list(serial.parameters())

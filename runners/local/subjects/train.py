@@ -20,7 +20,7 @@ import reference
 import startup
 import toy_task
 
-MODES = ("context", "ddp", "experts", "fsdp", "manual", "mixed", "pipeline", "tensor", "zero")
+MODES = ("context", "ddp", "experts", "fsdp", "manual", "mixed", "pipeline", "reshard", "tensor", "zero")
 
 
 def maker_of(mode):
@@ -32,6 +32,10 @@ def maker_of(mode):
         import experts
 
         return experts.ExpertParallel
+    if mode == "reshard":
+        import reshard
+
+        return reshard.Resharded
     if mode == "fsdp":
         import fully_sharded
 
@@ -66,6 +70,7 @@ def arguments():
     parser.add_argument("--exchange", choices=("ring", "all_to_all"), default="ring", help="context: how")
     parser.add_argument("--ep-size", type=int, default=2, help="experts: ranks that have different ones")
     parser.add_argument("--experts", type=int, default=8, help="experts: in all")
+    parser.add_argument("--ranks-after", type=int, default=2, help="reshard: that go on after half-way")
     parser.add_argument("--tp-size", type=int, default=2, help="tensor: ranks that share one layer")
     parser.add_argument("--pp-size", type=int, default=2, help="pipeline: stages")
     parser.add_argument("--dp-size", type=int, default=0, help="manual: ranks that average; 0 = all")
@@ -157,7 +162,9 @@ def main():
     data = samples(options)
     beside = reference.Reference(training, options, data) if options.reference else None
     first = checkpoint.restore(training, options) if options.checkpoint and options.resume else 0
-    steps = zip(range(first, layout.own_steps(options.steps)), batches(options, training, data, first))
+    own = training.batches(data)
+    dealt = batches(options, training, data, first) if own is None else own
+    steps = zip(range(first, layout.own_steps(training.steps())), dealt)
     for step, batch in steps:
         loss, norm = train_step(training, options, schedule, step, batch)
         print(f"step={step} loss={loss:.6f}", flush=True)
