@@ -127,6 +127,17 @@ bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
            first->ended <= outbreak.at + std::chrono::milliseconds(500) && !outbreak.includes(first->process);
 }
 
+// A rank whose wait is over lets go of its connections: its peers, whose wait is over as well, may see that
+// first.
+bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
+        return complaint.attempt == outbreak.attempt && complaint.trouble == Trouble::timeout &&
+               !outbreak.includes(complaint.process) &&
+               std::chrono::abs(complaint.at - outbreak.at) <= std::chrono::milliseconds(500);
+    });
+}
+
 }  // namespace
 
 std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
@@ -137,6 +148,7 @@ std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
         Culprit culprit = dead_before(lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);
+        if (culprit.why.empty() && others_time_out(evidence, outbreak)) continue;
         // A single voice tells of itself.
         if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "nobody else complained of anything"};
         Finding finding{.symptom = "remote_peer_connection_error",

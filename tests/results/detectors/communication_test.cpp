@@ -133,6 +133,21 @@ TEST(PeerConnection, BlamesAllThatLeftWhileOneWaited) {
     }
 }
 
+// Nobody had ended: of three that wait for a fourth, one sees that another's time was up.
+TEST(PeerConnection, IsSilentAboutTheEchoOfATimeout) {
+    for (const bool timeouts : {true, false}) {
+        EvidenceBuilder job = three_steps(4);
+        job.add(0, CommError{1, Code::remote_error,
+                             job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+        job.after(20ms);
+        if (timeouts) {
+            job.add(1, CommError{1, Code::timeout,
+                                 job.text("Timed out waiting 10000ms for recv operation to complete")});
+        }
+        EXPECT_EQ(PeerConnection().examine(job.watched()).size(), timeouts ? 0u : 1u);
+    }
+}
+
 // One rank's own library fails, and it ends: what others tell of its host is about it, not its neighbours.
 TEST(PeerConnection, BlamesOfAnAccusedHostWhoeverHadEnded) {
     for (const bool ended : {true, false}) {
