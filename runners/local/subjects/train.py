@@ -1,6 +1,7 @@
 # runners/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by
 # hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
 import argparse
+import atexit
 import os
 import sys
 import time
@@ -184,5 +185,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # A usual end, but for its last part, in which gloo's own threads may abort who has done everything.
+    atexit._run_exitfuncs()
     sys.stdout.flush()
-    os._exit(0)  # gloo's own threads may abort a process that has done everything
+    os._exit(0)
