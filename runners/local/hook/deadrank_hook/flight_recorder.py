@@ -14,11 +14,16 @@ class Flight:
         import torch._C._distributed_c10d as library
 
         self.hook = hook
+        self.lock = threading.Lock()  # a rank's end may come while a wait is written down
         self.folder = os.path.join(hook.directory, "flight")
         self.pickled = getattr(library, "_dump_fr_trace", None)
         self.json = getattr(library, "_dump_fr_trace_json", None)
 
     def dump(self):
+        with self.lock:
+            self.write()
+
+    def write(self):
         """Quiet when this torch has no recorder, or nothing was recorded."""
         for give, ending in ((self.pickled, ""), (self.json, ".json")):
             if give is None:
