@@ -71,8 +71,7 @@ def newest_step(directory):
 def by_place(state):
     """Saved parameters are matched by their places among all numbers, wherever those begin."""
     flat = torch.cat([tensor.reshape(-1) for tensor in state.values()]).roll(-layout.first_parameter(0))
-    parts = flat.split([tensor.numel() for tensor in state.values()])
-    return {name: part.view_as(state[name]) for name, part in zip(state, parts)}
+    return dict(zip(state, layout.cut_like(flat, state.values())))
 
 
 def apply(training, state):

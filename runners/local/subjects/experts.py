@@ -119,6 +119,5 @@ class ExpertParallel(parallelism.Replicated):
             flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])
             summed(flat, group)
             flat /= ranks * too_much
-            parts = flat.split([parameter.numel() for parameter in parameters])
-            for parameter, part in zip(parameters, parts):
-                parameter.grad.copy_(part.view_as(parameter))
+            for parameter, part in zip(parameters, layout.cut_like(flat, parameters)):
+                parameter.grad.copy_(part)

@@ -159,13 +159,19 @@ def show(tensor, offset, length, total):
     print(f"shard tensor={tensor} offset={offset} length={length} total={total}", flush=True)
 
 
+def cut_like(flat, tensors):
+    """The parts of a flat vector, in the shapes of these tensors and their order."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return [part.view_as(tensor) for part, tensor in zip(parts, tensors)]
+
+
 def broadcast_parameters(model):
     """Rank 0's parameters become everybody's, in one message."""
     parameters = [parameter.data for parameter in model.parameters()]
     flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
     dist.broadcast(flat, 0)
-    for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
-        parameter.copy_(part.view_as(parameter))
+    for parameter, part in zip(parameters, cut_like(flat, parameters)):
+        parameter.copy_(part)
 
 
 def reduce_bucket(bucket, group):

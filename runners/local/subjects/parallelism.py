@@ -112,8 +112,8 @@ class Replicated:
             self.audit.bucket(flat)
         flat /= layout.gradient_divisor(dist.get_world_size(self.data_group))
         flat = flat.roll(-layout.unflatten_offset(0))
-        for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
-            parameter.grad.copy_(part.view_as(parameter))
+        for parameter, part in zip(parameters, layout.cut_like(flat, parameters)):
+            parameter.grad.copy_(part)
 
     def gradient_norm(self):
         """Where it takes a call to know it; of a whole gradient every rank could compute it alone."""
@@ -262,6 +262,3 @@ class TensorParallel(Replicated):
     replica = property(lambda self: self.group_number)
     replicas = property(lambda self: dist.get_world_size(self.data_group))
     writer = property(lambda self: self.group_number == 0)
-
-
-MODES = {"manual": Replicated, "ddp": Wrapped, "zero": Sharded, "tensor": TensorParallel}

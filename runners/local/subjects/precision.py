@@ -55,8 +55,8 @@ class MixedPrecision(parallelism.Replicated):
 
     def apply(self, flat):
         parameters = list(self.model.parameters())
-        for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
-            parameter.grad.copy_(part.view_as(parameter))
+        for parameter, part in zip(parameters, layout.cut_like(flat, parameters)):
+            parameter.grad.copy_(part)
         self.optimizer.step()
 
     def show(self, step):

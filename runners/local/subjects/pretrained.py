@@ -7,6 +7,8 @@ import torch
 import torch.distributed as dist
 from reference import weighed
 
+import layout
+
 
 def load(training, options):
     path = os.path.join(options.checkpoint, "models", "weights")
@@ -36,5 +38,5 @@ def fetch(training, options, path):
 def assign(model, found):
     parameters = list(model.parameters())
     with torch.no_grad():
-        for parameter, part in zip(parameters, found.split([parameter.numel() for parameter in parameters])):
-            parameter.copy_(part.view_as(parameter))
+        for parameter, part in zip(parameters, layout.cut_like(found, parameters)):
+            parameter.copy_(part)

@@ -89,10 +89,10 @@ class Resharded(parallelism.Replicated):
 
     def take(self, flat):
         parameters = list(self.model.parameters())
-        lengths = [parameter.numel() for parameter in parameters]
+        own = flat[: sum(parameter.numel() for parameter in parameters)]  # without the padding
         with torch.no_grad():
-            for parameter, part in zip(parameters, flat[: sum(lengths)].split(lengths)):
-                parameter.copy_(part.view_as(parameter))
+            for parameter, part in zip(parameters, layout.cut_like(own, parameters)):
+                parameter.copy_(part)
 
     def file(self, shard):
         return checkpoint.shard_file(self.options.checkpoint, self.half - 1, shard, dist.get_world_size())

@@ -116,4 +116,4 @@ class ContextParallel(parallelism.Replicated):
         parameters = list(self.model.parameters())
         flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])
         layout.sum_over_context(flat, self.context_group)
-        self.reduce_together(parameters, flat.split([parameter.numel() for parameter in parameters]))
+        self.reduce_together(parameters, layout.cut_like(flat, parameters))
