@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# .ci/frameworks.py — Plays the bugs of runners/local/reactions.toml against the frameworks named there, once,
+# .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml against the frameworks named there, once,
 # and compares how each stood it. What could not be told is skipped, never passed. With --lines DIR the runs'
 # lines are kept: run it again, and only what is missing is played.
 import argparse
@@ -17,7 +17,7 @@ LOCAL = ROOT / "runners" / "local"
 
 
 def scenario_of(bug):
-    return bug if "/" in bug else f"runners/local/bugs/{bug}.toml"
+    return bug if "/" in bug else f"scenarios/frameworks/{bug}.toml"
 
 
 def pairs_by_subject(reactions):

@@ -57,7 +57,7 @@ install_packages() { apt_retrying update && install_without_services "$@"; }
 # torch: the recent wheel where CUDA's user-space libraries lie on the machine, else Debian's python3-torch.
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deadrank
 VENV=$CACHE/venv
-TORCH_LISTS=("$ROOT/runners/local/requirements.txt" "$ROOT/runners/local/constraints.txt")
+TORCH_LISTS=("$ROOT/runners/backends/local/requirements.txt" "$ROOT/runners/backends/local/constraints.txt")
 
 torch_works() {
   [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c '
@@ -122,7 +122,7 @@ prepare_torch() {
   fi
 }
 
-# A newer torch, for the tests of sim/standin: its files alone, in front of the first one in the same Python.
+# A newer torch, for the tests of inject/standin: its files alone, in front of the first one in the same Python.
 # It is linked to a NCCL that this machine may lack, so it is loaded with the drop-in only.
 NEWER_TORCH=2.15.0
 NEWER_TORCH_NEEDS=nvidia-nvshmem-cu13==3.7.2
@@ -147,7 +147,7 @@ prepare_newer_torch() {
 }
 
 # DeepSpeed, Megatron-core and Colossal-AI, in the environment of torch: subjects run where it runs.
-FRAMEWORKS_LIST=$ROOT/runners/local/requirements-frameworks.txt
+FRAMEWORKS_LIST=$ROOT/runners/backends/local/requirements-frameworks.txt
 
 install_frameworks() {
   local pip=("$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps)

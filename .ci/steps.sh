@@ -80,7 +80,7 @@ run_tests() {
     die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
 }
 
-# Every framework under every bug of the resilience table, judged by runners/local/reactions.toml.
+# Every framework under every bug of the resilience table, judged by runners/backends/local/reactions.toml.
 stand_frameworks() {
   phase_may_fail "frameworks under injected faults" python3 "$ROOT/.ci/frameworks.py" "$BUILD/deadrank" \
     --table "$RESULTS/resilience.md" --junit "$RESULTS/frameworks.xml" || true

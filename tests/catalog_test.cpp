@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank {
 namespace {

@@ -1,6 +1,6 @@
 // tests/coverage_test.cpp — Goal: no id of the taxonomy loses its last scenario unnoticed, and a gap is told
 // with its reason.
-#include "results/coverage.h"
+#include "results/judging/coverage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/campaign.h"
-#include "runners/compare.h"
+#include "runners/line/campaign.h"
+#include "runners/line/compare.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/diagnosis/clue.h"
-#include "runners/diagnosis_score.h"
+#include "runners/studies/diagnosis_score.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {

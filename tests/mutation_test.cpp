@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "results/settle.h"
+#include "results/detectors/settle.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {

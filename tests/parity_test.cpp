@@ -1,7 +1,7 @@
 // tests/parity_test.cpp — The simulator and real processes, on the same scenarios: do the same findings come
 // of both? Times and texts may differ. Where findings do, the scenario's [parity] says why, or the test
 // fails.
-#include "runners/parity.h"
+#include "runners/studies/parity.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,13 +10,13 @@
 #include <iostream>
 #include <set>
 
-#include "runners/gpu/gpu_runner.h"
-#include "runners/gpu/machine.h"
-#include "runners/local/local_runner.h"
-#include "runners/local/python.h"
-#include "runners/mpi/mpi_runner.h"
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/backends/gpu/gpu_runner.h"
+#include "runners/backends/gpu/machine.h"
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/python.h"
+#include "runners/backends/mpi/mpi_runner.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
 
 namespace deadrank {
 namespace {
@@ -46,7 +46,7 @@ struct Comparison {
 
 // One of each kind of bug, quick to play: a line a scenario, `#` before what is said about them.
 std::set<std::string> handful() {
-    std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/runners/local/handful.txt");
+    std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/handful.txt");
     std::set<std::string> names;
     for (std::string line; std::getline(in, line);)
         if (!line.empty() && line.front() != '#') names.insert(line);

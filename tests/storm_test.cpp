@@ -1,6 +1,6 @@
 // tests/storm_test.cpp — Goal: a storm is its table, by seed and within its budget; what is noticed of it is
 // counted and not assumed.
-#include "runners/storm.h"
+#include "runners/studies/storm.h"
 
 #include <fstream>
 #include <gmock/gmock.h>

@@ -3,8 +3,8 @@
 // what `set` says.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/core/deed.h"
+#include "inject/core/parameters.h"
 
 namespace deadrank::inject {
 

@@ -2,8 +2,8 @@
 // firewall that forgets connections, a sidecar that resets them, a queue of the store that overflowed.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/core/deed.h"
+#include "inject/core/parameters.h"
 
 namespace deadrank::inject {
 

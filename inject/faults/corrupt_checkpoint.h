@@ -2,7 +2,7 @@
 // that stopped half-way.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

@@ -2,7 +2,7 @@
 // broken so that both ends know.
 #pragma once
 
-#include "inject/links.h"
+#include "inject/faults/links.h"
 
 namespace deadrank::inject {
 

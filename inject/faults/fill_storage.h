@@ -1,7 +1,7 @@
 // inject/faults/fill_storage.h — The disk is full, or the quota is used up, from this moment on.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

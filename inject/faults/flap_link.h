@@ -2,7 +2,7 @@
 // that trains again and again.
 #pragma once
 
-#include "inject/links.h"
+#include "inject/faults/links.h"
 
 namespace deadrank::inject {
 

@@ -2,8 +2,8 @@
 // a crash in native code. Peers see no error of their own. They only wait.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/core/deed.h"
+#include "inject/core/parameters.h"
 
 namespace deadrank::inject {
 

@@ -1,7 +1,7 @@
 // inject/faults/lock_storage.h — The file system was mounted read-only after an error.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

@@ -2,7 +2,7 @@
 // launcher can report it.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

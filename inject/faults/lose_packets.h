@@ -2,7 +2,7 @@
 // full switch buffer.
 #pragma once
 
-#include "inject/links.h"
+#include "inject/faults/links.h"
 
 namespace deadrank::inject {
 

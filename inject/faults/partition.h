@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/core/deed.h"
+#include "inject/core/parameters.h"
 
 namespace deadrank::inject {
 

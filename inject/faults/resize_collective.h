@@ -2,8 +2,8 @@
 // shard, a tensor of another shape.
 #pragma once
 
-#include "inject/deed.h"
-#include "inject/parameters.h"
+#include "inject/core/deed.h"
+#include "inject/core/parameters.h"
 
 namespace deadrank::inject {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "inject/links.h"
+#include "inject/faults/links.h"
 
 namespace deadrank::inject {
 

@@ -2,7 +2,7 @@
 // Everybody waits for it.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

@@ -1,7 +1,7 @@
 // inject/faults/slow_storage.h — The file system is busy: everybody waits for the checkpoint or for the data.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

@@ -1,7 +1,7 @@
 // inject/faults/stale_read.h — Readers see what was there before: the cache of a network file system.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

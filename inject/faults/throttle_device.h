@@ -2,7 +2,7 @@
 // power brake.
 #pragma once
 
-#include "inject/machines.h"
+#include "inject/faults/machines.h"
 
 namespace deadrank::inject {
 

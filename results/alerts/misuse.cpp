@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "results/alerts/static_check.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/alerts/study.h"
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

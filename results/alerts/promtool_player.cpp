@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "results/alerts/test_file.h"
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

@@ -6,7 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "results/alerts/rule.h"
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

@@ -4,7 +4,7 @@
 
 #include "results/alerts/matrix.h"
 #include "results/alerts/report.h"
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

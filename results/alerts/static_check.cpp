@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <unistd.h>
 
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

@@ -1,6 +1,6 @@
 // results/detectors/catalog.cpp — All detectors of our own, one line each. Their order means nothing:
 // settling is done after.
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "results/detectors/checkpoint_integrity.h"
 #include "results/detectors/checkpoint_save.h"
 #include "results/detectors/collective_hang.h"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "results/detectors/facts/checkpoints.h"
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

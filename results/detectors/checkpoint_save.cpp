@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/checkpoint_save.h — Saving failed, or wrote visibly nothing.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

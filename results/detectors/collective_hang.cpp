@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/leaving.h"
-#include "results/detectors/facts/outbreaks.h"
-#include "results/detectors/facts/waits.h"
-#include "results/words.h"
+#include "results/facts/findings.h"
+#include "results/facts/leaving.h"
+#include "results/facts/outbreaks.h"
+#include "results/facts/waits.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/fingerprints.h"
-#include "results/detectors/facts/odd.h"
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/fingerprints.h"
+#include "results/facts/odd.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

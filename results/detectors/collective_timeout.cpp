@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/outbreaks.h"
-#include "results/detectors/facts/waits.h"
+#include "results/facts/calls.h"
+#include "results/facts/outbreaks.h"
+#include "results/facts/waits.h"
 
 namespace deadrank::results::detectors {
 

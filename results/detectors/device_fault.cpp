@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/device_fault.h — Hardware or driver reports a fault.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

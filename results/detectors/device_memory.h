@@ -1,7 +1,7 @@
 // results/detectors/device_memory.h — An allocation on a device failed. The first rank decides.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

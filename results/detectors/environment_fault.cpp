@@ -6,11 +6,11 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/breakage.h"
-#include "results/detectors/facts/complaints.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/pairs.h"
-#include "results/detectors/facts/variables.h"
+#include "results/detectors/breakage.h"
+#include "results/facts/complaints.h"
+#include "results/facts/findings.h"
+#include "results/facts/pairs.h"
+#include "results/facts/variables.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // peers', and something broke that it governs.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/wrong_value_finding.h"
+#include "results/facts/findings.h"
+#include "results/facts/wrong_value_finding.h"
 
 namespace deadrank::results::detectors {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

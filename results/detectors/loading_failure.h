@@ -1,7 +1,7 @@
 // results/detectors/loading_failure.h — Model or data could not be loaded, or were silently not loaded.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

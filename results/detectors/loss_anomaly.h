@@ -1,7 +1,7 @@
 // results/detectors/loss_anomaly.h — The loss is no number, stuck at zero, or leaves its band.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

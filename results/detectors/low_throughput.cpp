@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/paces.h"
-#include "results/detectors/facts/pairs.h"
-#include "results/words.h"
+#include "results/facts/findings.h"
+#include "results/facts/paces.h"
+#include "results/facts/pairs.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/outbreaks.h"
-#include "results/detectors/facts/waits.h"
-#include "results/signals.h"
+#include "results/facts/outbreaks.h"
+#include "results/facts/waits.h"
+#include "results/record/signals.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/native_crash.h — A process died by a signal, without an exception first.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/package_failure.h — A package could not be built, found or imported.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // can spoil.
 #include "results/detectors/parallel_mismatch.h"
 
-#include "results/detectors/facts/wrong_value_finding.h"
+#include "results/facts/wrong_value_finding.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/parallel_mismatch.h — The result differs from the same training on one rank.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/calls.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

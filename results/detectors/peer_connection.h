@@ -2,7 +2,7 @@
 // blame, not the first who complained.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

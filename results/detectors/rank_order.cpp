@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/findings.h"
+#include "results/facts/calls.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // than they should, or the order is not the hosts'.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "results/detectors/facts/findings.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

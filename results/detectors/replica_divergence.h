@@ -2,7 +2,7 @@
 // majority decides who is odd.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

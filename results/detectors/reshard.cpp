@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/checkpoints.h"
-#include "results/detectors/facts/outbreaks.h"
-#include "results/words.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/outbreaks.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

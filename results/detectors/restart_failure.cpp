@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/complaints.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/waits.h"
-#include "results/words.h"
+#include "results/facts/complaints.h"
+#include "results/facts/findings.h"
+#include "results/facts/waits.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/restart_failure.h — After a fault the job did not come back by itself.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

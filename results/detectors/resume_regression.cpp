@@ -8,9 +8,9 @@
 #include <map>
 #include <tuple>
 
-#include "results/detectors/facts/checkpoints.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/wrong_value_finding.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/findings.h"
+#include "results/facts/wrong_value_finding.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/resume_regression.h — Training went on from another state than it had left.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // exception.
 #include "results/detectors/runtime_exception.h"
 
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

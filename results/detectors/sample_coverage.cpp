@@ -10,8 +10,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/findings.h"
+#include "results/facts/calls.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

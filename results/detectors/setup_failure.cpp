@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/calls.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // are named, not those who waited for them.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

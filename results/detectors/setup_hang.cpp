@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/leaving.h"
-#include "results/words.h"
+#include "results/facts/calls.h"
+#include "results/facts/findings.h"
+#include "results/facts/leaving.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "results/detectors/facts/findings.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/paces.h"
-#include "results/words.h"
+#include "results/facts/findings.h"
+#include "results/facts/paces.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

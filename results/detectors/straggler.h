@@ -2,7 +2,7 @@
 // own time counts, not its waiting.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/tensor_shape.cpp — The exception names the operation; who raised it first is to blame.
 #include "results/detectors/tensor_shape.h"
 
-#include "results/detectors/facts/outbreaks.h"
+#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/tensor_shape.h — An operation refused tensors whose shape, index or type do not fit.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/waits.h"
+#include "results/facts/findings.h"
+#include "results/facts/waits.h"
 
 namespace deadrank::results::detectors {
 

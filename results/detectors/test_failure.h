@@ -1,7 +1,7 @@
 // results/detectors/test_failure.h — A project's own test failed.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/pairs.h"
-#include "results/detectors/facts/transfers.h"
-#include "results/words.h"
+#include "results/facts/findings.h"
+#include "results/facts/pairs.h"
+#include "results/facts/transfers.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 

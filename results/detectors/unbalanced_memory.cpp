@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/findings.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/unbalanced_memory.h — One device carries much more than its peers.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

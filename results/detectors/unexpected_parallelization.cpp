@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/lone_replicas.h"
+#include "results/facts/calls.h"
+#include "results/facts/findings.h"
+#include "results/facts/lone_replicas.h"
 
 namespace deadrank::results::detectors {
 

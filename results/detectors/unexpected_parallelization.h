@@ -1,7 +1,7 @@
 // results/detectors/unexpected_parallelization.h — Ranks train alone, or in smaller groups than configured.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -2,7 +2,7 @@
 // they part is named.
 #include "results/detectors/value_wrong.h"
 
-#include "results/detectors/facts/wrong_value_finding.h"
+#include "results/facts/wrong_value_finding.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/value_wrong.h — A logged quantity is not what the job's own definition gives.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "results/detectors/facts/breakage.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/pairs.h"
+#include "results/detectors/breakage.h"
+#include "results/facts/findings.h"
+#include "results/facts/pairs.h"
 
 namespace deadrank::results::detectors {
 

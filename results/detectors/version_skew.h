@@ -2,7 +2,7 @@
 // versions are the reason behind the symptom.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

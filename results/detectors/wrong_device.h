@@ -1,7 +1,7 @@
 // results/detectors/wrong_device.h — Work landed on another device than asked for.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

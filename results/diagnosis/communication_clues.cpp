@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/odd.h"
-#include "results/detectors/facts/program.h"
-#include "results/detectors/facts/waits.h"
+#include "results/facts/calls.h"
+#include "results/facts/findings.h"
+#include "results/facts/odd.h"
+#include "results/facts/program.h"
+#include "results/facts/waits.h"
 #include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {

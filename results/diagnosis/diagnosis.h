@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/detector.h"
-#include "scenarios/clue_table.h"
+#include "results/detectors/detector.h"
+#include "scenarios/format/clue_table.h"
 
 namespace deadrank::results::diagnosis {
 

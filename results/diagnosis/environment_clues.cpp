@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/complaints.h"
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/pairs.h"
-#include "results/detectors/facts/variables.h"
+#include "results/facts/complaints.h"
+#include "results/facts/findings.h"
+#include "results/facts/pairs.h"
+#include "results/facts/variables.h"
 #include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {

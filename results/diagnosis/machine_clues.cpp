@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/complaints.h"
-#include "results/detectors/facts/findings.h"
+#include "results/facts/complaints.h"
+#include "results/facts/findings.h"
 #include "results/diagnosis/clue.h"
-#include "results/signals.h"
+#include "results/record/signals.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/checkpoints.h"
-#include "results/detectors/facts/findings.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/findings.h"
 #include "results/detectors/sample_coverage.h"
 #include "results/diagnosis/clue.h"
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/facts/findings.h"
-#include "results/detectors/facts/values.h"
+#include "results/facts/findings.h"
+#include "results/facts/values.h"
 #include "results/detectors/shard_mismatch.h"
 #include "results/diagnosis/clue.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "results/codes.h"
-#include "results/time.h"
+#include "results/record/codes.h"
+#include "results/record/time.h"
 
 namespace deadrank::results::emitters {
 

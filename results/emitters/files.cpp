@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "results/emitters/c10d_names.h"
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::emitters {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "results/time.h"
-#include "scenarios/error.h"
+#include "results/record/time.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::emitters {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "results/detectors/facts/calls.h"
-#include "results/detectors/facts/lives.h"
+#include "results/facts/calls.h"
+#include "results/facts/lives.h"
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/pickle.h"
 

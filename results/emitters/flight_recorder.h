@@ -8,7 +8,7 @@
 
 #include "results/emitters/files.h"
 #include "results/emitters/snapshot.h"
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::results::emitters {
 

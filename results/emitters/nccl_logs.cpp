@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/facts/calls.h"
+#include "results/facts/calls.h"
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/logs.h"
 #include "results/emitters/processes.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::results::emitters {
 

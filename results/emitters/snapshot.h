@@ -2,7 +2,7 @@
 // then. It is worked out from evidence alone, so that no tool is told when the fault was.
 #pragma once
 
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::results::emitters {
 

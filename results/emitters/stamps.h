@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/time.h"
+#include "results/record/time.h"
 
 namespace deadrank::results::emitters {
 

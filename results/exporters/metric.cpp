@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 
 namespace deadrank::results::exporters {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::exporters {
 

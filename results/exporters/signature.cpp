@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "results/exporters/toml_tree.h"
-#include "scenarios/vocabulary.h"
+#include "results/text/toml_tree.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::exporters {
 

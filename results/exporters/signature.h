@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "results/exporters/metric.h"
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::exporters {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "results/detector.h"
-#include "scenarios/error.h"
+#include "results/detectors/detector.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
 

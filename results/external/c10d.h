@@ -2,7 +2,7 @@
 // the store printed in the run, and whom those words name.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::external {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 #include "results/external/memo.h"
 
 namespace deadrank::results::external {

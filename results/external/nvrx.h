@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 #include "results/external/memo.h"
 
 namespace deadrank::results::external {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
 

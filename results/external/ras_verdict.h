@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "results/emitters/ras.h"
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
 

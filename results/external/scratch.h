@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
 

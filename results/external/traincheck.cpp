@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "results/detectors/facts/pairs.h"
+#include "results/facts/pairs.h"
 #include "results/external/installed.h"
 #include "results/external/program.h"
 #include "results/external/scratch.h"

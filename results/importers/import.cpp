@@ -12,7 +12,7 @@
 #include "results/importers/dump_reader.h"
 #include "results/importers/log_reader.h"
 #include "results/importers/unpickle.h"
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::importers {
 

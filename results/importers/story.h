@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::results::importers {
 

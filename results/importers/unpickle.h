@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::importers {
 

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "results/detectors/facts/variables.h"
+#include "results/facts/variables.h"
 #include "results/preflight/checks.h"
 
 namespace deadrank::results::preflight {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "results/exporters/toml_tree.h"
-#include "scenarios/nearest.h"
+#include "results/text/toml_tree.h"
+#include "scenarios/model/nearest.h"
 
 namespace deadrank::results::preflight {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/detectors/facts/pairs.h"
+#include "results/facts/pairs.h"
 
 namespace deadrank::results::preflight {
 

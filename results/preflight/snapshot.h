@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "results/evidence.h"
-#include "scenarios/error.h"
+#include "results/record/evidence.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::preflight {
 

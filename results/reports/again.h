@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/case.h"
+#include "results/judging/case.h"
 
 namespace deadrank::results::reports {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <type_traits>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 
 namespace deadrank::results::reports {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/alarm.h"
+#include "results/judging/alarm.h"
 #include "results/reports/again.h"
 #include "results/reports/terminal.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::reports {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "results/detector.h"
-#include "scenarios/error.h"
+#include "results/detectors/detector.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {
 

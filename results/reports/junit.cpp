@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "results/reports/terminal.h"
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::reports {
 

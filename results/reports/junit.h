@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "results/case.h"
+#include "results/judging/case.h"
 
 namespace deadrank::results::reports {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::reports {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "results/reports/page_place.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::reports {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "results/reports/style.h"
-#include "results/resilience.h"
-#include "scenarios/error.h"
+#include "results/text/style.h"
+#include "results/judging/resilience.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "results/reports/terminal.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::reports {
 

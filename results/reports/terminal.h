@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "results/case.h"
-#include "results/reports/style.h"
-#include "results/scorecard.h"
+#include "results/judging/case.h"
+#include "results/text/style.h"
+#include "results/judging/scorecard.h"
 
 namespace deadrank::results::reports {
 

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "results/reports/json_parts.h"
-#include "results/reports/timeline/slices.h"
-#include "results/words.h"
+#include "results/reports/slices.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::reports {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "results/detector.h"
-#include "results/truth.h"
+#include "results/detectors/detector.h"
+#include "results/record/truth.h"
 
 namespace deadrank::results::reports {
 

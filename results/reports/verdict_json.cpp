@@ -6,7 +6,7 @@
 
 #include "results/reports/again.h"
 #include "results/reports/json_parts.h"
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::reports {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "results/case.h"
-#include "results/scorecard.h"
+#include "results/judging/case.h"
+#include "results/judging/scorecard.h"
 
 namespace deadrank::results::reports {
 

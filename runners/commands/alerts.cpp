@@ -11,10 +11,10 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/exporters/toml_tree.h"
+#include "results/text/toml_tree.h"
 #include "results/external/program.h"
-#include "runners/alerts/kept.h"
-#include "runners/alerts/site.h"
+#include "runners/studies/kept.h"
+#include "runners/studies/site.h"
 #include "runners/commands/screen.h"
 #include "runners/serve/server_player.h"
 

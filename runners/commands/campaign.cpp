@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include "runners/build.h"
-#include "runners/campaign.h"
-#include "runners/commands/backend.h"
+#include "runners/line/build.h"
+#include "runners/line/campaign.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/campaign_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/scale/crew.h"
-#include "runners/scale/spread.h"
+#include "runners/campaign/crew.h"
+#include "runners/campaign/spread.h"
 
 namespace deadrank::runners::commands {
 

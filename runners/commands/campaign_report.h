@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "results/reports/style.h"
-#include "runners/scale/ledger.h"
+#include "results/text/style.h"
+#include "runners/campaign/ledger.h"
 
 namespace deadrank::runners::commands {
 

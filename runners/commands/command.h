@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace CLI {
 class App;

@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/conformance.h"
-#include "runners/line.h"
+#include "runners/studies/conformance.h"
+#include "runners/line/line.h"
 
 namespace deadrank::runners::commands {
 

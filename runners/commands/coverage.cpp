@@ -7,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/coverage.h"
-#include "results/words.h"
+#include "results/judging/coverage.h"
+#include "results/text/words.h"
 #include "runners/commands/coverage_backends.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"

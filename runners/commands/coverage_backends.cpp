@@ -2,9 +2,9 @@
 // what its levers, workloads or size forbid is the reason.
 #include "runners/commands/coverage_backends.h"
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/selection.h"
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 

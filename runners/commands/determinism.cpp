@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/determinism_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"

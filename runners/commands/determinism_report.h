@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runners/determinism/check.h"
+#include "runners/studies/determinism_check.h"
 
 namespace deadrank::runners::commands {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/diagnose_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/reports/json_parts.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

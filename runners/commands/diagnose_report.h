@@ -4,8 +4,8 @@
 #include <string>
 
 #include "results/diagnosis/diagnosis.h"
-#include "results/reports/style.h"
-#include "runners/diagnosis_score.h"
+#include "results/text/style.h"
+#include "runners/studies/diagnosis_score.h"
 
 namespace deadrank::runners::commands {
 

@@ -9,9 +9,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/style.h"
-#include "results/words.h"
-#include "runners/commands/library.h"
+#include "results/text/style.h"
+#include "results/text/words.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/preflight/gathering.h"

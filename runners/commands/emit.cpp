@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/emitters/catalog.h"
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/options.h"
 
 namespace deadrank::runners::commands {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "results/alarm.h"
-#include "results/words.h"
+#include "results/judging/alarm.h"
+#include "results/text/words.h"
 #include "runners/commands/explain_words.h"
 #include "sim/workloads/places.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "runners/commands/selection.h"
 #include "sim/workloads/places.h"
 

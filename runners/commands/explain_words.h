@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "results/reports/style.h"
-#include "runners/commands/library.h"
+#include "results/text/style.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/importers/import.h"
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 

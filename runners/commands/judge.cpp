@@ -7,8 +7,8 @@
 
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/words.h"
-#include "runners/commands/judging.h"
+#include "results/text/words.h"
+#include "runners/line/judging.h"
 #include "runners/commands/options.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/screen.h"

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "results/reports/text_file.h"
-#include "results/words.h"
-#include "runners/commands/backend.h"
+#include "results/text/text_file.h"
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/learn_list.h"
 #include "runners/commands/screen.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/reports/json_parts.h"
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {

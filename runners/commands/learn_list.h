@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runners/learn/progress.h"
-#include "scenarios/scenario.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::commands {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 

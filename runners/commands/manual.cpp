@@ -7,8 +7,8 @@
 #include <fstream>
 #include <memory>
 
-#include "runners/build.h"
-#include "runners/commands/library.h"
+#include "runners/line/build.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/manual.h"
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 #include "sim/workloads/places.h"
 
 namespace deadrank::runners::commands {

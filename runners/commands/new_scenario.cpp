@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/text_file.h"
-#include "runners/commands/library.h"
+#include "results/text/text_file.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
-#include "scenarios/skeleton.h"
+#include "scenarios/format/skeleton.h"
 
 namespace deadrank::runners::commands {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "runners/commands/library.h"
-#include "scenarios/plan.h"
+#include "runners/line/library.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 

@@ -1,9 +1,9 @@
 // runners/commands/paging.h — From what was played, or read back from files, to the page that shows it.
 #pragma once
 
-#include "results/reports/html/page.h"
-#include "runners/commands/judging.h"
-#include "runners/line.h"
+#include "results/reports/page.h"
+#include "runners/line/judging.h"
+#include "runners/line/line.h"
 
 namespace deadrank::runners::commands {
 

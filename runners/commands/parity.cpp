@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "results/reports/terminal.h"
-#include "results/words.h"
-#include "runners/commands/backend.h"
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/parity_page.h"
+#include "runners/studies/parity_page.h"
 
 namespace deadrank::runners::commands {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/selection.h"
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/probe_subject.h"
 

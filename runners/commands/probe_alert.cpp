@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "results/alerts/promtool_player.h"
-#include "results/exporters/toml_tree.h"
-#include "runners/alerts/site.h"
-#include "runners/commands/backend.h"
+#include "results/text/toml_tree.h"
+#include "runners/studies/site.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/probe_subject.h"
 #include "runners/find/alert_probe.h"

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <mutex>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/one_plan.h"
 #include "runners/commands/probe_subject.h"
 #include "runners/find/detector_probe.h"
-#include "runners/tools.h"
+#include "runners/studies/tools.h"
 
 namespace deadrank::runners::commands {
 

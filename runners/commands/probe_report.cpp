@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 #include "runners/find/curve.h"
 
 namespace deadrank::runners::commands {

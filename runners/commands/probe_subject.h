@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/probe_report.h"
 #include "runners/commands/screen.h"

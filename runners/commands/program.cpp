@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "runners/build.h"
+#include "runners/line/build.h"
 #include "runners/commands/command.h"
 #include "runners/commands/under_test.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {
 

@@ -2,7 +2,7 @@
 // meant.
 #pragma once
 
-#include "runners/extension.h"
+#include "runners/runner/extension.h"
 
 namespace deadrank::runners::commands {
 

@@ -10,7 +10,7 @@
 
 #include "results/emitters/snapshot.h"
 #include "results/external/ras_verdict.h"
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
 #include "runners/serve/ras.h"

@@ -5,13 +5,13 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "runners/build.h"
-#include "runners/commands/backend.h"
-#include "runners/commands/judging.h"
+#include "runners/line/build.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/line/judging.h"
 #include "runners/commands/selection.h"
-#include "runners/compare.h"
-#include "runners/line.h"
-#include "runners/token.h"
+#include "runners/line/compare.h"
+#include "runners/line/line.h"
+#include "runners/line/token.h"
 
 namespace deadrank::runners::commands {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "results/judge.h"
-#include "runners/commands/library.h"
-#include "runners/line.h"
-#include "scenarios/plan.h"
+#include "results/judging/judge.h"
+#include "runners/line/library.h"
+#include "runners/line/line.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/html/page.h"
+#include "results/reports/page.h"
 #include "results/reports/resilience_table.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

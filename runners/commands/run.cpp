@@ -10,15 +10,15 @@
 #include "results/reports/junit.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/verdict_json.h"
-#include "results/words.h"
-#include "runners/campaign.h"
-#include "runners/commands/backend.h"
+#include "results/text/words.h"
+#include "runners/line/campaign.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/run_report.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
-#include "runners/scale.h"
+#include "runners/line/scale.h"
 
 namespace deadrank::runners::commands {
 

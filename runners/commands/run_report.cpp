@@ -7,11 +7,11 @@
 #include <set>
 #include <sys/resource.h>
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

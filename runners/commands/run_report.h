@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "results/case.h"
-#include "results/detect.h"
-#include "results/resilience.h"
-#include "results/scorecard.h"
+#include "results/judging/case.h"
+#include "results/detectors/detect.h"
+#include "results/judging/resilience.h"
+#include "results/judging/scorecard.h"
 #include "runners/commands/screen.h"
-#include "scenarios/taxonomy.h"
+#include "scenarios/model/taxonomy.h"
 
 namespace deadrank::runners::commands {
 

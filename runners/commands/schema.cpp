@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
-#include "scenarios/schema.h"
+#include "scenarios/format/schema.h"
 
 namespace deadrank::runners::commands {
 

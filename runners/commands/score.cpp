@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/text_file.h"
-#include "runners/commands/backend.h"
+#include "results/text/text_file.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/score_report.h"
 #include "runners/commands/screen.h"

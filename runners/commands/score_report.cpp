@@ -8,7 +8,7 @@
 
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "results/reports/style.h"
-#include "results/scorecard.h"
-#include "runners/score.h"
+#include "results/text/style.h"
+#include "results/judging/scorecard.h"
+#include "runners/studies/score.h"
 
 namespace deadrank::runners::commands {
 

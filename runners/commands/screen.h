@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 
 namespace deadrank::runners::commands {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
 
 namespace deadrank::runners::commands {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <thread>
 
-#include "results/exporters/toml_tree.h"
-#include "runners/alerts/site.h"
+#include "results/text/toml_tree.h"
+#include "runners/studies/site.h"
 #include "runners/serve/replay.h"
 
 namespace deadrank::runners::commands {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/text_file.h"
-#include "results/words.h"
-#include "runners/commands/backend.h"
+#include "results/text/text_file.h"
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/one_plan.h"
 #include "runners/commands/options.h"

@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/words.h"
-#include "runners/commands/backend.h"
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/storm.h"
+#include "runners/studies/storm.h"
 
 namespace deadrank::runners::commands {
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <mutex>
 
-#include "results/reports/text_file.h"
-#include "runners/commands/backend.h"
+#include "results/text/text_file.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/swarm_report.h"

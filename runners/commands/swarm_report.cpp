@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/find/statistics.h"
 
 namespace deadrank::runners::commands {

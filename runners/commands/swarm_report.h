@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 #include "runners/find/swarm.h"
 
 namespace deadrank::runners::commands {

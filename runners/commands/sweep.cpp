@@ -8,14 +8,14 @@
 #include <memory>
 #include <mutex>
 
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/one_plan.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/sweep_report.h"
 #include "runners/find/base.h"
-#include "scenarios/contradictions.h"
+#include "scenarios/format/contradictions.h"
 
 namespace deadrank::runners::commands {
 

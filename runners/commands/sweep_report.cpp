@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "results/words.h"
+#include "results/text/words.h"
 
 namespace deadrank::runners::commands {
 

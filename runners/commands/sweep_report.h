@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 #include "runners/find/sweep.h"
 
 namespace deadrank::runners::commands {

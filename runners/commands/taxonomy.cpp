@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/commands/library.h"
+#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 

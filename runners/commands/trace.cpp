@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 #include "results/reports/trace.h"
-#include "runners/commands/backend.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
-#include "runners/commands/judging.h"
+#include "runners/line/judging.h"
 #include "runners/commands/selection.h"
-#include "runners/line.h"
+#include "runners/line/line.h"
 
 namespace deadrank::runners::commands {
 

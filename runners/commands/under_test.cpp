@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runners/commands/backend.h"
-#include "runners/local/local_runner.h"
-#include "runners/local/shared_controls.h"
-#include "runners/mpi/mpi_program.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/local/shared_controls.h"
+#include "runners/backends/mpi/mpi_program.h"
 
 namespace deadrank::runners::commands {
 

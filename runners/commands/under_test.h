@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/resilience.h"
-#include "runners/line.h"
+#include "results/judging/resilience.h"
+#include "runners/line/line.h"
 
 namespace deadrank::runners {
 struct Extension;

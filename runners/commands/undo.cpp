@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/commands/command.h"
 #include "runners/commands/options.h"
-#include "runners/undo/deeds.h"
-#include "runners/undo/journal.h"
+#include "runners/backends/process/deeds.h"
+#include "runners/backends/process/journal.h"
 
 namespace deadrank::runners::commands {
 

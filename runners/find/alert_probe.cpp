@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/draw.h"
+#include "scenarios/model/draw.h"
 
 namespace deadrank::runners::find {
 

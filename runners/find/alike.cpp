@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::runners::find {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "runners/find/defaults.h"
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::find {
 

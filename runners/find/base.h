@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runners/find/harm.h"
-#include "runners/line.h"
+#include "runners/line/line.h"
 
 namespace deadrank::runners::find {
 

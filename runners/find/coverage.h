@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/draw.h"
+#include "scenarios/model/draw.h"
 
 namespace deadrank::runners::find {
 

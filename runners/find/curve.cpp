@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::runners::find {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/time.h"
+#include "results/record/time.h"
 #include "runners/find/statistics.h"
 
 namespace deadrank::runners::find {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::runners::find {
 

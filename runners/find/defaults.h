@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
 

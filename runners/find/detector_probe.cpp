@@ -7,7 +7,7 @@
 
 #include "runners/find/bench.h"
 #include "runners/find/naming.h"
-#include "scenarios/contradictions.h"
+#include "scenarios/format/contradictions.h"
 
 namespace deadrank::runners::find {
 

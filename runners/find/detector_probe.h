@@ -1,11 +1,11 @@
 // runners/find/detector_probe.h — Shots at a detector: a scenario under many seeds, one number of it turned.
 #pragma once
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "runners/find/curve.h"
 #include "runners/find/knob.h"
-#include "runners/find/parallel.h"
-#include "scenarios/scenario.h"
+#include "runners/line/parallel.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::find {
 

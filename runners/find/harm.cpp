@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "results/reaction.h"
+#include "results/judging/reaction.h"
 
 namespace deadrank::runners::find {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "runners/runner.h"
+#include "runners/runner/runner.h"
 
 namespace deadrank::runners::find {
 

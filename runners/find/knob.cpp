@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "runners/find/defaults.h"
-#include "scenarios/quantity.h"
+#include "scenarios/model/quantity.h"
 
 namespace deadrank::runners::find {
 

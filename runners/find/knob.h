@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "results/detector.h"
-#include "results/truth.h"
+#include "results/detectors/detector.h"
+#include "results/record/truth.h"
 
 namespace deadrank::runners::find {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "results/judge.h"
+#include "results/judging/judge.h"
 #include "runners/find/naming.h"
 
 namespace deadrank::runners::find {

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "scenarios/contradictions.h"
+#include "scenarios/format/contradictions.h"
 
 namespace deadrank::runners::find {
 

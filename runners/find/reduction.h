@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 #include "runners/find/defaults.h"
-#include "scenarios/literal.h"
-#include "scenarios/quote.h"
+#include "scenarios/format/literal.h"
+#include "scenarios/model/quote.h"
 
 namespace deadrank::runners::find {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
 

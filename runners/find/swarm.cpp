@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 #include <optional>
 
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/find/alike.h"
 #include "runners/find/subset.h"
-#include "scenarios/contradictions.h"
+#include "scenarios/format/contradictions.h"
 
 namespace deadrank::runners::find {
 

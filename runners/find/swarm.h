@@ -9,7 +9,7 @@
 
 #include "runners/find/defaults.h"
 #include "runners/find/drawing.h"
-#include "runners/find/parallel.h"
+#include "runners/line/parallel.h"
 #include "runners/find/properties.h"
 
 namespace deadrank::runners::find {

@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
-#include "results/judge.h"
-#include "results/words.h"
+#include "results/judging/judge.h"
+#include "results/text/words.h"
 #include "runners/find/naming.h"
 #include "runners/find/pairwise.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runners/find/bench.h"
-#include "runners/find/parallel.h"
+#include "runners/line/parallel.h"
 #include "runners/find/stock.h"
 
 namespace deadrank::runners::find {

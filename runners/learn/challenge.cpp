@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "results/words.h"
+#include "results/text/words.h"
 #include "runners/learn/chance.h"
 
 namespace deadrank::runners::learn {

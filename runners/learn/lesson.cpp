@@ -5,8 +5,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "results/alarm.h"
-#include "results/words.h"
+#include "results/judging/alarm.h"
+#include "results/text/words.h"
 #include "runners/learn/challenge.h"
 
 namespace deadrank::runners::learn {

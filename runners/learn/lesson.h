@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "results/reports/clues/clues.h"
-#include "runners/line.h"
-#include "scenarios/taxonomy.h"
+#include "results/reports/clues.h"
+#include "runners/line/line.h"
+#include "scenarios/model/taxonomy.h"
 
 namespace deadrank::runners::learn {
 

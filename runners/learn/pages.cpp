@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/reports/html/assets.h"
-#include "results/reports/style.h"
+#include "results/reports/assets.h"
+#include "results/text/style.h"
 
 namespace deadrank::runners::learn {
 

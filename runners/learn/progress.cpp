@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::runners::learn {
 

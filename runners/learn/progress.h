@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::learn {
 

@@ -1,7 +1,7 @@
 // runners/learn/render.h — A lesson as text for a terminal, part by part.
 #pragma once
 
-#include "results/reports/style.h"
+#include "results/text/style.h"
 #include "runners/learn/lesson.h"
 
 namespace deadrank::runners::learn {

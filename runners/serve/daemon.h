@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::serve {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "scenarios/error.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::serve {
 

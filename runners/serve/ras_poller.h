@@ -2,7 +2,7 @@
 // minute without progress, and reads the answer as an operator would.
 #pragma once
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::runners::serve {
 

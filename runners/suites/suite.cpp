@@ -2,9 +2,9 @@
 #include "runners/suites/suite.h"
 
 #include "results/reports/terminal.h"
-#include "runners/commands/backend.h"
-#include "runners/line.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/line/line.h"
+#include "runners/runner/vocabulary.h"
 
 namespace deadrank::runners::suites {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "results/case.h"
-#include "runners/extension.h"
-#include "scenarios/scenario.h"
+#include "results/judging/case.h"
+#include "runners/runner/extension.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::suites {
 

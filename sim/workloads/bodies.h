@@ -2,9 +2,9 @@
 // Listed in catalog.cpp.
 #pragma once
 
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 #include "sim/workloads/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace deadrank::sim {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 #include "sim/workloads/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace deadrank::sim {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "sim/comm.h"
+#include "sim/world/comm.h"
 
 namespace deadrank::sim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/workloads/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace deadrank::sim {
 

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 #include "sim/workloads/footprint.h"
 #include "sim/workloads/model.h"
 #include "sim/workloads/reference.h"
 #include "sim/workloads/sampler.h"
 #include "sim/workloads/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace deadrank::sim {
 

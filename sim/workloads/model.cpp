@@ -1,7 +1,7 @@
 // sim/workloads/model.cpp — The model's arithmetic, integers only.
 #include "sim/workloads/model.h"
 
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::sim {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::sim {
 

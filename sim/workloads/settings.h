@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "results/time.h"
-#include "scenarios/check.h"
-#include "scenarios/value.h"
+#include "results/record/time.h"
+#include "scenarios/model/check.h"
+#include "scenarios/model/value.h"
 
 namespace deadrank::sim {
 

@@ -3,11 +3,11 @@
 #include <benchmark/benchmark.h>
 #include <ctime>
 
-#include "results/evidence.h"
-#include "scenarios/check.h"
-#include "sim/cluster.h"
-#include "sim/stage.h"
-#include "sim/trace_hash.h"
+#include "results/record/evidence.h"
+#include "scenarios/model/check.h"
+#include "sim/cluster/cluster.h"
+#include "sim/engine/stage.h"
+#include "sim/engine/trace_hash.h"
 #include "sim/workloads/catalog.h"
 
 namespace {

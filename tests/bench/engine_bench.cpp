@@ -6,8 +6,8 @@
 #include <ctime>
 #include <malloc.h>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/stage.h"
 #include "tests/sim/resident_bytes.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/stackless_ring.h"

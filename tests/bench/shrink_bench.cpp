@@ -5,7 +5,7 @@
 
 #include "runners/find/base.h"
 #include "runners/find/shrink.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/runner/vocabulary.h"
 
 namespace {
 

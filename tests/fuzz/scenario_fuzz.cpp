@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runners/sim/vocabulary.h"
+#include "runners/runner/vocabulary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const auto taxonomy = deadrank::scenarios::Taxonomy::load("scenarios/taxonomy.toml").value();

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/check.h"
-#include "scenarios/plan.h"
+#include "scenarios/model/check.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::fuzz {
 

@@ -1,6 +1,6 @@
 // tests/inject/injector_test.cpp — Goal: a fault happens at its moment, on its rank, as often as it says and
 // no more, ends when it should, and the truth says so; a refused lever is reported and never passed over.
-#include "inject/injector.h"
+#include "inject/core/injector.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/levers.h"
+#include "inject/core/levers.h"
 
 namespace deadrank::inject::testing {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
-#include "scenarios/scenario.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
+#include "scenarios/model/scenario.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "results/truth.h"
+#include "results/record/truth.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

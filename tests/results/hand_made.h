@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/case.h"
-#include "results/judge.h"
+#include "results/judging/case.h"
+#include "results/judging/judge.h"
 
 namespace deadrank::tests {
 

@@ -1,11 +1,11 @@
 // Goal: every outcome of the judge's vocabulary is reached by hand-made truth and findings, with a sentence
 // that tells why, and nothing but the right finding about the right rank in time is a pass.
-#include "results/judge.h"
+#include "results/judging/judge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/alarm.h"
+#include "results/judging/alarm.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {

@@ -1,6 +1,6 @@
 // Goal: how a job reacted is read from evidence alone, and a text counts as clear only if it names the right
 // one.
-#include "results/reaction.h"
+#include "results/judging/reaction.h"
 
 #include <gtest/gtest.h>
 

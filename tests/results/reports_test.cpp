@@ -10,7 +10,7 @@
 #include "results/reports/junit.h"
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/scorecard.h"
+#include "results/judging/scorecard.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {

@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "results/reports/text_file.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::tests {
 namespace {
@@ -129,7 +129,7 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
             EXPECT_TRUE(fs::exists(file) ||
                         fs::exists(source / "scenarios" / "catalog" / (found[1].str() + ".toml")))
                 << line;
-            EXPECT_TRUE(fs::exists(source / "runners/local/subjects" / (found[3].str() + ".toml"))) << line;
+            EXPECT_TRUE(fs::exists(source / "runners/backends/local/subjects" / (found[3].str() + ".toml"))) << line;
         }
         if (!line.starts_with("| ") || line.starts_with("| bug |")) continue;
         ++rows;

@@ -1,6 +1,6 @@
 // tests/results/resilience_test.cpp — Goal: each way of standing a fault is told from the others, by words
 // and results alone, and a lucky word does not make an error clear.
-#include "results/resilience.h"
+#include "results/judging/resilience.h"
 
 #include <gtest/gtest.h>
 

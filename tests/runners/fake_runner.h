@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "runners/runner.h"
-#include "scenarios/scenario.h"
+#include "runners/runner/runner.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::testing {
 

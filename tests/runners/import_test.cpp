@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "results/emitters/catalog.h"
 #include "results/emitters/logs.h"
 #include "results/emitters/pickle.h"

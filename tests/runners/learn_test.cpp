@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "runners/learn/chance.h"
 #include "runners/learn/course.h"
 #include "runners/learn/pages.h"
 #include "runners/learn/progress.h"
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

@@ -1,11 +1,11 @@
 // tests/runners/line_test.cpp — Goal: a trial plays control, fault and healed run from one set of draws,
 // judges each, and whatever keeps us from knowing is unknown with its sentence, never pass and never a crash.
-#include "runners/line.h"
+#include "runners/line/line.h"
 
 #include <gtest/gtest.h>
 
-#include "runners/sim/vocabulary.h"
-#include "runners/token.h"
+#include "runners/runner/vocabulary.h"
+#include "runners/line/token.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
 
 namespace deadrank::runners {
 namespace {

@@ -2,8 +2,8 @@
 // is dropped.
 #include <gtest/gtest.h>
 
-#include "runners/sim/settings.h"
-#include "scenarios/plan.h"
+#include "runners/runner/settings.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
 namespace {

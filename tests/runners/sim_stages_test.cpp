@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runners/sim/stages.h"
+#include "runners/backends/sim/stages.h"
 
 namespace deadrank::runners {
 namespace {

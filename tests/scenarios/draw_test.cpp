@@ -1,6 +1,6 @@
 // tests/scenarios/draw_test.cpp — Goal: a draw depends on its names alone, is the same for ever, and favours
 // nobody.
-#include "scenarios/draw.h"
+#include "scenarios/model/draw.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -1,7 +1,7 @@
 // tests/scenarios/nearest_test.cpp — Goal: a mistyped word finds its neighbour, and a strange one finds none.
 #include <gtest/gtest.h>
 
-#include "scenarios/vocabulary.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::tests {
 namespace {

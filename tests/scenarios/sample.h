@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::tests {
 

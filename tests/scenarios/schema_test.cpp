@@ -1,5 +1,5 @@
 // tests/scenarios/schema_test.cpp — Goal: an editor is told the very words that the loader knows.
-#include "scenarios/schema.h"
+#include "scenarios/format/schema.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // tests/scenarios/selector_test.cpp — Goal: each way of saying "which ranks" means what it says, on whole and
 // on partly filled nodes.
-#include "scenarios/selector.h"
+#include "scenarios/model/selector.h"
 
 #include <gtest/gtest.h>
 #include <set>

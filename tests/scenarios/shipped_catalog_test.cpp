@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/sim/vocabulary.h"
+#include "runners/runner/vocabulary.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

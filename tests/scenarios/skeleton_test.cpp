@@ -1,6 +1,6 @@
 // tests/scenarios/skeleton_test.cpp — Goal: what `deadrank new` writes loads as it stands, whatever was asked
 // for; a mistyped word is named.
-#include "scenarios/skeleton.h"
+#include "scenarios/format/skeleton.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/sim/vocabulary.h"
-#include "scenarios/document.h"
-#include "scenarios/draw.h"
+#include "runners/runner/vocabulary.h"
+#include "scenarios/format/document.h"
+#include "scenarios/model/draw.h"
 #include "tests/fuzz/scenario_fuzz.h"
 #include "tests/scenarios/sample.h"
 

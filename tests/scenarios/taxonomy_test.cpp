@@ -1,6 +1,6 @@
 // tests/scenarios/taxonomy_test.cpp — Goal: the shipped taxonomy has the counts in print, its ids refer to
 // each other, and a broken file is refused.
-#include "scenarios/taxonomy.h"
+#include "scenarios/model/taxonomy.h"
 
 #include <filesystem>
 #include <fstream>

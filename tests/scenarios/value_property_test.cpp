@@ -2,7 +2,7 @@
 // value; strange texts never crash.
 #include <gtest/gtest.h>
 
-#include "scenarios/value.h"
+#include "scenarios/model/value.h"
 
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>

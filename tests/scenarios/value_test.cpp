@@ -1,6 +1,6 @@
 // tests/scenarios/value_test.cpp — Goal: a text means one integer, exactly, and a text that means none is
 // told what would do.
-#include "scenarios/value.h"
+#include "scenarios/model/value.h"
 
 #include <gtest/gtest.h>
 #include <tuple>

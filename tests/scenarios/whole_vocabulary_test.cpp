@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runners/sim/vocabulary.h"
-#include "scenarios/document.h"
-#include "scenarios/schema.h"
-#include "scenarios/skeleton.h"
+#include "runners/runner/vocabulary.h"
+#include "scenarios/format/document.h"
+#include "scenarios/format/schema.h"
+#include "scenarios/format/skeleton.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

@@ -1,7 +1,7 @@
 // tests/sim/bootstrap_test.cpp — Rows of NCCL's start-up, measured on the stock library, one test each.
 #include <gmock/gmock.h>
 
-#include "sim/nccl_settings.h"
+#include "sim/collectives/nccl_settings.h"
 #include "tests/sim/cluster_harness.h"
 
 namespace deadrank::sim {

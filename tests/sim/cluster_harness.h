@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "results/evidence.h"
-#include "sim/cluster.h"
-#include "sim/stage.h"
+#include "results/record/evidence.h"
+#include "sim/cluster/cluster.h"
+#include "sim/engine/stage.h"
 
 namespace deadrank::sim {
 

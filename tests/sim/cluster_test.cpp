@@ -1,6 +1,6 @@
 // tests/sim/cluster_test.cpp — A job from launch to end: it finishes, dies, hangs or starts again, and one
 // seed is one run.
-#include "sim/cluster.h"
+#include "sim/cluster/cluster.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // tests/sim/device_test.cpp — Devices and hosts: time, memory, loss, kernel log, clocks, and how processes
 // find their device.
-#include "sim/device.h"
+#include "sim/machine/device.h"
 
 #include <gmock/gmock.h>
 

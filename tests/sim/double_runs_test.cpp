@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "sim/rng.h"
+#include "sim/engine/rng.h"
 #include "tests/sim/cluster_harness.h"
 
 namespace deadrank::sim {

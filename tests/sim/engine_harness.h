@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/stage.h"
 
 namespace deadrank::sim::testing {
 

@@ -1,6 +1,6 @@
-// tests/sim/engine_test.cpp — Goal: virtual time, waits, wakes, deadlines and handlers do what sim/engine.h
+// tests/sim/engine_test.cpp — Goal: virtual time, waits, wakes, deadlines and handlers do what sim/engine/engine.h
 // promises.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 #include <gtest/gtest.h>
 #include <string>

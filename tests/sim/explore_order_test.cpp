@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/stage.h"
 
 namespace deadrank::sim {
 namespace {

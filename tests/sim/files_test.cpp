@@ -1,5 +1,5 @@
 // tests/sim/files_test.cpp — Checkpoint storage: whole, torn, lost, stale, swapped, flipped, full and slow.
-#include "sim/files.h"
+#include "sim/machine/files.h"
 
 #include <gmock/gmock.h>
 

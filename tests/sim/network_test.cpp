@@ -1,10 +1,10 @@
 // tests/sim/network_test.cpp — What links do to time and to connections, and what the cost model promises.
-#include "sim/network.h"
+#include "sim/machine/network.h"
 
 #include <gmock/gmock.h>
 
-#include "sim/cost.h"
-#include "sim/offer.h"
+#include "sim/collectives/cost.h"
+#include "sim/collectives/offer.h"
 #include "tests/sim/cluster_harness.h"
 
 namespace deadrank::sim {

@@ -1,12 +1,12 @@
 // tests/sim/playout_test.cpp — Played out chunk by chunk, an undisturbed collective takes what the closed
 // form says, to the nanosecond; a disturbed one takes what a clock that ticks every nanosecond finds.
-#include "sim/playout.h"
+#include "sim/collectives/playout.h"
 
 #include <gmock/gmock.h>
 #include <map>
 #include <numeric>
 
-#include "sim/rng.h"
+#include "sim/engine/rng.h"
 
 namespace deadrank::sim {
 namespace {

@@ -1,12 +1,12 @@
 // tests/sim/queue_test.cpp — Goal: heap, wheel and the automatic choice give one order, that of (time, tie,
 // sequence).
-#include "sim/queue.h"
+#include "sim/engine/queue.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "sim/rng.h"
+#include "sim/engine/rng.h"
 
 namespace deadrank::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace deadrank::sim::testing {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/stage.h"
+#include "sim/engine/stage.h"
 #include "tests/sim/sanitizers.h"
 
 namespace deadrank::sim {

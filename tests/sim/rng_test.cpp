@@ -1,5 +1,5 @@
 // tests/sim/rng_test.cpp — Goal: chance is a pure function, without bias, and one draw never moves another.
-#include "sim/rng.h"
+#include "sim/engine/rng.h"
 
 #include <array>
 #include <gtest/gtest.h>

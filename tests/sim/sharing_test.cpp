@@ -2,7 +2,7 @@
 // usual time. What stands still with a stopped process goes on with it.
 #include <gmock/gmock.h>
 
-#include "sim/cost.h"
+#include "sim/collectives/cost.h"
 #include "tests/sim/cluster_harness.h"
 
 namespace deadrank::sim {

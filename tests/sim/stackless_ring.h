@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/sim/ring.h"
 
 namespace deadrank::sim::testing {

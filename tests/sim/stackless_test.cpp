@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/stage.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/stackless_ring.h"
 

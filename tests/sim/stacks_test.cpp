@@ -1,6 +1,6 @@
 // tests/sim/stacks_test.cpp — Goal: stacks are separate, reused, cost no mapping each, and an overflow is
 // found.
-#include "sim/stacks.h"
+#include "sim/engine/stacks.h"
 
 #include <csignal>
 #include <cstring>
@@ -10,8 +10,8 @@
 #include <string>
 #include <sys/wait.h>
 
-#include "sim/engine.h"
-#include "sim/stage.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/stage.h"
 
 namespace deadrank::sim {
 namespace {

@@ -1,6 +1,6 @@
 // tests/sim/stage_test.cpp — Goal: one stage plays any number of simulations, each as if it were the first,
 // in constant memory.
-#include "sim/stage.h"
+#include "sim/engine/stage.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/sim/resident_bytes.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/sanitizers.h"

@@ -1,6 +1,6 @@
 // tests/sim/trace_hash_test.cpp — Goal: every field and the order count, and the first window that differs is
 // found.
-#include "sim/trace_hash.h"
+#include "sim/engine/trace_hash.h"
 
 #include <gtest/gtest.h>
 

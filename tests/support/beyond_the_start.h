@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "scenarios/scenario.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::tests {
 

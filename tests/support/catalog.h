@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/line.h"
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
+#include "runners/line/line.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
 
 namespace deadrank::tests {
 

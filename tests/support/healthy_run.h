@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
-#include "scenarios/plan.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::tests {
 

@@ -1,4 +1,4 @@
-// inject/shims/core/call_lines.cpp — The names of the fields are those of results/payloads.
+// inject/shims/core/call_lines.cpp — The names of the fields are those of results/record.
 #include "inject/shims/core/call_lines.h"
 
 namespace deadrank::inject::shims {

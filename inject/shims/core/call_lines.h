@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "inject/shims/core/line.h"
-#include "results/codes.h"
+#include "results/record/codes.h"
 
 namespace deadrank::inject::shims {
 

@@ -1,4 +1,4 @@
-// inject/shims/core/faults.cpp — The rules of a moment are inject/trigger.h's; the truth is written before
+// inject/shims/core/faults.cpp — The rules of a moment are inject/core/trigger.h's; the truth is written before
 // the deed, since a rank that is killed by its own fault says nothing afterwards.
 #include "inject/shims/core/faults.h"
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "inject/shims/core/process.h"
-#include "inject/trigger.h"
+#include "inject/core/trigger.h"
 
 namespace deadrank::inject::shims {
 

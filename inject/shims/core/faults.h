@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "inject/moment.h"
+#include "inject/core/moment.h"
 #include "inject/shims/core/line_file.h"
 #include "inject/shims/core/plan.h"
 

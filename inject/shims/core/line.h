@@ -1,4 +1,4 @@
-// inject/shims/core/line.h — One line of evidence or truth, as runners/local/event_reader.cpp reads it:
+// inject/shims/core/line.h — One line of evidence or truth, as runners/backends/process/event_reader.cpp reads it:
 // {"t": nanoseconds since 1970, "rank": 1, "kind": "collective.enter", …}
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/time.h"
+#include "results/record/time.h"
 
 namespace deadrank::inject::shims {
 

@@ -1,4 +1,4 @@
-// inject/shims/core/plan.h — The plan file that $DEADRANK_PLAN names: the JSON that runners/local/arming.cpp
+// inject/shims/core/plan.h — The plan file that $DEADRANK_PLAN names: the JSON that runners/backends/local/arming.cpp
 // writes and its Python hook reads, too. Members that a shim does not know are left alone.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "inject/levers.h"
-#include "scenarios/error.h"
-#include "scenarios/plan.h"
+#include "inject/core/levers.h"
+#include "scenarios/model/error.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::inject::shims {
 

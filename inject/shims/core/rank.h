@@ -2,7 +2,7 @@
 // late.
 #pragma once
 
-#include "results/time.h"
+#include "results/record/time.h"
 
 namespace deadrank::inject::shims {
 

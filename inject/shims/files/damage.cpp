@@ -11,7 +11,7 @@
 
 #include "inject/shims/core/inside.h"
 #include "inject/shims/core/process.h"
-#include "inject/trigger.h"
+#include "inject/core/trigger.h"
 
 namespace deadrank::inject::shims {
 

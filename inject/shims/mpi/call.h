@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/levers.h"
+#include "inject/core/levers.h"
 #include "inject/shims/mpi/library.h"
 
 namespace deadrank::inject::shims {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mpi.h>
 
-#include "results/codes.h"
+#include "results/record/codes.h"
 
 namespace deadrank::inject::shims {
 

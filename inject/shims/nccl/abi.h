@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "results/codes.h"
+#include "results/record/codes.h"
 
 namespace deadrank::inject::shims {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/levers.h"
+#include "inject/core/levers.h"
 #include "inject/shims/nccl/abi.h"
 #include "inject/shims/nccl/device.h"
 #include "inject/shims/nccl/library.h"

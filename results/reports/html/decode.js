@@ -1,4 +1,4 @@
-// decode.js — Rows back from their bytes; the format is told in results/reports/timeline/encode.h.
+// decode.js — Rows back from their bytes; the format is told in results/reports/encode.h.
 "use strict";
 
 class Bytes {

@@ -2,7 +2,7 @@
 // written down is what the library got.
 #include <gmock/gmock.h>
 
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 #include "tests/inject/shims/shim_run.h"
 
 namespace deadrank::tests {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "runners/local/event_reader.h"
+#include "runners/backends/process/event_reader.h"
 
 namespace deadrank::tests {
 

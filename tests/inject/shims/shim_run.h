@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/evidence.h"
+#include "results/record/evidence.h"
 #include "results/external/scratch.h"
 #include "tests/support/shell.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/detector.h"
+#include "results/detectors/detector.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/detect.h"
+#include "results/detectors/detect.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/known_limits.h"
-#include "runners/score.h"
-#include "runners/sim/runner.h"
-#include "runners/sim/vocabulary.h"
-#include "scenarios/scenario.h"
+#include "results/judging/known_limits.h"
+#include "runners/studies/score.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/runner/vocabulary.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::tests {
 namespace {

@@ -1,11 +1,11 @@
 // Goal: the page is one file whose data reads back, whatever a log line holds, and which stays small.
-#include "results/reports/html/page.h"
+#include "results/reports/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/html/assets.h"
+#include "results/reports/assets.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/results/hand_made.h"
 

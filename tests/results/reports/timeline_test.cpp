@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/timeline/encode.h"
-#include "results/reports/timeline/fold.h"
+#include "results/reports/encode.h"
+#include "results/reports/fold.h"
 #include "results/reports/trace.h"
 #include "tests/results/evidence_builder.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "runners/find/scenario_text.h"
-#include "scenarios/check.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::runners::find::testing {
 

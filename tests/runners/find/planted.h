@@ -1,7 +1,7 @@
 // tests/runners/find/planted.h — Plans with many faults, of which few matter: the test knows which.
 #pragma once
 
-#include "scenarios/plan.h"
+#include "scenarios/model/plan.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::runners::find::testing {

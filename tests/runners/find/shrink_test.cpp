@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runners/find/alike.h"
-#include "scenarios/contradictions.h"
+#include "scenarios/format/contradictions.h"
 #include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {

@@ -8,7 +8,7 @@
 #include <cuda_runtime.h>
 
 #ifndef __CUDACC__
-#include "sim/standin/kernels/host_kernels.h"
+#include "inject/standin/kernels/host_kernels.h"
 #endif
 
 namespace program {

@@ -2,7 +2,7 @@
 // nvcc's whose device code cannot run here.
 #include <cstdint>
 
-#include "sim/standin/kernels/host_kernels.h"
+#include "inject/standin/kernels/host_kernels.h"
 #include "tests/standin/programs/kernels.h"
 
 namespace {

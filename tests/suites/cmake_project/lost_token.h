@@ -2,7 +2,7 @@
 // says.
 #pragma once
 
-#include <deadrank/results/detect.h>
+#include <deadrank/results/detectors/detect.h>
 
 class LostToken final : public deadrank::results::Detector {
 public:

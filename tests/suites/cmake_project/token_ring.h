@@ -2,6 +2,6 @@
 // and what finds it lost.
 #pragma once
 
-#include <deadrank/runners/extension.h>
+#include <deadrank/runners/runner/extension.h>
 
 deadrank::runners::Extension token_ring();

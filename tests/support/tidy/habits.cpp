@@ -80,11 +80,11 @@ const std::vector<Banned>& banned_where_one_seed_is_one_run() {
         {"this_thread::sleep_until", "wait in virtual time, by the World's Timer"},
         {"this_fiber::sleep_for", "Boost's waits are in real time: wait by the World's Timer"},
         {"this_fiber::sleep_until", "Boost's waits are in real time: wait by the World's Timer"},
-        {"rand", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
-        {"srand", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
-        {"random_device", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
-        {"mt19937", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
-        {"mt19937_64", "draw from sim/rng.h: value = f(seed, entity, purpose, n)"},
+        {"rand", "draw from sim/engine/rng.h: value = f(seed, entity, purpose, n)"},
+        {"srand", "draw from sim/engine/rng.h: value = f(seed, entity, purpose, n)"},
+        {"random_device", "draw from sim/engine/rng.h: value = f(seed, entity, purpose, n)"},
+        {"mt19937", "draw from sim/engine/rng.h: value = f(seed, entity, purpose, n)"},
+        {"mt19937_64", "draw from sim/engine/rng.h: value = f(seed, entity, purpose, n)"},
         {"unordered_map", "its order differs between libraries: use std::map or a sorted vector"},
         {"unordered_set", "its order differs between libraries: use std::set or a sorted vector"},
         {"unordered_multimap", "its order differs between libraries: use std::multimap"},
@@ -98,7 +98,7 @@ const std::vector<Banned>& banned_where_one_seed_is_one_run() {
 
 Complaints check_determinism(const SourceFile& file) {
     Complaints complaints;
-    const bool watched = (file.path.starts_with("sim/") && !file.path.starts_with("sim/standin/")) ||
+    const bool watched = (file.path.starts_with("sim/") && !file.path.starts_with("inject/standin/")) ||
                          file.path.starts_with("scenarios/");
     if (!watched || !is_cpp(file.path)) return complaints;
     const std::string text = without_comments_and_literals(file.text);

@@ -1,0 +1,29 @@
+// inject/core/trigger.h — Does a moment fit the `when` of a fault? Pure: counting and remembering are the
+// occasion's. Fewer words mean earlier: a step alone fits its beginning, a phase alone fits its beginning, a
+// call fits itself.
+#pragma once
+
+#include <string>
+
+#include "inject/core/moment.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::inject {
+
+// `before` may name a call ("all_reduce"), or a family: "collective", "message" (send and recv),
+// "communication" (both).
+bool is_call(std::string_view call, std::string_view before);
+
+// Acts when the clock says so, wherever its rank may be just then.
+bool by_clock(const scenarios::Trigger& when);
+
+// Before the job starts: said so, or nothing else is said.
+bool from_start(const scenarios::Trigger& when);
+
+// `nth` apart. With `always`, a step is the first of several; `until_step` is the last.
+bool fits(const scenarios::Trigger& when, const Moment& moment);
+
+// Whatever acted until now must end: the rank has gone beyond the last step.
+bool over(const scenarios::Trigger& when, const Moment& moment);
+
+}  // namespace deadrank::inject

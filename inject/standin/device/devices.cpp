@@ -1,0 +1,142 @@
+// inject/standin/device/devices.cpp — Handles are addresses that are looked up, so that a wrong one is refused
+// rather than followed.
+#include "inject/standin/device/devices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "inject/standin/device/visible.h"
+
+namespace deadrank::standin {
+
+namespace {
+
+thread_local int current_device = 0;
+
+int count_from_environment() {
+    const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
+    const int count = said ? std::atoi(said) : 0;
+    return count > 0 ? std::min(count, 64) : 8;
+}
+
+template <class Set>
+auto find_in(Set& set, const void* handle) {
+    return std::find_if(set.begin(), set.end(), [&](const auto& one) { return one.get() == handle; });
+}
+
+}  // namespace
+
+Devices& Devices::of_this_process() {
+    static Devices& all = *new Devices;  // outlives the threads of streams
+    return all;
+}
+
+// A stream is there even where no device is: handles of nothing are asked for all the same.
+Devices::Devices()
+    : on_machine_(count_from_environment()),
+      visible_(visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), on_machine_)) {
+    for (int device = 0; device < std::max(1, count()); ++device)
+        defaults_.push_back(std::make_unique<Stream>(device, 0, 0));
+}
+
+int Devices::physical(int device) const {
+    return device < 0 || device >= count() ? -1 : visible_[static_cast<std::size_t>(device)];
+}
+
+int Devices::visible(int physical) const {
+    const auto found = std::find(visible_.begin(), visible_.end(), physical);
+    return found == visible_.end() ? -1 : static_cast<int>(found - visible_.begin());
+}
+
+int Devices::current() const { return current_device; }
+
+bool Devices::choose(int device) {
+    if (device < 0 || device >= count()) return false;
+    current_device = device;
+    return true;
+}
+
+Stream& Devices::default_stream(int device) { return *defaults_[static_cast<std::size_t>(device)]; }
+
+Stream* Devices::stream(const void* handle) {
+    if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return &default_stream(current_device);
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(streams_, handle);
+    if (found != streams_.end()) return found->get();
+    const auto same = find_in(defaults_, handle);
+    return same == defaults_.end() ? nullptr : same->get();
+}
+
+Stream* Devices::open(unsigned flags, int priority) {
+    const std::lock_guard lock(mutex_);
+    return streams_.insert(std::make_unique<Stream>(current_device, flags, priority)).first->get();
+}
+
+// Its work is done all the same, so the stream itself stays: a program destroys few of them.
+bool Devices::close(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(streams_, handle);
+    if (found == streams_.end()) return false;
+    closed_.push_back(streams_.extract(found).value().release());
+    return true;
+}
+
+std::vector<Stream*> Devices::of(int device) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Stream*> all{&default_stream(device)};
+    for (const auto& stream : streams_) {
+        if (stream->device == device) all.push_back(stream.get());
+    }
+    for (Stream* stream : closed_) {
+        if (stream->device == device) all.push_back(stream);
+    }
+    return all;
+}
+
+void Devices::push(Stream& stream, Stream::Work work) {
+    Stream& standard = default_stream(stream.device);
+    if (&stream != &standard) {
+        if (!(stream.flags & non_blocking) && !standard.idle()) {
+            stream.push([&standard, number = standard.pushed()] { standard.wait(number); });
+        }
+        stream.push(std::move(work));
+        return;
+    }
+    for (Stream* other : of(stream.device)) {
+        if (other == &stream || (other->flags & non_blocking) || other->idle()) continue;
+        stream.push([other, number = other->pushed()] { other->wait(number); });
+    }
+    stream.push(std::move(work));
+}
+
+void Devices::drain(int device) {
+    for (const Stream* stream : of(device)) stream->drain();
+}
+
+bool Devices::idle(int device) {
+    const auto all = of(device);
+    return std::all_of(all.begin(), all.end(), [](const Stream* stream) { return stream->idle(); });
+}
+
+Event* Devices::open_event(unsigned flags) {
+    const std::lock_guard lock(mutex_);
+    return events_.insert(std::make_unique<Event>(flags)).first->get();
+}
+
+// Linear in what a program holds at once, which is some hundreds.
+Event* Devices::event(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(events_, handle);
+    return found == events_.end() ? nullptr : found->get();
+}
+
+bool Devices::close_event(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(events_, handle);
+    if (found == events_.end()) return false;
+    events_.erase(found);
+    return true;
+}
+
+}  // namespace deadrank::standin

@@ -1,0 +1,20 @@
+// inject/standin/driver/driver.h — The driver's interface lies on the runtime's: handles of streams and events
+// are the same, and a context is a device.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace deadrank::standin {
+
+inline CUresult result(cudaError_t code) { return static_cast<CUresult>(code); }  // numbered alike
+
+inline CUcontext context_of(int device) {
+    return reinterpret_cast<CUcontext>(static_cast<std::size_t>(device) + 1);
+}
+inline int device_of(CUcontext context) {
+    return static_cast<int>(reinterpret_cast<std::size_t>(context)) - 1;
+}
+inline void* pointer(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
+
+}  // namespace deadrank::standin

@@ -1,0 +1,119 @@
+// inject/standin/exchange/member.cpp — One thread reads; the answer to a call goes straight into its buffer.
+#include "inject/standin/exchange/member.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace deadrank::standin {
+
+namespace {
+
+template <class Said>
+std::string_view view_of(const Said& said) {
+    return {reinterpret_cast<const char*>(&said), sizeof said};
+}
+
+}  // namespace
+
+Member::~Member() {
+    socket_.shut();
+    if (reader_.joinable()) reader_.join();
+}
+
+results::Code Member::join(const std::string& address, const Hello& hello, std::string& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (aborted_) return results::Code::internal_error;
+        socket_ = connect_to(address);
+    }
+    if (!socket_) {
+        why = "the job that this unique id belongs to is over, or on another machine";
+        return results::Code::system_error;
+    }
+    say(Kind::hello, view_of(hello));
+    Head head;
+    Joined joined;
+    do {
+        if (!socket_.read(&head, sizeof head)) return results::Code::remote_error;
+        if (head.kind != Kind::joined) {  // somebody left before all were there: that is nothing to us yet
+            std::string ignored(head.size, '\0');
+            if (!socket_.read(ignored.data(), ignored.size())) return results::Code::remote_error;
+        }
+    } while (head.kind != Kind::joined);
+    if (!socket_.read(&joined, sizeof joined)) return results::Code::remote_error;
+    why.resize(head.size - sizeof joined);
+    if (!socket_.read(why.data(), why.size())) return results::Code::remote_error;
+    reader_ = std::thread([this] { listen(); });
+    return static_cast<results::Code>(joined.code);
+}
+
+void Member::say(Kind kind, std::string_view said, std::string_view bytes) {
+    const Head head{kind, 0, said.size() + bytes.size()};
+    const std::lock_guard lock(writing_);
+    (void)(socket_.write(view_of(head)) && socket_.write(said) && socket_.write(bytes));
+}
+
+std::uint64_t Member::submit(Call call, std::string_view bytes, std::span<char> into) {
+    {
+        const std::lock_guard lock(mutex_);
+        call.number = ++last_;
+        waiting_[call.number] = {into};
+    }
+    if (!aborted_) say(Kind::call, view_of(call), bytes);
+    return call.number;
+}
+
+bool Member::await(std::uint64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return aborted_ || waiting_.at(number).done; });
+    const bool done = waiting_.at(number).done;
+    waiting_.erase(number);
+    return done;
+}
+
+void Member::abort() {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    socket_.shut();
+    changed_.notify_all();
+}
+
+void Member::leave() {
+    say(Kind::leave, {});
+    socket_.shut();
+}
+
+bool Member::pending() const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) { return !one.second.done; });
+}
+
+void Member::listen() {
+    Head head;
+    while (socket_.read(&head, sizeof head)) {
+        if (head.kind == Kind::done) {
+            if (!hear_done(head.size)) return;
+        } else {
+            Gone gone;
+            if (head.size != sizeof gone || !socket_.read(&gone, sizeof gone)) return;
+            if (gone.noticed) lost_peer_ = gone.rank;
+        }
+    }
+}
+
+bool Member::hear_done(std::size_t size) {
+    Done done;
+    if (size < sizeof done || !socket_.read(&done, sizeof done)) return false;
+    std::vector<char> bytes(size - sizeof done);
+    if (!socket_.read(bytes.data(), bytes.size())) return false;
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(done.number);
+    if (aborted_ || found == waiting_.end()) return true;
+    Waiting& waiting = found->second;
+    std::copy_n(bytes.begin(), std::min(bytes.size(), waiting.into.size()), waiting.into.begin());
+    waiting.done = true;
+    changed_.notify_all();
+    return true;
+}
+
+}  // namespace deadrank::standin

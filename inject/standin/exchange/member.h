@@ -1,0 +1,65 @@
+// inject/standin/exchange/member.h — A rank's line to the coordinator: one for each communicator that it is in.
+// Calls are submitted by any thread and awaited by any; an abort wakes all that wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "results/record/codes.h"
+#include "inject/standin/exchange/sockets.h"
+#include "inject/standin/exchange/wire.h"
+
+namespace deadrank::standin {
+
+class Member {
+public:
+    Member() = default;
+    ~Member();
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+    // Waits until everybody is there: forever when somebody never comes. `why` says what is wrong.
+    results::Code join(const std::string& address, const Hello& hello, std::string& why);
+
+    // The answer is written to `into`, up to its size, before await() returns true. False: aborted.
+    std::uint64_t submit(Call call, std::string_view bytes, std::span<char> into);
+    bool await(std::uint64_t number);
+
+    // Nothing is written to any buffer afterwards, and everybody who waits goes on.
+    void abort();
+    void leave();  // orderly
+
+    bool aborted() const { return aborted_; }
+    bool pending() const;
+    // A peer whose loss the network showed, or -1.
+    int lost_peer() const { return lost_peer_; }
+
+private:
+    struct Waiting {
+        std::span<char> into;
+        bool done = false;
+    };
+
+    void say(Kind kind, std::string_view said, std::string_view bytes = {});
+    void listen();
+    bool hear_done(std::size_t size);
+
+    Socket socket_;
+    std::thread reader_;
+    mutable std::mutex mutex_;
+    std::mutex writing_;
+    std::condition_variable changed_;
+    std::map<std::uint64_t, Waiting> waiting_;
+    std::uint64_t last_ = 0;
+    std::atomic<bool> aborted_ = false;
+    std::atomic<int> lost_peer_ = -1;
+};
+
+}  // namespace deadrank::standin

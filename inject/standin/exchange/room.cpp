@@ -1,0 +1,138 @@
+// inject/standin/exchange/room.cpp — The order in which members learn of one completion is a function of seed,
+// room and sequence number; what they learn is a function of what they brought.
+#include "inject/standin/exchange/room.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "scenarios/model/check.h"
+
+namespace deadrank::standin {
+
+using results::Op;
+
+namespace {
+
+template <class Said>
+std::string bytes_of(const Said& said) {
+    return {reinterpret_cast<const char*>(&said), sizeof said};
+}
+
+// SplitMix64: chance as a function of what it is for.
+std::uint64_t mixed(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15U;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebU;
+    return value ^ value >> 31;
+}
+
+std::string trouble_between(const std::vector<std::optional<Hello>>& members) {
+    for (const auto& one : members) {
+        const Hello& first = *members.front();
+        if (one->version != first.version) {
+            return fmt::format("Mismatched NCCL version detected : rank {} version {} rank {} version {}",
+                               one->rank, one->version, first.rank, first.version);
+        }
+        for (const auto& other : members) {
+            if (other->rank <= one->rank || other->host != one->host || other->device != one->device)
+                continue;
+            return fmt::format("Duplicate GPU detected : rank {} and rank {} both on CUDA device {:x}",
+                               one->rank, other->rank, (one->device + 1) << 4);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Room::Room(std::string name, int size, std::uint64_t seed, Tell tell)
+    : name_(std::move(name)), seed_(seed), tell_(std::move(tell)), members_(static_cast<std::size_t>(size)) {
+    for (const char letter : name_) seed_ = mixed(seed_ ^ static_cast<unsigned char>(letter));
+}
+
+bool Room::enter(const Hello& hello) {
+    if (hello.size != static_cast<int>(members_.size()) || hello.rank < 0 || hello.rank >= hello.size)
+        return false;
+    auto& place = members_[static_cast<std::size_t>(hello.rank)];
+    if (place) return false;
+    place = hello;
+    const bool full =
+        std::all_of(members_.begin(), members_.end(), [](const auto& one) { return one.has_value(); });
+    if (full) open();
+    return true;
+}
+
+void Room::open() {
+    const std::string trouble = trouble_between(members_);
+    const Joined joined{trouble.empty() ? 0 : static_cast<int>(results::Code::invalid_usage)};
+    for (const int member : order(0)) tell_(member, Kind::joined, bytes_of(joined), trouble);
+}
+
+void Room::call(int member, const Call& call, std::string bytes) {
+    if (call.op == Op::send || call.op == Op::recv) return message(member, call, std::move(bytes));
+    Meeting& meeting = meetings_.try_emplace(call.sequence, members_.size()).first->second;
+    meeting.offer(static_cast<std::size_t>(member), {call, {std::move(bytes), call.scale}});
+    if (!meeting.complete()) return;
+    finish(meeting);
+    meetings_.erase(call.sequence);
+}
+
+void Room::finish(Meeting& meeting) {
+    const std::vector<std::string> results = meeting.results();
+    const std::uint64_t sequence = meeting.call(0).sequence;
+    for (const int member : order(sequence)) {
+        const auto place = static_cast<std::size_t>(member);
+        done(member, meeting.call(place), results[place]);
+    }
+}
+
+void Room::done(int member, const Call& call, const std::string& bytes) {
+    tell_(member, Kind::done, bytes_of(Done{call.number}), bytes);
+}
+
+// Both sides are done together, and only when they speak of as many bytes.
+void Room::message(int member, const Call& call, std::string bytes) {
+    const bool sends = call.op == Op::send;
+    const PairKey key =
+        sends ? PairKey{member, call.peer, call.sequence} : PairKey{call.peer, member, call.sequence};
+    Pair& pair = pairs_[key];
+    (sends ? pair.send : pair.receive) = Offered{call, {std::move(bytes), 0}};
+    if (!pair.send || !pair.receive || pair.send->call.stuck || pair.receive->call.stuck) return;
+    if (pair.send->share.bytes.size() != pair.receive->call.count * size_of(pair.receive->call.element))
+        return;
+    done(std::get<0>(key), pair.send->call, {});
+    done(std::get<1>(key), pair.receive->call, pair.send->share.bytes);
+    pairs_.erase(key);
+}
+
+void Room::leave(int member, bool orderly) {
+    auto& gone = members_[static_cast<std::size_t>(member)];
+    if (!gone) return;
+    for (auto& [sequence, meeting] : meetings_) meeting.withdraw(static_cast<std::size_t>(member));
+    for (auto& [key, pair] : pairs_) {
+        if (std::get<0>(key) == member) pair.send.reset();
+        if (std::get<1>(key) == member) pair.receive.reset();
+    }
+    const std::uint64_t host = gone->host;
+    gone.reset();
+    if (orderly) return;
+    for (const auto& other : members_) {
+        if (!other) continue;
+        tell_(other->rank, Kind::gone, bytes_of(Gone{member, other->host != host}), {});
+    }
+}
+
+std::vector<int> Room::order(std::uint64_t sequence) const {
+    std::vector<int> members(members_.size());
+    std::iota(members.begin(), members.end(), 0);
+    if (seed_ == 0) return members;
+    std::uint64_t chance = mixed(seed_ ^ sequence);
+    for (std::size_t left = members.size(); left > 1; --left) {
+        std::swap(members[left - 1], members[chance % left]);
+        chance = mixed(chance);
+    }
+    return members;
+}
+
+}  // namespace deadrank::standin

@@ -1,0 +1,145 @@
+// inject/standin/runtime/streams.cpp — Streams and events. A query says not ready while anything before it is
+// unfinished: that one rule gives hangs, stragglers and time-outs.
+#include "inject/standin/runtime/runtime.h"
+
+using namespace deadrank::standin;
+
+namespace {
+
+cudaError_t open(cudaStream_t* into, unsigned flags, int priority) {
+    if (!into) return answer(cudaErrorInvalidValue);
+    *into = reinterpret_cast<cudaStream_t>(devices().open(flags, priority));
+    return cudaSuccess;
+}
+
+cudaError_t open_event(cudaEvent_t* into, unsigned flags) {
+    if (!into) return answer(cudaErrorInvalidValue);
+    *into = reinterpret_cast<cudaEvent_t>(devices().open_event(flags));
+    return cudaSuccess;
+}
+
+template <class Action>
+cudaError_t with_stream(cudaStream_t handle, Action action) {
+    Stream* stream = devices().stream(handle);
+    return stream ? action(*stream) : answer(cudaErrorInvalidResourceHandle);
+}
+
+template <class Action>
+cudaError_t with_event(cudaEvent_t handle, Action action) {
+    Event* event = devices().event(handle);
+    return event ? action(*event) : answer(cudaErrorInvalidResourceHandle);
+}
+
+// Not ready is an answer and no error: it is not remembered.
+cudaError_t ready(bool done) { return done ? cudaSuccess : cudaErrorNotReady; }
+
+cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
+    return with_event(handle, [&](Event& event) {
+        if (!devices().stream(stream)) return answer(cudaErrorInvalidResourceHandle);
+        return push(stream, event.record());
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* into) { return open(into, 0, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* into, unsigned flags) { return open(into, flags, 0); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* into, unsigned flags, int priority) {
+    return open(into, flags, priority);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    return devices().close(stream) ? cudaSuccess : answer(cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+    return with_stream(handle, [](Stream& stream) { return ready(stream.idle()); });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+    return with_stream(handle, [](Stream& stream) {
+        stream.drain();
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned) {
+    return with_event(handle, [&](Event& event) { return push(stream, event.barrier()); });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+    return with_stream(handle, [&](Stream& stream) { return *priority = stream.priority, cudaSuccess; });
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+    return with_stream(handle, [&](Stream& stream) { return *flags = stream.flags, cudaSuccess; });
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+    return with_stream(handle, [&](Stream& stream) { return *device = stream.device, cudaSuccess; });
+}
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+    return with_stream(handle, [&](Stream& stream) {
+        *id = reinterpret_cast<unsigned long long>(&stream);
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t, unsigned) { return cudaSuccess; }
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    if (!function) return answer(cudaErrorInvalidValue);
+    return push(stream, [=] { function(data); });
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned) {
+    if (!function) return answer(cudaErrorInvalidValue);
+    return push(stream, [=] { function(stream, cudaSuccess, data); });
+}
+
+// Nothing is ever being captured; cudaStreamBeginCapture refuses.
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+    return with_stream(handle, [&](Stream&) { return *status = cudaStreamCaptureStatusNone, cudaSuccess; });
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
+                                     std::size_t* count) {
+    return with_stream(handle, [&](Stream&) {
+        *status = cudaStreamCaptureStatusNone;
+        if (id) *id = 0;
+        if (graph) *graph = nullptr;
+        if (nodes) *nodes = nullptr;
+        if (edges) *edges = nullptr;
+        if (count) *count = 0;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+
+cudaError_t cudaEventCreate(cudaEvent_t* into) { return open_event(into, 0); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* into, unsigned flags) { return open_event(into, flags); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    return devices().close_event(event) ? cudaSuccess : answer(cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record(event, stream); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    return record(event, stream);
+}
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+    return with_event(handle, [](Event& event) { return ready(event.done()); });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+    return with_event(handle, [](Event& event) {
+        event.wait();
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    const Event *first = devices().event(from), *second = devices().event(to);
+    if (!milliseconds || !first || !second) return answer(cudaErrorInvalidResourceHandle);
+    if (!first->recorded() || !second->recorded() ||
+        ((first->flags | second->flags) & cudaEventDisableTiming)) {
+        return answer(cudaErrorInvalidResourceHandle);
+    }
+    if (!first->done() || !second->done()) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(second->when() - first->when()).count();
+    return cudaSuccess;
+}
+}

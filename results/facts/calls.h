@@ -1,0 +1,86 @@
+// results/facts/calls.h — Communicators and what their members called on them, matched by sequence
+// number. Members are placed by their rank in the communicator; processes are numbered as the launcher does.
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "results/facts/lives.h"
+
+namespace deadrank::results::detectors {
+
+struct Call {
+    const CollectiveEnter* what = nullptr;  // null: this member has not come
+    Time entered = never;
+    Time left = never;  // only a leave without error counts
+    Code result = Code::ok;
+
+    bool pending_at(Time time) const { return entered <= time && left > time; }
+};
+
+struct Meeting {
+    std::int64_t seq = 0;
+    std::vector<Call> calls;  // by place
+
+    Time complete_at() const;  // when the last member came; `never` when one is missing
+};
+
+struct P2pCall {
+    Rank process = no_rank;
+    Rank peer = no_rank;  // process; no_rank when nobody has that place
+    const P2pEnter* what = nullptr;
+    Time entered{0};
+    Time left = never;
+    Code result = Code::ok;
+};
+
+// One member's way into the communicator.
+struct Joining {
+    Rank process = no_rank;
+    Time entered{0};
+    Time left = never;
+    Code result = Code::ok;
+    const CommInitEnter* what = nullptr;
+};
+
+struct Communicator {
+    CommId id = 0;
+    int attempt = 0;
+    std::string_view name = {};
+    std::vector<Rank> ranks = {};      // members as RANK names them, by the list most of them believe in
+    std::vector<Rank> processes = {};  // by place; no_rank = nobody came there
+    std::vector<Joining> joinings = {};
+    std::map<std::int64_t, Meeting> meetings = {};
+    std::vector<P2pCall> open_p2p = {};  // those that have not come to a good end
+
+    std::size_t place_of(Rank process) const;  // size() when it is no member
+};
+
+class Calls {
+public:
+    explicit Calls(const Evidence& evidence);
+
+    const std::vector<Communicator>& communicators() const { return communicators_; }
+    const Communicator* find(int attempt, CommId id) const;
+
+    // Which process claims this rank; the one of that number when nobody says.
+    Rank process_of(int attempt, Rank rank) const;
+
+private:
+    Communicator& open(int attempt, CommId id);
+    void take_rendezvous(const Evidence& evidence);
+    void take_joinings(const Evidence& evidence);
+    void take_collectives(const Evidence& evidence);
+    void take_p2p(const Evidence& evidence);
+
+    const Lives& lives_;
+    std::vector<Communicator> communicators_;
+    std::map<std::pair<int, CommId>, std::size_t> index_;
+    std::map<std::pair<int, Rank>, Rank> claimed_;
+};
+
+// "0-3,6" → 0 1 2 3 6; what cannot be read is left out. At most a million members.
+std::vector<Rank> parse_members(std::string_view words);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,246 @@
+// results/facts/complaints.cpp — A table of phrases, the specific before the general: the first
+// that fits decides.
+#include "results/facts/complaints.h"
+
+#include <algorithm>
+#include <map>
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Phrase {
+    std::string_view words;
+    Trouble trouble;
+};
+
+constexpr Phrase phrases[] = {
+    {"Root Cause (first observed failure)", Trouble::launcher},
+    {"failed (exitcode:", Trouble::launcher},
+    {"closing signal SIGTERM", Trouble::launcher},
+    {"mpirun noticed", Trouble::launcher},
+    {"mpirun detected", Trouble::launcher},
+    {"Some NCCL operations have failed or timed out", Trouble::launcher},
+    {"taking the entire process down", Trouble::launcher},
+
+    {"Detected mismatch between collectives", Trouble::mismatch},
+    {"distributed collective mismatch", Trouble::mismatch},
+    {"collective mismatch error", Trouble::mismatch},
+    {"message truncated : receiving", Trouble::mismatch},
+    {"DDP expects same model across all ranks", Trouble::mismatch},
+    {"appears not to match sizes of the same param", Trouble::mismatch},
+
+    {"collective operation timeout", Trouble::timeout},
+    {"detected operation timeout", Trouble::timeout},
+    {"Timeout at NCCL work", Trouble::timeout},
+    {"failure detected by watchdog", Trouble::timeout},
+    {"for recv operation to complete", Trouble::timeout},
+    {"for send operation to complete", Trouble::timeout},
+    {"monitoredBarrier", Trouble::timeout},
+
+    {"Mismatched NCCL version", Trouble::setup},
+    {"Duplicate GPU detected", Trouble::setup},
+    {"no socket interface found", Trouble::setup},
+    {"Unable to find address for", Trouble::setup},
+    {"Failed to initialize any NET plugin", Trouble::setup},
+    {"Unrecognized element token", Trouble::setup},
+    {"Invalid rank requested", Trouble::setup},
+    {"has already checked in", Trouble::setup},
+    {"mismatch in info from procs", Trouble::setup},
+    {"driver version is insufficient", Trouble::setup},
+    {"invalid device ordinal", Trouble::setup},
+    {"refusing to start", Trouble::setup},
+    {"clients joined", Trouble::setup},
+    {"wait timeout after", Trouble::setup},
+    {"client socket has timed out", Trouble::setup},
+    {"client socket has failed to connect", Trouble::setup},
+    {"failed to connect/validate", Trouble::setup},
+    {"failed to listen", Trouble::setup},
+    {"EADDRINUSE", Trouble::setup},
+    {"gai error", Trouble::setup},
+    {"expected, but not set", Trouble::setup},
+    {"env:// rendezvous", Trouble::setup},
+    {"invalid literal for int()", Trouble::setup},
+    {"connectFullMesh failed", Trouble::setup},
+    {"rank < size", Trouble::setup},
+    {"only supported with GPUs", Trouble::setup},
+    {"process group has not been initialized", Trouble::setup},
+    {"exceeded error retry count", Trouble::setup},
+    {"is out of range. Valid ranks are", Trouble::setup},
+    {"DistStoreError", Trouble::setup},
+    {"DistNetworkError", Trouble::setup},
+    {"Failed to recv, got 0 bytes", Trouble::setup},
+    {"Socket Timeout", Trouble::setup},
+
+    {"cudaHostAlloc", Trouble::host},
+    {"out of memory", Trouble::memory},
+    {"OutOfMemoryError", Trouble::memory},
+    {"creating shared memory segment", Trouble::host},
+    {"Too many open files", Trouble::host},
+    {"Cannot allocate memory", Trouble::host},
+    {"is killed by signal", Trouble::host},
+    {"insufficient shared memory", Trouble::host},
+    {"MemoryError", Trouble::host},
+
+    {"saving ", Trouble::saving},
+    {"PytorchStreamReader", Trouble::unreadable},
+    {"EOFError", Trouble::unreadable},
+    {"SafetensorError", Trouble::unreadable},
+    {"CheckpointException", Trouble::unreadable},
+    {"incomplete metadata", Trouble::unreadable},
+    {"No such file or directory: 'checkpoint", Trouble::unreadable},
+    {"missing shards", Trouble::reshard},
+    {"Automatic adjustment of ZeRO", Trouble::reshard},
+    {"parameters in the checkpoint", Trouble::reshard},
+    {"Missing key(s) in state_dict", Trouble::reshard},
+    {"Error(s) in loading state_dict", Trouble::reshard},
+    {"No space left on device", Trouble::host},
+
+    {"Error building extension", Trouble::build},
+    {"Unable to find compilation cuda version", Trouble::build},
+    {"error: command", Trouble::build},
+    {"fatal error:", Trouble::build},
+    {"CUDAMismatchException", Trouble::build},
+    {"CompileError", Trouble::build},
+    {"BuildError", Trouble::build},
+    {"ImportError", Trouble::import},
+    {"ModuleNotFoundError", Trouble::import},
+    {"undefined symbol", Trouble::import},
+    {"cannot open shared object", Trouble::import},
+
+    {"illegal memory access", Trouble::native},
+    {"device-side assert", Trouble::native},
+    {"Segmentation fault", Trouble::native},
+    {"fallen off the bus", Trouble::device},
+    {"uncorrectable ECC", Trouble::device},
+    {"unspecified launch failure", Trouble::device},
+    {"CUDA error: unknown error", Trouble::device},
+    {"no CUDA-capable device", Trouble::device},
+    {"Cuda failure", Trouble::device},
+
+    {"same device, but found at least two", Trouble::placement},
+    {"exceeds dimension size", Trouble::shape},
+    {"start out of range", Trouble::shape},
+    {"must match the size of tensor", Trouble::shape},
+    {"mat1 and mat2", Trouble::shape},
+    {"size mismatch", Trouble::shape},
+    {"shape mismatch", Trouble::shape},
+    {"is invalid for input of size", Trouble::shape},
+    {"expected scalar type", Trouble::shape},
+    {"output tensor size must be equal", Trouble::shape},
+    {"invalid tensor size", Trouble::shape},
+    {"Split sizes doesn't match", Trouble::shape},
+    {"doesn't match tensor", Trouble::shape},
+
+    {"Connection closed by", Trouble::connection},
+    {"Connection reset by peer", Trouble::connection},
+    {"Connection was likely closed", Trouble::connection},
+    {"Broken pipe", Trouble::connection},
+    {"remote process exited or there was a network error", Trouble::connection},
+    {"IBV_WC_RETRY_EXC_ERR", Trouble::connection},
+    {"port error", Trouble::connection},
+    {"No route to host", Trouble::connection},
+    {"Connection timed out", Trouble::connection},
+
+    {"FileNotFoundError", Trouble::loading},
+    {"HFValidationError", Trouble::loading},
+};
+
+// The head of a traceback alone says nothing yet: what it is about comes in a line of its own.
+bool is_exception(std::string_view text) {
+    return text.find("Error: ") != std::string_view::npos ||
+           text.find("Exception: ") != std::string_view::npos;
+}
+
+Trouble trouble_of(Code code) {
+    switch (code) {
+        case Code::remote_error:
+            return Trouble::connection;
+        case Code::timeout:
+            return Trouble::timeout;
+        case Code::unhandled_device_error:
+            return Trouble::device;
+        case Code::no_space:
+            return Trouble::host;
+        default:
+            return Trouble::exception;
+    }
+}
+
+}  // namespace
+
+Trouble trouble_in(std::string_view text) {
+    for (const Phrase& phrase : phrases) {
+        if (text.find(phrase.words) != std::string_view::npos) return phrase.trouble;
+    }
+    return is_exception(text) ? Trouble::exception : Trouble::none;
+}
+
+Complaints::Complaints(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto add = [&](const Event& event, Trouble trouble, std::string_view text, CommId comm) {
+        if (event.rank < 0 || trouble == Trouble::none || trouble == Trouble::launcher) return;
+        all_.push_back({event.at, event.rank, lives.attempt_at(event.at), trouble, text, comm,
+                        text.starts_with("Traceback")});
+    };
+    for (const Event* event : evidence.each<RankLog>()) {
+        const auto* log = event->as<RankLog>();
+        const std::string_view text = evidence.text(log->line);
+        if (log->level >= 2) add(*event, trouble_in(text), text, 0);
+    }
+    for (const Event* event : evidence.each<CommError>()) {
+        const auto* error = event->as<CommError>();
+        const std::string_view text = evidence.text(error->message);
+        const Trouble spoken = trouble_in(text);
+        const bool vague = spoken == Trouble::none || spoken == Trouble::exception;
+        add(*event, vague ? trouble_of(error->code) : spoken, text, error->comm);
+    }
+    for (const Event* event : evidence.each<MemoryOom>()) {
+        const std::string_view where = evidence.text(event->as<MemoryOom>()->where);
+        add(*event, where == "device" || where.empty() ? Trouble::memory : Trouble::host, where, 0);
+    }
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
+}
+
+std::vector<Complaint> Complaints::first_of_each(int attempt) const {
+    std::vector<Complaint> first;
+    std::map<Rank, std::size_t> seen;
+    for (const Complaint& complaint : all_) {
+        if (complaint.attempt != attempt) continue;
+        const auto [known, fresh] = seen.try_emplace(complaint.process, first.size());
+        if (fresh) {
+            first.push_back(complaint);
+            continue;
+        }
+        // What says more replaces a bare exception, as long as it is the same event.
+        Complaint& kept = first[known->second];
+        if (kept.trouble == Trouble::exception && complaint.at - kept.at < std::chrono::seconds(1)) {
+            const Time at = kept.at;
+            kept = complaint;
+            kept.at = at;
+        }
+    }
+    return first;
+}
+
+std::string_view heart_of(std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    if (text.starts_with("Traceback")) {
+        if (const auto second = text.find('\n'); second != std::string_view::npos) {
+            const auto last = text.rfind('\n');
+            // Frames are indented; the exception itself is not, and may go on over further lines.
+            std::size_t line = second + 1;
+            while (line < text.size() && text[line] == ' ') {
+                const auto next = text.find('\n', line);
+                if (next == std::string_view::npos) break;
+                line = next + 1;
+            }
+            text = text.substr(std::min(line, last + 1));
+        }
+    }
+    if (const auto end = text.find('\n'); end != std::string_view::npos) text = text.substr(0, end);
+    return text.substr(0, 160);
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,63 @@
+// results/facts/complaints.h — What ranks said when something went wrong, sorted by what it is
+// about. The texts are those of NCCL, c10d, gloo, torchrun, DeepSpeed and Megatron, as printed; nobody is
+// asked to print others.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "results/facts/lives.h"
+
+namespace deadrank::results::detectors {
+
+enum class Trouble {
+    none,
+    launcher,    // a report on somebody else's end
+    mismatch,    // ranks issued different calls
+    timeout,     // a watchdog, or a bound on one operation
+    connection,  // an established connection broke
+    setup,       // rendezvous, bootstrap, communicator
+    memory,      // of a device
+    host,        // host memory, shared memory, descriptors, disk
+    build,
+    import,
+    device,      // hardware or driver
+    native,      // illegal access, a signal
+    unreadable,  // a checkpoint
+    saving,
+    reshard,
+    loading,  // model, tokenizer, data set
+    shape,
+    placement,  // tensors on two devices
+    exception,  // any other
+};
+
+// What the text is about; `none` when it is no complaint.
+Trouble trouble_in(std::string_view text);
+
+struct Complaint {
+    Time at{0};
+    Rank process = no_rank;
+    int attempt = 0;
+    Trouble trouble = Trouble::none;
+    std::string_view text;
+    CommId comm = 0;     // of comm.error; 0 = unknown
+    bool final = false;  // the process ended of it, or said so in a traceback
+};
+
+class Complaints {
+public:
+    explicit Complaints(const Evidence& evidence);
+
+    const std::vector<Complaint>& all() const { return all_; }  // in order of time, launcher's left out
+    // The first one of each process in that attempt, in order of time.
+    std::vector<Complaint> first_of_each(int attempt) const;
+
+private:
+    std::vector<Complaint> all_;
+};
+
+// The line that says it: the last one of a traceback, else the first; at most 160 bytes.
+std::string_view heart_of(std::string_view text);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,66 @@
+// results/facts/lives.h — Each process of each attempt: when it was started, last seen, and how it
+// ended.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results::detectors {
+
+struct Life {
+    Rank process = no_rank;
+    const RankStart* start = nullptr;  // null: nothing of it was seen in this attempt
+    Time started{0};
+    Time last_seen{0};
+    Time ended = never;  // rank.exit
+    int code = 0;
+    int signal = 0;
+    std::int64_t step = -1;      // last one begun
+    std::int64_t finished = -1;  // last one ended
+
+    bool alive_at(Time time) const { return ended > time; }
+    bool failed() const { return ended != never && (code != 0 || signal != 0); }
+};
+
+class Lives {
+public:
+    explicit Lives(const Evidence& evidence);
+
+    int attempts() const { return static_cast<int>(attempts_.size()); }
+    int attempt_at(Time time) const;
+    Time begins(int attempt) const { return begins_[static_cast<std::size_t>(attempt)]; }
+    Time ends(int attempt) const;  // the next one's begin; for the last: `never`
+
+    std::span<const Life> of(int attempt) const { return attempts_[static_cast<std::size_t>(attempt)]; }
+    const Life* find(int attempt, Rank process) const;
+
+    Rank count() const { return count_; }
+    int nodes() const { return nodes_; }
+    std::int32_t node_of(Rank process) const;
+    std::vector<Rank> on_node(std::int32_t node) const;
+    // The nodes whose every process is among these; empty when some rank lies beyond them.
+    std::vector<std::int32_t> whole_nodes(const std::vector<Rank>& processes) const;
+
+    Time median_step() const { return median_step_; }  // 0 when no step ended
+    Time hang_after() const;                           // how long silence must last to be called a hang
+    bool job_stopped() const { return stopped_; }
+
+private:
+    void see(const Event& event);
+
+    std::vector<Time> begins_;
+    std::vector<std::vector<Life>> attempts_;
+    std::vector<std::int32_t> node_of_;
+    Rank count_ = 0;
+    int nodes_ = 0;
+    Time median_step_{0};
+    bool stopped_ = false;
+};
+
+// The middle of them, 0 when there are none. The order of `values` is lost.
+std::int64_t median(std::vector<std::int64_t> values);
+
+}  // namespace deadrank::results::detectors

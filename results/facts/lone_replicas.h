@@ -1,0 +1,24 @@
+// results/facts/lone_replicas.h — Ranks that say to hold the same parameters, and yet share no call
+// in a whole step: they train alone, or in parts.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results::detectors {
+
+struct LoneReplicas {
+    std::string_view group;  // as they call it
+    std::vector<Rank> ranks;
+    std::size_t parts = 0;  // of ranks that share calls
+    Time at{0};             // when the last of them had ended its first step
+    bool worlds = false;    // each believes to be the whole world
+};
+
+// Of the first such group. Nothing where all replicas meet, directly or through others.
+std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,77 @@
+// results/facts/paces.cpp — The end of an asynchronous send says nothing about who sent it, and is
+// passed over.
+#include "results/facts/paces.h"
+
+#include <algorithm>
+#include <map>
+
+#include "results/facts/lives.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+struct Watch {
+    bool inside = false;
+    std::int64_t step = 0;
+    Time began{0};
+    Time last{0};
+    Time own{0};
+};
+
+Time lower_median(std::vector<Time> times) {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+}
+
+}  // namespace
+
+Paces::Paces(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Watch> watches(static_cast<std::size_t>(lives.count()));
+    std::map<std::pair<int, std::int64_t>, StepPace> steps;
+    StepPace* last = nullptr;
+    for (const Event& event : evidence.events()) {
+        if (event.rank < 0) continue;
+        Watch& watch = watches[static_cast<std::size_t>(event.rank)];
+        if (const auto* begin = event.as<StepBegin>()) {
+            watch = {true, begin->step, event.at, event.at, Time{0}};
+            continue;
+        }
+        if (!watch.inside) continue;
+        const bool send_ended = event.as<P2pLeave>() && event.as<P2pLeave>()->op == Op::send;
+        if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
+            watch.own += event.at - watch.last;
+            watch.last = event.at;
+            pipelined_ |= event.as<P2pEnter>() != nullptr;
+        } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
+            watch.last = event.at;
+        } else if (const auto* end = event.as<StepEnd>()) {
+            watch.inside = false;
+            if (end->step != watch.step) continue;
+            const int attempt = lives.attempt_at(event.at);
+            if (!last || last->attempt != attempt || last->step != end->step) {
+                last = &steps[{attempt, end->step}];
+                last->attempt = attempt;
+                last->step = end->step;
+            }
+            last->ranks.push_back(
+                {event.rank, watch.own + event.at - watch.last, event.at - watch.began, event.at});
+        }
+    }
+    for (auto& [key, step] : steps) {
+        std::vector<Time> own, whole;
+        for (const Pace& pace : step.ranks) {
+            own.push_back(pace.own);
+            whole.push_back(pace.whole);
+            step.ended = std::max(step.ended, pace.ended);
+        }
+        step.own = lower_median(std::move(own));
+        step.whole = lower_median(std::move(whole));
+        step.first = steps_.empty() || steps_.back().attempt != step.attempt;
+        steps_.push_back(std::move(step));
+    }
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,42 @@
+// results/facts/paces.h — How long each rank took for each step, and how much of that was its own:
+// the time in which it waited for nobody. A stretch that ends with a call was its own work, one that ends
+// with a call's end was waiting.
+#pragma once
+
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results::detectors {
+
+struct Pace {
+    Rank process = no_rank;
+    Time own{0};
+    Time whole{0};
+    Time ended{0};
+};
+
+// One training step of one attempt, over all ranks that ended it.
+struct StepPace {
+    int attempt = 0;
+    std::int64_t step = 0;
+    std::vector<Pace> ranks = {};
+    Time own{0};  // medians; of an even number the lower one
+    Time whole{0};
+    Time ended{0};       // when the last rank ended it
+    bool first = false;  // of its attempt: warm-up
+};
+
+class Paces {
+public:
+    explicit Paces(const Evidence& evidence);
+
+    const std::vector<StepPace>& steps() const { return steps_; }  // by attempt and step
+    bool pipelined() const { return pipelined_; }  // ranks send to each other: stages differ by right
+
+private:
+    std::vector<StepPace> steps_;
+    bool pipelined_ = false;
+};
+
+}  // namespace deadrank::results::detectors

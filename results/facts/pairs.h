@@ -1,0 +1,55 @@
+// results/facts/pairs.h — The "NAME=value" lines of rank.start (environment, versions) as tables,
+// and who differs from the others.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/facts/lives.h"
+
+namespace deadrank::results::detectors {
+
+using Pairs = std::map<std::string_view, std::string_view>;
+
+// Each distinct text is taken apart once, however many ranks have it.
+class PairTables {
+public:
+    enum class Of { environment, versions };
+    PairTables(const Evidence& evidence, int attempt, Of what);
+
+    // By process; null for those that were not seen to start.
+    const std::vector<const Pairs*>& by_process() const { return by_process_; }
+    // All names that anybody has, sorted.
+    std::vector<std::string_view> names() const;
+
+private:
+    std::map<TextId, Pairs> tables_;
+    std::vector<const Pairs*> by_process_;
+};
+
+struct Difference {
+    std::string_view name;
+    std::vector<Rank> odd;            // ascending
+    std::string_view odd_value = {};  // of the first odd one; "" when it has none
+    std::string_view usual_value = {};
+    bool odd_has_none = false;
+};
+
+// Who differs in this name. In a tie, those who set it where others did not; else those who differ from the
+// lowest rank. Nothing when all agree.
+std::optional<Difference> difference_in(const PairTables& tables, std::string_view name);
+
+// What every process that was seen in both has otherwise in the later table than in the earlier one.
+struct Change {
+    std::string_view name;
+    std::string_view before;  // "" where it had none
+    std::string_view after;
+};
+
+// Nothing when no name changed for all of them; of several the first in the order of names.
+std::optional<Change> change_between(const PairTables& earlier, const PairTables& later);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,28 @@
+// results/facts/variables.h — Environment variables that govern distributed training, and what they
+// may hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace deadrank::results::detectors {
+
+enum class Holds { anything, integer, rank, port, flag, interface };
+
+struct Variable {
+    std::string_view name;
+    Holds holds = Holds::anything;
+    bool differs_by_right = false;  // each rank has its own
+};
+
+// nullptr when it is none of them.
+const Variable* known_variable(std::string_view name);
+
+// The known name that this one was probably meant to be; empty when it is known, unlike all, or none of this
+// kind.
+std::string_view misspelled(std::string_view name);
+
+// A sentence on what is wrong with this value; empty when nothing is.
+std::string objection(const Variable& variable, std::string_view value);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,259 @@
+// results/facts/waits.cpp — A collective waits for all members that have not entered it; a receive
+// for its sender; a send for its receiver, unless the process already waits for something else.
+#include "results/facts/waits.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "results/facts/findings.h"
+#include "results/facts/siblings.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr std::size_t programs_max = 64;  // a look at each process's habits is not cheap
+
+}  // namespace
+
+Waits::Waits(const Evidence& evidence, int attempt, Time when)
+    : evidence_(evidence),
+      lives_(evidence.facts<Lives>()),
+      calls_(evidence.facts<Calls>()),
+      attempt_(attempt),
+      when_(when) {
+    for (const Communicator& comm : calls_.communicators()) {
+        if (comm.attempt != attempt) continue;
+        take_collectives(comm);
+        take_p2p(comm);
+    }
+}
+
+void Waits::take_collectives(const Communicator& comm) {
+    std::set<Rank> already;  // the oldest open collective of a communicator is what holds the later ones
+    for (const auto& [seq, meeting] : comm.meetings) {
+        std::vector<Rank> absent;
+        bool open = false;
+        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
+            const Call& call = meeting.calls[place];
+            open |= call.what && call.pending_at(when_);
+            if (call.entered > when_) {
+                const Rank rank = comm.processes[place] != no_rank || place >= comm.ranks.size()
+                                      ? comm.processes[place]
+                                      : calls_.process_of(attempt_, comm.ranks[place]);
+                if (rank != no_rank) absent.push_back(rank);
+            }
+        }
+        if (!open) continue;
+        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
+            const Call& call = meeting.calls[place];
+            const Rank process = comm.processes[place];
+            const Life* life = lives_.find(attempt_, process);
+            if (!call.what || !call.pending_at(when_) || !life || !life->alive_at(when_)) continue;
+            if (!already.insert(process).second) continue;
+            waits_[process].push_back({&comm, call.what->op, seq, call.entered, sorted(absent), &meeting});
+        }
+    }
+}
+
+void Waits::take_p2p(const Communicator& comm) {
+    const auto take = [&](const P2pCall& call) {
+        const Life* life = lives_.find(attempt_, call.process);
+        if (call.entered > when_ || !life || !life->alive_at(when_)) return;
+        waits_[call.process].push_back(
+            {&comm, call.what->op, call.what->seq, call.entered, sorted({call.peer})});
+    };
+    for (const P2pCall& call : comm.open_p2p) {
+        if (call.what->op == Op::recv) take(call);
+    }
+    for (const P2pCall& call : comm.open_p2p) {
+        if (call.what->op == Op::send && waits_.count(call.process) == 0) take(call);
+    }
+}
+
+std::vector<Rank> Waits::next_of(Rank process) const {
+    std::vector<Rank> next;
+    if (const auto found = waits_.find(process); found != waits_.end()) {
+        for (const Wait& wait : found->second)
+            next.insert(next.end(), wait.for_whom.begin(), wait.for_whom.end());
+    }
+    return sorted(std::move(next));
+}
+
+// Who is waited for and waits for nobody.
+bool Waits::culprits_at_end(Standstill& found) const {
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            for (const Rank absent : wait.for_whom) {
+                if (waits_.count(absent) > 0) continue;
+                if (found.culprits.empty()) found.last = wait;
+                found.culprits.push_back(absent);
+            }
+        }
+    }
+    found.culprits = sorted(std::move(found.culprits));
+    found.kind = Root::absent;
+    return !found.culprits.empty();
+}
+
+// All have come to it and nobody leaves: their calls do not fit, or something below holds them.
+bool Waits::culprits_in_meeting(Standstill& found) const {
+    std::set<const Meeting*> looked_at;
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            if (!wait.meeting || !wait.for_whom.empty() || !looked_at.insert(wait.meeting).second) continue;
+            const Disagreement odd = disagreement_in(evidence_, *wait.comm, *wait.meeting);
+            found.last = wait;
+            found.kind = odd ? Root::disagreement : Root::all_came;
+            found.culprits = odd.odd;
+            if (odd) {
+                found.why = fmt::format("{} came to {} {} of {} with {}", ranks_text(odd.odd),
+                                        name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
+                found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
+                return true;
+            }
+        }
+    }
+    return found.last.comm != nullptr;
+}
+
+std::vector<Rank> Waits::circle_from(Rank process) const {
+    std::vector<Rank> path;
+    while (true) {
+        const auto seen = std::find(path.begin(), path.end(), process);
+        if (seen != path.end()) return {seen, path.end()};
+        path.push_back(process);
+        const auto next = next_of(process);
+        if (next.empty()) return {};
+        process = next.front();
+    }
+}
+
+// The wait for the fewest of a group in which most have come; of several, the one that began first: whoever
+// is missed later is held up by it. Null where no group has a majority, as among two.
+const Wait* Waits::nearly_complete() const {
+    const Wait* least = nullptr;
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            const std::size_t missing = wait.for_whom.size();
+            if (!wait.meeting || missing == 0 || missing * 2 >= wait.meeting->calls.size()) continue;
+            const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
+            if (!least || order(wait) < order(*least)) least = &wait;
+        }
+    }
+    return least;
+}
+
+// Where somebody waits for one of these: in a collective, or else in a message.
+const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
+    const Wait* message = nullptr;
+    const auto missed = [&](Rank rank) {
+        return std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
+    };
+    for (const auto& [process, waits] : waits_) {
+        for (const Wait& wait : waits) {
+            if (!std::any_of(wait.for_whom.begin(), wait.for_whom.end(), missed)) continue;
+            if (wait.meeting) return &wait;
+            message = &wait;
+        }
+    }
+    return message;
+}
+
+// Of a circle, those are to blame who do not do what their siblings do; else those whom most of a group wait
+// for; else those who do not do what they used to do; else the smaller side; else all of it.
+void Waits::culprits_in_circle(Standstill& found) const {
+    if (waits_.empty()) return;
+    const std::vector<Rank> circle = circle_from(waits_.begin()->first);
+    if (circle.empty()) {  // they wait for somebody whom nobody knows
+        found.kind = Root::all_came;
+        found.last = waits_.begin()->second.front();
+        return;
+    }
+    found.kind = Root::circle;
+    found.last = waits_.at(circle.front()).front();
+    found.cause = "communication_order_divergence";
+    const Wait* wait = nullptr;
+    for (const Rank rank : circle) {
+        if (wait) break;
+        found.culprits = unlike_siblings(evidence_, *waits_.at(rank).front().comm, when_);
+        wait = wait_for(found.culprits);
+    }
+    if (!wait) {
+        wait = nearly_complete();
+        found.culprits = wait ? wait->for_whom : std::vector<Rank>{};
+    }
+    if (wait) {
+        found.last = *wait;
+        const Wait& theirs = waits_.at(found.culprits.front()).front();
+        found.why = fmt::format("{} never came to {} {} of {}, and waits in {} {} of {}",
+                                ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
+                                name_of(theirs.op), theirs.seq, theirs.comm->name);
+        return;
+    }
+    std::vector<Rank> unusual;
+    std::size_t asked = 0;
+    std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
+    for (const auto& [process, waits] : waits_) {
+        if (waits.front().meeting) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
+        if (++asked > programs_max) continue;
+        const Program program(evidence_, attempt_, process, when_);
+        const std::size_t first = program.first_unusual();
+        if (first < program.steps().size() && program.steps()[first].comm == waits.front().comm->id) {
+            unusual.push_back(process);
+        }
+    }
+    if (!unusual.empty() && unusual.size() < waits_.size()) {
+        found.culprits = sorted(std::move(unusual));
+    } else if (sides.size() == 2 && sides.begin()->second.size() != sides.rbegin()->second.size()) {
+        const auto& one = sides.begin()->second;
+        const auto& other = sides.rbegin()->second;
+        found.culprits = sorted(one.size() < other.size() ? one : other);
+    } else {
+        found.culprits = sorted(circle);
+    }
+    const Rank one = circle.front();
+    const Rank other = circle.size() > 1 ? circle[1] : one;
+    const Wait& mine = waits_.at(one).front();
+    const Wait& theirs = waits_.at(other).front();
+    found.why = fmt::format("rank {} waits in {} {} of {} for rank {}, which waits in {} {} of {}", one,
+                            name_of(mine.op), mine.seq, mine.comm->name, other, name_of(theirs.op),
+                            theirs.seq, theirs.comm->name);
+    for (const Rank rank : found.culprits) {
+        if (const auto at = waits_.find(rank); at != waits_.end()) found.last = at->second.front();
+    }
+}
+
+void Waits::explain(Standstill& found) const {
+    if (found.kind == Root::all_came) {
+        found.why = fmt::format("all members came to {} {} of {}, and nobody left it", name_of(found.last.op),
+                                found.last.seq, found.last.comm->name);
+        found.cause = "hardware_or_link_fault";
+    }
+    if (found.kind != Root::absent) return;
+    const Life* life = lives_.find(attempt_, found.culprits.front());
+    const bool gone = life && !life->alive_at(when_);
+    const bool done = gone && life->code == 0 && life->signal == 0;
+    const std::string state = !gone ? "" : done ? ": it had ended by itself" : ": it was gone";
+    found.why = fmt::format("{} never came to {} {} of {}{}", ranks_text(found.culprits),
+                            name_of(found.last.op), found.last.seq, found.last.comm->name, state);
+    found.cause = gone && !done ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
+}
+
+Standstill Waits::standstill() const {
+    Standstill found;
+    if (waits_.empty()) return found;
+    found.any = true;
+    for (const auto& [process, waits] : waits_) {
+        found.stuck.push_back(process);
+        for (const Wait& wait : waits) found.since = std::max(found.since, wait.since);
+    }
+    if (!culprits_at_end(found) && !culprits_in_meeting(found)) culprits_in_circle(found);
+    if (!found.last.comm) return {};
+    explain(found);
+    return found;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,63 @@
+// results/facts/waits.h — Who waits for whom at one moment, and who is at the end of the chain:
+// those who were waited for and do not wait themselves, or the ones who closed a circle.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "results/facts/odd.h"
+
+namespace deadrank::results::detectors {
+
+// What one process waits in.
+struct Wait {
+    const Communicator* comm = nullptr;
+    Op op = Op::none;
+    std::int64_t seq = 0;
+    Time since{0};
+    std::vector<Rank> for_whom;        // processes that have not come
+    const Meeting* meeting = nullptr;  // null for send and receive
+};
+
+enum class Root { absent, circle, disagreement, all_came };
+
+struct Standstill {
+    bool any = false;
+    Root kind = Root::absent;
+    std::vector<Rank> culprits;  // empty when all came and nobody is odd
+    std::vector<Rank> stuck;     // everybody who waits
+    Wait last;                   // the wait that the culprits caused
+    Time since{0};               // when the last of the stuck began to wait
+    std::string why;             // "rank 3 never came to all_reduce 41 of world"
+    std::string cause;           // id of the likely root cause
+};
+
+class Waits {
+public:
+    // As it was at `when`, in that attempt. Processes that ended before are not waited by, but waited for.
+    Waits(const Evidence& evidence, int attempt, Time when);
+
+    const std::map<Rank, std::vector<Wait>>& waits() const { return waits_; }
+    Standstill standstill() const;
+
+private:
+    void take_collectives(const Communicator& comm);
+    void take_p2p(const Communicator& comm);
+    std::vector<Rank> next_of(Rank process) const;
+    std::vector<Rank> circle_from(Rank process) const;
+    bool culprits_at_end(Standstill& found) const;
+    bool culprits_in_meeting(Standstill& found) const;
+    const Wait* nearly_complete() const;
+    const Wait* wait_for(const std::vector<Rank>& culprits) const;
+    void culprits_in_circle(Standstill& found) const;
+    void explain(Standstill& found) const;
+
+    const Evidence& evidence_;
+    const Lives& lives_;
+    const Calls& calls_;
+    int attempt_;
+    Time when_;
+    std::map<Rank, std::vector<Wait>> waits_;
+};
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,44 @@
+// results/judging/case.cpp — Three judgements become one: a caught fault does not excuse an alarm in the control.
+#include "results/judging/case.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace deadrank::results {
+
+namespace {
+
+// An id is a path below a directory named "catalog"; any other file is found by its own path alone.
+bool in_a_catalog(const std::filesystem::path& file) {
+    return std::find(file.begin(), file.end(), "catalog") != file.end();
+}
+
+}  // namespace
+
+void Case::conclude() {
+    verdict = fault ? fault->verdict : Verdict::unknown;
+    reason = fault ? fault->reason : "the run with the fault was not played";
+    const auto add = [&](const std::optional<Judgement>& other, std::string_view name) {
+        if (!other || other->verdict == Verdict::pass) return;
+        const std::string words = fmt::format("{}: {}", name, other->reason);
+        reason = verdict == Verdict::pass ? words : fmt::format("{}; {}", reason, words);
+        verdict = worse(verdict, other->verdict);
+    };
+    add(control, "control");
+    add(healed, "healed");
+}
+
+Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::string runner,
+                  std::string reason) {
+    Case unknown;
+    unknown.scenario = scenario.id;
+    if (!in_a_catalog(scenario.file)) unknown.file = scenario.file;
+    unknown.runner = std::move(runner);
+    unknown.seed = seed;
+    unknown.bug = scenario.bug;
+    unknown.expect = scenario.expect;
+    unknown.reason = std::move(reason);
+    return unknown;
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,43 @@
+// results/judging/case.h — One scenario under one seed on one runner, judged: what every report is written from.
+// The faulty run, its control (same draws, no fault) and its healed run each have a judgement; the worst
+// wins.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/judging/judge.h"
+
+namespace deadrank::results {
+
+struct Case {
+    std::string scenario;        // id
+    std::filesystem::path file;  // of the scenario, where its id alone would not find it again
+    std::string runner;          // sim, local, mpi, gpu
+    std::uint64_t seed = 1;
+    scenarios::Bug bug;
+    scenarios::Expectation expect;
+
+    Verdict verdict = Verdict::unknown;
+    std::string reason;
+    std::optional<Judgement> fault, control, healed;  // absent: not played
+
+    std::uint64_t trace_hash = 0;      // of the faulty run; 0 = the backend has none
+    std::string token;                 // for `deadrank replay`
+    std::vector<std::string> notes;    // what the backend wants said
+    std::vector<std::string> excerpt;  // lines of evidence around fault and finding
+    std::filesystem::path directory;   // where all of it lies; empty = nowhere
+    double seconds = 0;                // wall time
+
+    // The worst of the three, and the sentence that belongs to it.
+    void conclude();
+};
+
+// An error of ours, or a backend that cannot: unknown with its sentence, never pass.
+Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::string runner,
+                  std::string reason);
+
+}  // namespace deadrank::results

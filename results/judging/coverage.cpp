@@ -1,0 +1,124 @@
+// results/judging/coverage.cpp — Counted from the files, never typed.
+#include "results/judging/coverage.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+#include <tuple>
+
+namespace deadrank::results {
+
+namespace {
+
+CoverageAxis axis(std::string name, const std::vector<scenarios::TaxonomyEntry>& entries) {
+    CoverageAxis result{std::move(name), {}};
+    for (const auto& entry : entries) result.scenarios[entry.id] = 0;
+    return result;
+}
+
+using Pair = std::pair<std::string, std::string>;
+
+// The scenario list is read a second time for what comes near: a gap is told with what is there instead.
+std::string why_missing(const scenarios::SymptomCausePair& pair, const Coverage& coverage) {
+    const std::size_t symptom = coverage.symptoms.scenarios.at(pair.symptom);
+    const std::size_t cause = coverage.causes.scenarios.at(pair.cause);
+    if (symptom == 0 && cause == 0) return "neither has a scenario yet";
+    if (symptom == 0) return "the symptom has no scenario yet";
+    if (cause == 0) return "the cause has no scenario yet";
+    return fmt::format("{} show the symptom and {} have the cause, but none has both", symptom, cause);
+}
+
+std::vector<std::string> backends_of(const scenarios::Scenario& scenario) {
+    return scenario.backends.empty() ? std::vector<std::string>{"sim"} : scenario.backends;
+}
+
+void count(Coverage& coverage, const scenarios::Scenario& scenario) {
+    const scenarios::Bug& bug = scenario.bug;
+    ++coverage.scenarios;
+    ++coverage.symptoms.scenarios[bug.symptom];
+    ++coverage.causes.scenarios[bug.cause];
+    ++coverage.fixes.scenarios[bug.fix];
+    ++coverage.stages.scenarios[bug.stage];
+    for (const std::string& backend : backends_of(scenario)) ++coverage.backends[backend];
+    if (!scenario.expect.unseen.empty()) coverage.unseen.push_back(scenario.id);
+    if (bug.replays.empty()) coverage.without_report.push_back(scenario.id);
+}
+
+std::vector<CoverageCell> cells_of(const std::vector<scenarios::Scenario>& scenarios) {
+    std::map<std::tuple<std::string, std::string, std::string, std::string>, CoverageCell> cells;
+    for (const scenarios::Scenario& scenario : scenarios) {
+        const scenarios::Bug& bug = scenario.bug;
+        CoverageCell& cell = cells[{bug.symptom, bug.cause, bug.stage, bug.fix}];
+        cell.symptom = bug.symptom;
+        cell.cause = bug.cause;
+        cell.stage = bug.stage;
+        cell.fix = bug.fix;
+        for (const std::string& backend : backends_of(scenario))
+            cell.backends[backend].push_back(scenario.id);
+    }
+    std::vector<CoverageCell> all;
+    for (auto& [key, cell] : cells) all.push_back(std::move(cell));
+    return all;
+}
+
+// The pair has scenarios, but none that is healed by this fix pattern.
+void add_fix_gaps(Coverage& coverage, const scenarios::SymptomCausePair& pair) {
+    for (const std::string& fix : pair.fixes) {
+        std::set<std::string> healed_by;
+        for (const CoverageCell& cell : coverage.cells) {
+            if (cell.symptom == pair.symptom && cell.cause == pair.cause) healed_by.insert(cell.fix);
+        }
+        if (healed_by.contains(fix)) continue;
+        coverage.fix_gaps.push_back(
+            {pair.symptom, pair.cause, fix,
+             fmt::format("its scenarios are healed by {}", fmt::join(healed_by, ", ")), pair.scenarios,
+             pair.examples});
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> CoverageAxis::missing() const {
+    std::vector<std::string> ids;
+    for (const auto& [id, count] : scenarios) {
+        if (count == 0) ids.push_back(id);
+    }
+    return ids;
+}
+
+std::size_t CoverageAxis::covered() const { return scenarios.size() - missing().size(); }
+
+bool Coverage::complete() const {
+    return symptoms.missing().empty() && causes.missing().empty() && fixes.missing().empty() &&
+           stages.missing().empty();
+}
+
+Coverage coverage_of(const std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy) {
+    Coverage coverage;
+    coverage.symptoms = axis("symptoms", taxonomy.symptoms);
+    coverage.causes = axis("causes", taxonomy.causes);
+    coverage.fixes = axis("fixes", taxonomy.fixes);
+    coverage.stages = axis("stages", taxonomy.stages);
+    std::set<Pair> covered, proposed;
+    for (const scenarios::Scenario& scenario : scenarios) {
+        count(coverage, scenario);
+        covered.emplace(scenario.bug.symptom, scenario.bug.cause);
+    }
+    coverage.cells = cells_of(scenarios);
+    for (const auto& pair : taxonomy.pairs) {
+        proposed.emplace(pair.symptom, pair.cause);
+        if (covered.contains({pair.symptom, pair.cause})) {
+            add_fix_gaps(coverage, pair);
+        } else {
+            coverage.gaps.push_back(
+                {pair.symptom, pair.cause, "", why_missing(pair, coverage), pair.scenarios, pair.examples});
+        }
+    }
+    coverage.pairs = taxonomy.pairs.size();
+    std::set_difference(covered.begin(), covered.end(), proposed.begin(), proposed.end(),
+                        std::back_inserter(coverage.beyond));
+    return coverage;
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,54 @@
+// results/judging/coverage.h — Which ids and cells of the taxonomy the catalog covers, and which it does not, and
+// why.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/model/scenario.h"
+
+namespace deadrank::results {
+
+// One dimension: symptoms, causes, fixes or stages.
+struct CoverageAxis {
+    std::string name;
+    std::map<std::string, std::size_t> scenarios;  // id → how many; every id of the taxonomy is here
+    std::vector<std::string> missing() const;
+    std::size_t covered() const;
+};
+
+struct CoverageCell {
+    std::string symptom, cause, stage, fix;
+    std::map<std::string, std::vector<std::string>> backends;  // backend → ids of scenarios
+
+    bool operator==(const CoverageCell&) const = default;
+};
+
+// A (symptom, cause) or (symptom, cause, fix) that the taxonomy proposes and no scenario has.
+struct Gap {
+    std::string symptom, cause;
+    std::string fix;  // empty: no fix pattern of the pair is covered
+    std::string why;
+    std::vector<std::string> proposed = {};  // names of scenarios that the reference planned for the pair
+    std::vector<std::string> reports = {};   // public reports that carry it
+};
+
+struct Coverage {
+    std::size_t scenarios = 0;
+    CoverageAxis symptoms, causes, fixes, stages;
+    std::vector<CoverageCell> cells;                          // in order of symptom, cause, stage, fix
+    std::size_t pairs = 0;                                    // (symptom, cause) that the taxonomy proposes
+    std::vector<Gap> gaps;                                    // of these, without a scenario
+    std::vector<Gap> fix_gaps;                                // of those with one, fix patterns without
+    std::vector<std::pair<std::string, std::string>> beyond;  // covered, though not proposed
+    std::map<std::string, std::size_t> backends;              // backend → scenarios
+    std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show
+    std::vector<std::string> without_report;                  // scenarios that cite no public report
+
+    bool complete() const;  // no id of any axis is missing
+};
+
+Coverage coverage_of(const std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy);
+
+}  // namespace deadrank::results

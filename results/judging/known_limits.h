@@ -1,0 +1,30 @@
+// results/judging/known_limits.h — What a release of a tool is known to get wrong, on which scenario. Pinned, so that
+// a change shows either way: a defect that is gone, or a new one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/judging/judge.h"
+
+namespace deadrank::results {
+
+struct KnownLimit {
+    std::string_view tool;
+    std::string_view since, before;  // releases [since, before); empty = open
+    std::string_view scenario;       // its name, without directory
+    Outcome outcome;
+    std::string_view why;
+};
+
+const std::vector<KnownLimit>& known_limits();
+
+// What is pinned for this release of the tool on this scenario ("stage/name" or a name); null when nothing
+// is.
+const KnownLimit* known_limit(std::string_view tool, std::string_view version, std::string_view scenario);
+
+// "2.11.0+cu130" against "2.11": number by number.
+bool older(std::string_view version, std::string_view than);
+
+}  // namespace deadrank::results

@@ -1,0 +1,181 @@
+// results/judging/weigh_words.cpp — What torchrun calls the root cause, what ranks say of themselves and of each
+// other.
+#include "results/judging/weigh_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "results/judging/error_texts.h"
+#include "results/text/words.h"
+
+namespace deadrank::results {
+
+namespace {
+
+std::string shortened(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    constexpr std::size_t most = 160;
+    return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
+// What torchrun calls the root cause: a heading, and some lines below it "rank : 2 (local_rank: 2)" and
+// "traceback : Signal 9 (SIGKILL) received by PID 7".
+struct RootCause {
+    Rank rank = no_rank;
+    std::string signal;  // that line, where there is one
+};
+
+RootCause root_cause(const Evidence& evidence) {
+    RootCause root;
+    bool below = false;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->rank != no_rank) continue;
+        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+        below = below || line.find("Root Cause") != std::string_view::npos;
+        const std::size_t begin = line.find_first_not_of(" \t"), colon = line.find(':');
+        if (!below || begin == std::string_view::npos || colon == std::string_view::npos) continue;
+        const std::string_view word = line.substr(begin), value = line.substr(colon + 1);
+        if (root.rank == no_rank && word.starts_with("rank")) {
+            root.rank = std::atoi(std::string(value).c_str());
+        } else if (root.rank != no_rank && word.starts_with("traceback")) {
+            if (value.starts_with(" Signal ")) root.signal = value.substr(1);
+            break;
+        }
+    }
+    return root;
+}
+
+// "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": who is said to be missing, by a rank that waited.
+Rank missing_rank(const std::vector<ErrorText>& texts) {
+    for (const ErrorText& error : texts) {
+        const std::string text = lower(error.text);
+        const std::size_t failed = text.find(" failed to pass");
+        const std::size_t rank = failed == std::string::npos ? failed : text.rfind("rank", failed);
+        if (rank == std::string::npos) continue;
+        const std::size_t digit = text.find_first_of("0123456789", rank);
+        if (digit < failed) return std::atoi(text.c_str() + digit);
+    }
+    return no_rank;
+}
+
+// A sentence about what happened, not the heading or a frame of a traceback.
+bool is_cause(const std::string& text) {
+    static constexpr std::array words = {
+        "error:", "exception", "what():", "enforce fail", "signal ", "mismatch"};
+    if (text.find("traceback") != text.npos || text.find("frame #") != text.npos || tells_of_others(text))
+        return false;
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+// Words that lead to the files: "…/checkpoints/step3", "checkpoint file is corrupted", "No space left on
+// device".
+bool names_storage(const std::string& text) {
+    static constexpr std::array words = {"checkpoint", "no space left on device", "read-only file system"};
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+// "[rank1]: ValueError": who speaks, not of whom.
+std::string without_prefix(const std::string& text) {
+    const std::size_t end = text.starts_with("[rank") ? text.find("]:") : std::string::npos;
+    return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+bool is_reason_of_stop(const Evidence& evidence, const ErrorText& error) {
+    const auto& stops = evidence.each<JobStop>();
+    return std::any_of(stops.begin(), stops.end(), [&](const Event* event) {
+        return error.rank == event->rank && error.text == evidence.text(event->as<JobStop>()->reason);
+    });
+}
+
+// RANK is a word of every day where it is not spelled as the variable is.
+bool names_variable(const std::string& text, const std::string& variable) {
+    return variable.find('_') == std::string::npos ? says(text, variable)
+                                                   : says(lower(text), lower(variable));
+}
+
+class Words {
+public:
+    Words(const Stood& stood) : stood_(stood), texts_(error_texts(stood.evidence)) {
+        // Why the job stopped is the observer's own sentence.
+        std::erase_if(texts_, [&](const ErrorText& error) {
+            return error.at < stood.fault_at || is_reason_of_stop(stood.evidence, error);
+        });
+        const RootCause root = root_cause(stood.evidence);
+        root_ = root.rank != no_rank ? root.rank : missing_rank(texts_);
+        signal_ = root.signal;
+    }
+
+    Resilience weigh() const {
+        const Blame& culprit = stood_.culprit;
+        if (is_culprit(root_) && !everybody() && !signal_.empty())
+            return {Response::clear_error, never, fmt::format("rank {}: {}", root_, signal_)};
+        if (const ErrorText* cause = cause_text()) return {Response::clear_error, never, quoted(*cause)};
+        const bool one_was_blamed = root_ != no_rank && !culprit.ranks.empty() && !everybody();
+        if (one_was_blamed && !is_culprit(root_))
+            return {Response::wrong_rank, never,
+                    fmt::format("rank {} is called the root cause; it was rank {}", root_,
+                                ranges_text(culprit.ranks))};
+        return {Response::misleading_error, never, texts_.empty() ? "no words at all" : quoted(last_words())};
+    }
+
+private:
+    bool everybody() const {
+        return static_cast<std::int32_t>(stood_.culprit.ranks.size()) >= stood_.evidence.world_size();
+    }
+
+    bool is_culprit(Rank rank) const {
+        const auto& ranks = stood_.culprit.ranks;
+        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    }
+
+    // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
+    // is called the root cause; or of the one who is called so about the culprit.
+    const ErrorText* cause_text() const {
+        for (const ErrorText& error : texts_) {
+            const std::string text = lower(error.text);
+            const Blame& culprit = stood_.culprit;
+            if (names_variable(error.text, culprit.variable) || names_part(text, lower(culprit.component)) ||
+                says(text, lower(culprit.shard)))
+                return &error;
+            const bool believed = root_ == no_rank || is_culprit(root_);
+            if (culprit.component == "storage" && is_cause(text) && names_storage(text)) return &error;
+            // Where a part was damaged and everybody ended with it, one must say which part.
+            const bool own_words = !everybody() || culprit.component.empty();
+            if (own_words && believed && is_culprit(error.rank) && is_cause(text)) return &error;
+            const std::string words = without_prefix(text);
+            const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
+                                           [&](Rank rank) { return names_rank(words, rank); });
+            const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
+            if (names && points && !is_culprit(error.rank)) return &error;
+        }
+        return nullptr;
+    }
+
+    const ErrorText& last_words() const {
+        for (const ErrorText& error : texts_) {
+            const std::string text = lower(error.text);
+            if (text.find("error:") != text.npos && text.find("frame #") == text.npos) return error;
+        }
+        return texts_.front();
+    }
+
+    static std::string quoted(const ErrorText& error) {
+        const std::string who = error.rank == no_rank ? "launcher" : fmt::format("rank {}", error.rank);
+        return fmt::format("{}: {}", who, shortened(error.text));
+    }
+
+    const Stood& stood_;
+    std::vector<ErrorText> texts_;
+    Rank root_ = no_rank;
+    std::string signal_;
+};
+
+}  // namespace
+
+Resilience weigh_words(const Stood& stood) { return Words(stood).weigh(); }
+
+}  // namespace deadrank::results

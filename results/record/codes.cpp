@@ -1,0 +1,117 @@
+// results/record/codes.cpp — Names of the enumerations, one table each, read in both directions.
+#include "results/record/codes.h"
+
+#include <array>
+#include <utility>
+
+namespace deadrank::results {
+
+namespace {
+
+template <class Enum, std::size_t n>
+using Names = std::array<std::pair<Enum, std::string_view>, n>;
+
+constexpr Names<Op, 12> ops = {{{Op::none, "none"},
+                                {Op::all_reduce, "all_reduce"},
+                                {Op::broadcast, "broadcast"},
+                                {Op::reduce, "reduce"},
+                                {Op::all_gather, "all_gather"},
+                                {Op::reduce_scatter, "reduce_scatter"},
+                                {Op::all_to_all, "all_to_all"},
+                                {Op::gather, "gather"},
+                                {Op::scatter, "scatter"},
+                                {Op::barrier, "barrier"},
+                                {Op::send, "send"},
+                                {Op::recv, "recv"}}};
+
+constexpr Names<Dtype, 8> dtypes = {{{Dtype::none, "none"},
+                                     {Dtype::i8, "i8"},
+                                     {Dtype::i32, "i32"},
+                                     {Dtype::i64, "i64"},
+                                     {Dtype::f16, "f16"},
+                                     {Dtype::bf16, "bf16"},
+                                     {Dtype::f32, "f32"},
+                                     {Dtype::f64, "f64"}}};
+
+constexpr Names<ReduceOp, 6> reduce_ops = {{{ReduceOp::none, "none"},
+                                            {ReduceOp::sum, "sum"},
+                                            {ReduceOp::max, "max"},
+                                            {ReduceOp::min, "min"},
+                                            {ReduceOp::prod, "prod"},
+                                            {ReduceOp::avg, "avg"}}};
+
+constexpr Names<Phase, 9> phases = {{{Phase::none, "none"},
+                                     {Phase::setup, "setup"},
+                                     {Phase::data, "data"},
+                                     {Phase::forward, "forward"},
+                                     {Phase::backward, "backward"},
+                                     {Phase::reduce, "reduce"},
+                                     {Phase::optimizer, "optimizer"},
+                                     {Phase::checkpoint, "checkpoint"},
+                                     {Phase::serve, "serve"}}};
+
+constexpr Names<Code, 14> codes = {{{Code::ok, "ok"},
+                                    {Code::unhandled_device_error, "unhandled_device_error"},
+                                    {Code::system_error, "system_error"},
+                                    {Code::internal_error, "internal_error"},
+                                    {Code::invalid_argument, "invalid_argument"},
+                                    {Code::invalid_usage, "invalid_usage"},
+                                    {Code::remote_error, "remote_error"},
+                                    {Code::in_progress, "in_progress"},
+                                    {Code::timeout, "timeout"},
+                                    {Code::aborted, "aborted"},
+                                    {Code::killed, "killed"},
+                                    {Code::not_found, "not_found"},
+                                    {Code::corrupt, "corrupt"},
+                                    {Code::no_space, "no_space"}}};
+
+template <class Table, class Enum>
+std::string_view name_in(const Table& table, Enum value) {
+    for (const auto& [known, name] : table) {
+        if (known == value) return name;
+    }
+    return "unknown";
+}
+
+template <class Table, class Enum>
+Enum value_in(const Table& table, std::string_view name, Enum otherwise) {
+    for (const auto& [known, known_name] : table) {
+        if (known_name == name) return known;
+    }
+    return otherwise;
+}
+
+}  // namespace
+
+std::string_view name_of(Op op) { return name_in(ops, op); }
+std::string_view name_of(Dtype dtype) { return name_in(dtypes, dtype); }
+std::string_view name_of(ReduceOp reduce) { return name_in(reduce_ops, reduce); }
+std::string_view name_of(Phase phase) { return name_in(phases, phase); }
+std::string_view name_of(Code code) { return name_in(codes, code); }
+
+Op op_named(std::string_view name) { return value_in(ops, name, Op::none); }
+Dtype dtype_named(std::string_view name) { return value_in(dtypes, name, Dtype::none); }
+ReduceOp reduce_op_named(std::string_view name) { return value_in(reduce_ops, name, ReduceOp::none); }
+Phase phase_named(std::string_view name) { return value_in(phases, name, Phase::none); }
+Code code_named(std::string_view name) { return value_in(codes, name, Code::internal_error); }
+
+std::int64_t size_of(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::none:
+            return 0;
+        case Dtype::i8:
+            return 1;
+        case Dtype::f16:
+        case Dtype::bf16:
+            return 2;
+        case Dtype::i32:
+        case Dtype::f32:
+            return 4;
+        case Dtype::i64:
+        case Dtype::f64:
+            return 8;
+    }
+    return 0;
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,109 @@
+// results/record/evidence.h — Everything that could be observed in one run, in order of time. Detectors read nothing
+// else. As a file: JSON lines, the first of them names the format and its version; a torn last line is
+// tolerated.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "results/record/event.h"
+#include "scenarios/model/error.h"
+
+namespace deadrank::results {
+
+// Each text once, numbered in order of first use.
+class Texts {
+public:
+    Texts();
+    TextId keep(std::string_view words);
+    std::string_view operator[](TextId id) const;
+    std::size_t size() const { return texts_.size(); }
+
+private:
+    std::deque<std::string> texts_;
+    std::unordered_map<std::string_view, TextId> known_;  // looked up, never iterated
+};
+
+class Evidence final : public EventSink {
+public:
+    // Moved, never copied: its index points at its own events, and a copy of millions is never meant.
+    Evidence() = default;
+    Evidence(Evidence&&) = default;
+    Evidence& operator=(Evidence&&) = default;
+
+    void record(const Event& event) override;
+    TextId text(std::string_view words) override { return texts_.keep(words); }
+
+    // Sorts real processes' events by time (stable) and fixes the end of observation. The simulator records
+    // in order already.
+    void finish(Time observed_until);
+
+    std::span<const Event> events() const { return events_; }
+    std::string_view text(TextId id) const { return texts_[id]; }
+
+    // The last moment at which somebody was looking. A hang is a hang only if it was watched long enough.
+    Time observed_until() const { return observed_until_; }
+    std::int32_t world_size() const;  // of job.start; else the highest rank seen + 1
+
+    // All events of one payload, in order: for (const Event* e : evidence.each<StepEnd>()) … e->as<StepEnd>()
+    // The first question after finish() sorts all events by kind, once; a finished Evidence may be read by
+    // one thread at a time.
+    template <class P>
+    std::span<const Event* const> each() const;
+
+    // Worked out from this evidence once and kept beside it, for what several readers ask: facts<Calls>() is
+    // a Calls made from *this. Facts may point at events and texts, which stay where they are when the
+    // evidence is moved.
+    template <class Facts>
+    const Facts& facts() const;
+
+    // What its reader had to leave out, in words.
+    const std::vector<std::string>& notes() const { return notes_; }
+    void note(std::string words) { notes_.push_back(std::move(words)); }
+
+    // Bound on memory for huge runs: with keep(false) nothing is stored (the trace hash still sees every
+    // event).
+    void keep(bool on) { keep_ = on; }
+
+private:
+    using Kinds = std::array<std::vector<const Event*>, std::variant_size_v<Payload>>;
+
+    const Kinds& kinds() const;
+
+    std::vector<Event> events_;
+    mutable Kinds kinds_;            // filled on the first question
+    mutable std::size_t filed_ = 0;  // how many events are in it
+    mutable std::vector<std::pair<const void*, std::shared_ptr<const void>>> facts_;
+    Texts texts_;
+    Time observed_until_{0};
+    std::vector<std::string> notes_;
+    bool keep_ = true;
+};
+
+template <class P>
+std::span<const Event* const> Evidence::each() const {
+    return kinds()[Payload(P{}).index()];
+}
+
+template <class Facts>
+const Facts& Evidence::facts() const {
+    static const char key = 0;  // its address tells one kind of facts from another
+    for (const auto& [known, facts] : facts_) {
+        if (known == &key) return *static_cast<const Facts*>(facts.get());
+    }
+    const auto fresh = std::make_shared<const Facts>(*this);
+    facts_.emplace_back(&key, fresh);
+    return *fresh;
+}
+
+scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file);
+scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file);
+std::string to_json_line(const Evidence& evidence, const Event& event);
+
+}  // namespace deadrank::results

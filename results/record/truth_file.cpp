@@ -1,0 +1,83 @@
+// results/record/truth_file.cpp — Truth as one JSON document beside the evidence: marks, how each rank ended, who
+// waited for whom.
+#include <array>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "results/record/blame_json.h"
+#include "results/record/truth.h"
+
+namespace deadrank::results {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using scenarios::ErrorCode;
+
+constexpr int truth_version = 1;
+constexpr std::array<std::string_view, 6> end_names = {"running", "finished", "failed",
+                                                       "killed",  "stopped",  "stuck"};
+
+RankEnd end_named(const std::string& name) {
+    for (std::size_t i = 0; i < end_names.size(); ++i) {
+        if (end_names[i] == name) return static_cast<RankEnd>(i);
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not an end of a rank", name));
+}
+
+Truth truth_from(const Json& json) {
+    if (json.at("deadrank") != "truth" || json.at("version") != truth_version) {
+        throw std::invalid_argument("this is not a truth file of version 1");
+    }
+    Truth truth;
+    for (const Json& mark : json.at("marks")) {
+        truth.marks.push_back({.at = Time{mark.at("t").get<std::int64_t>()},
+                               .kind = mark.at("kind").get<std::string>(),
+                               .fault = mark.value("fault", -1),
+                               .blame = blame_from(mark.value("blame", Json::object())),
+                               .says = mark.value("says", "")});
+    }
+    for (const Json& end : json.at("ends")) truth.ends.push_back(end_named(end.get<std::string>()));
+    truth.waits_for = json.value("waits_for", std::vector<std::string>{});
+    return truth;
+}
+
+}  // namespace
+
+scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::path& file) {
+    Json json = {{"deadrank", "truth"}, {"version", truth_version}, {"marks", Json::array()}};
+    for (const Mark& mark : truth.marks) {
+        json["marks"].push_back({{"t", mark.at.count()},
+                                 {"kind", mark.kind},
+                                 {"fault", mark.fault},
+                                 {"blame", blame_json(mark.blame)},
+                                 {"says", mark.says}});
+    }
+    json["ends"] = Json::array();
+    for (const RankEnd end : truth.ends) json["ends"].push_back(end_names[static_cast<std::size_t>(end)]);
+    json["waits_for"] = truth.waits_for;
+    std::ofstream out(file, std::ios::binary);
+    out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out.flush();
+    if (out) return {};
+    return scenarios::refuse(ErrorCode::io, "the truth could not be written",
+                             "make the directory writable and leave room on the disk", {file.string()});
+}
+
+scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (std::filesystem::is_directory(file) || !in) {
+        return scenarios::refuse(ErrorCode::io, "there is no truth to read here",
+                                 "name the truth.json of a run", {file.string()});
+    }
+    try {
+        return truth_from(Json::parse(in));
+    } catch (const std::exception& problem) {
+        return scenarios::refuse(ErrorCode::bad_input,
+                                 fmt::format("the truth cannot be read: {}", problem.what()),
+                                 "use the truth.json that a run wrote, unedited", {file.string()});
+    }
+}
+
+}  // namespace deadrank::results

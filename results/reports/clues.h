@@ -1,0 +1,33 @@
+// results/reports/clues.h — What somebody who diagnoses a job looks at, in order, as lines of text: no
+// truth, no finding, no suspect. Beside the last good run only what it has otherwise is worth a look.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results::reports {
+
+struct Clue {
+    std::string title;
+    std::vector<std::string> lines;
+};
+
+// `good`: the same job when it was well, where there is one.
+std::vector<Clue> clues(const Evidence& evidence, const Evidence* good);
+
+// Parts of it; empty when there is nothing to see.
+Clue picture_clue(const Evidence& evidence);                           // ranks by time, in letters
+Clue rank_clue(const Evidence& evidence);                              // last step, last call, end
+Clue log_clue(const Evidence& evidence, std::size_t lines_most = 14);  // what was printed, errors first
+Clue difference_clue(const Evidence& evidence);                        // settings that not all ranks share
+std::vector<Clue> value_clues(const Evidence& evidence, const Evidence* good);
+std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good);
+std::vector<Clue> machine_clues(const Evidence& evidence, const Evidence* good);
+
+// "ranks 0-3,7", "the job".
+std::string who_text(const std::vector<Rank>& ranks);
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,149 @@
+// results/reports/page.cpp — Puts data, style and scripts into page.html. A "<" inside the data is
+// written as an escape, so that no log line can end the script that holds it.
+#include "results/reports/page.h"
+
+#include <array>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "results/judging/alarm.h"
+#include "results/reports/again.h"
+#include "results/reports/assets.h"
+#include "results/reports/standings_view.h"
+#include "results/text/text_file.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::reports {
+
+namespace {
+
+// In the order in which they build on each other.
+constexpr std::array<std::string_view, 12> scripts = {
+    "tools.js", "decode.js", "axis.js",  "paint.js",  "timeline.js",  "pointing.js",
+    "map.js",   "waits.js",  "lists.js", "matrix.js", "standings.js", "main.js"};
+
+std::string escaped(std::string text) {
+    std::string safe;
+    safe.reserve(text.size());
+    for (const char letter : text) {
+        if (letter == '<')
+            safe += "\\u003c";
+        else
+            safe += letter;
+    }
+    return safe;
+}
+
+Json card_view(const Scorecard& card) {
+    const auto row = [](const ScoreRow& one) {
+        Json outcomes = Json::object();
+        for (const auto& [outcome, count] : one.outcomes) outcomes[std::string(name_of(outcome))] = count;
+        return Json{{"name", one.name},
+                    {"cases", one.cases},
+                    {"outcomes", outcomes},
+                    {"precision", share_text(one.precision())},
+                    {"recall", share_text(one.recall())},
+                    {"named", share_text(one.localisation())},
+                    {"median", one.delays.empty() ? "—" : duration_text(one.median_delay())},
+                    {"quiet", fmt::format("{}/{}", one.quiet, one.quiet_due)}};
+    };
+    Json rows = Json::array();
+    for (const ScoreRow& one : card.rows) rows.push_back(row(one));
+    rows.push_back(row(card.total));
+    return rows;
+}
+
+std::string due_text(const Case& one) {
+    if (!one.expect.unseen.empty()) return "silence, since " + one.expect.unseen;
+    if (one.expect.symptom.empty()) return {};
+    std::string text = one.expect.symptom;
+    if (!one.expect.blames.empty() && one.fault)
+        text += " about " + blame_text(one.fault->culprit, one.expect.blames);
+    return text + ", within " + duration_text(Time{one.expect.within});
+}
+
+// Each piece of `page` in {{braces}} becomes what `fill` says.
+template <class Fill>
+std::string filled(std::string_view page, Fill fill) {
+    std::string text;
+    for (std::size_t at = 0; at < page.size();) {
+        const std::size_t open = page.find("{{", at), close = page.find("}}", open);
+        text += page.substr(at, open - at);
+        if (close == std::string_view::npos) break;
+        text += fill(page.substr(open + 2, close - open - 2));
+        at = close + 2;
+    }
+    return text;
+}
+
+}  // namespace
+
+void Page::add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs) {
+    Json json = {{"scenario", one.scenario},
+                 {"seed", one.seed},
+                 {"runner", one.runner},
+                 {"bug", {one.bug.stage, one.bug.symptom, one.bug.cause, one.bug.fix}},
+                 {"reports", one.bug.replays},
+                 {"verdict", name_of(one.verdict)},
+                 {"reason", one.reason},
+                 {"due", due_text(one)},
+                 {"commands", commands_to_see_again(one)},
+                 {"notes", one.notes},
+                 {"title", words.title},
+                 {"story", words.story},
+                 {"fix", words.fix},
+                 {"runs", Json::array()}};
+    for (const SeenRun& run : runs) json["runs"].push_back(run_view(run));
+    std::string text = escaped(dumped(json));
+    const std::lock_guard lock(mutex_);
+    cases_[place] = std::move(text);
+}
+
+void Page::stand(std::size_t place, const Standing& standing) {
+    if (standing.subject.name.empty()) return;
+    std::string text = escaped(dumped(standing_view(standing)));
+    text.pop_back();
+    const std::lock_guard lock(mutex_);
+    standings_[place] = std::move(text);
+}
+
+std::string Page::cases_text() const {
+    std::string text;
+    for (const auto& [place, json] : cases_) text += (text.empty() ? "" : ",\n") + json;
+    return text;
+}
+
+std::string Page::standings_text() const {
+    std::string text;
+    for (const auto& [place, json] : standings_) {
+        const auto found = cases_.find(place);
+        const auto number = found == cases_.end() ? -1 : std::distance(cases_.begin(), found);
+        text += fmt::format("{}{},\"case\":{}}}", text.empty() ? "" : ",\n", json, number);
+    }
+    return text;
+}
+
+std::string Page::html(const Scorecard& card, const std::string& by, const std::string& headline) const {
+    const auto data = [&] {
+        const Json head = {{"headline", headline}, {"by", by}, {"card", card_view(card)}};
+        std::string text = escaped(dumped(head));
+        text.back() = ',';
+        const std::lock_guard lock(mutex_);
+        return text + fmt::format("\"standings\":[{}],\"cases\":[{}]}}", standings_text(), cases_text());
+    };
+    return filled(asset("page.html"), [&](std::string_view name) -> std::string {
+        if (name == "title") return escaped(headline);
+        if (name == "style") return std::string(asset("page.css"));
+        if (name == "data") return data();
+        std::string all;
+        for (const std::string_view script : scripts) all += std::string(asset(script)) + "\n";
+        return all;
+    });
+}
+
+scenarios::Result<void> Page::write(const std::filesystem::path& file, const Scorecard& card,
+                                    const std::string& by, const std::string& headline) const {
+    return write_text(html(card, by, headline), file);
+}
+
+}  // namespace deadrank::results::reports

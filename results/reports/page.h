@@ -1,0 +1,46 @@
+// results/reports/page.h — report.html: one file that needs no network, with the scorecard, every case
+// and its runs. Cases are taken while their evidence is at hand and kept as the text they become.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/judging/case.h"
+#include "results/reports/run_view.h"
+#include "results/judging/resilience.h"
+#include "results/judging/scorecard.h"
+
+namespace deadrank::results::reports {
+
+// What a scenario tells people, where there is one.
+struct CaseWords {
+    std::string title, story, fix;
+};
+
+class Page {
+public:
+    // Any thread may bring a case; `place` orders them.
+    void add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs);
+
+    // How a program under test stood a bug: a cell of the page's table. `place` is that of its case, where
+    // the page has one. What ran nothing of its own, as the simulator, is left out.
+    void stand(std::size_t place, const Standing& standing);
+
+    // `card` counts what was added; `headline` says what was asked for. Errors: io.
+    scenarios::Result<void> write(const std::filesystem::path& file, const Scorecard& card,
+                                  const std::string& by, const std::string& headline) const;
+    std::string html(const Scorecard& card, const std::string& by, const std::string& headline) const;
+
+private:
+    mutable std::mutex mutex_;
+    std::string cases_text() const;
+    std::string standings_text() const;
+
+    std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
+};
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,143 @@
+// results/reports/picture.cpp — A timeline in letters, and the same ranks as a table of their last
+// doings.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/reports/clues.h"
+#include "results/text/style.h"
+#include "results/reports/fold.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::reports {
+
+namespace {
+
+constexpr std::size_t columns = 56;
+constexpr std::size_t rows_most = 16;
+constexpr std::size_t bytes_most = 40'000;  // of rows, far more than these pages show
+
+const std::vector<Slice>& slices_of(const Timeline& timeline, const Row& row) {
+    return timeline.ranks[static_cast<std::size_t>(row.ranks.front())];
+}
+
+// Of all that goes on at a moment: a call hides work, an exit hides both.
+std::string_view letter_at(const Timeline& timeline, const std::vector<Slice>& slices, Time from, Time to) {
+    std::string_view letter = "·";
+    Time longest{0};
+    for (const Slice& slice : slices) {
+        if (slice.begin >= to) break;
+        const SliceKind& kind = timeline.kinds[slice.kind];
+        const Time end = std::min(slice.end, to);
+        const Time shown = end - std::max(slice.begin, from);
+        if (end <= from || kind.lane == Lane::instant || kind.lane == Lane::step) continue;
+        if (kind.group == "gone") return "×";
+        if (kind.group == "finished") return " ";
+        if (kind.lane == Lane::call && 2 * shown > to - from) return slice.end == never ? "!" : "█";
+        if (kind.lane == Lane::work && shown > longest) {
+            longest = shown;
+            letter = "░";
+        }
+    }
+    return letter;
+}
+
+std::string lasting(const Slice& slice) {
+    return slice.end == never ? "never ended" : "ended after " + duration_text(slice.end - slice.begin);
+}
+
+const Slice* last_of(const Timeline& timeline, const std::vector<Slice>& slices, Lane lane) {
+    const auto found = std::find_if(slices.rbegin(), slices.rend(), [&](const Slice& slice) {
+        return timeline.kinds[slice.kind].lane == lane;
+    });
+    return found == slices.rend() ? nullptr : &*found;
+}
+
+std::string state_of(const Timeline& timeline, const std::vector<Slice>& slices) {
+    std::string words;
+    const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
+        return timeline.kinds[slice.kind].lane == Lane::call && slice.end == never;
+    });
+    // The oldest that is still open holds those after it.
+    const Slice* call = open != slices.end() ? &*open : last_of(timeline, slices, Lane::call);
+    if (call) {
+        const SliceKind& kind = timeline.kinds[call->kind];
+        words = kind.label;
+        if (kind.series > 1) words.insert(words.find(' '), fmt::format(" {}", call->number));
+        words += fmt::format(" ({}), {}", kind.detail, lasting(*call));
+    }
+    const Slice* work = last_of(timeline, slices, Lane::work);
+    const std::string_view group = work ? std::string_view(timeline.kinds[work->kind].group) : "";
+    if (group == "gone" || (group == "finished" && !call))
+        words += (words.empty() ? "" : "; ") + timeline.kinds[work->kind].label;
+    return words.empty() ? "no call that it told of" : words;
+}
+
+// Time of work in a step, without what it spent in calls: the middle of all steps.
+std::string pace_of(const Timeline& timeline, const std::vector<Slice>& slices) {
+    std::vector<Time> works;
+    for (const Slice& slice : slices) {
+        const SliceKind& kind = timeline.kinds[slice.kind];
+        if (kind.lane == Lane::step) works.emplace_back(0);
+        const bool counts = kind.group == "forward" || kind.group == "backward" || kind.group == "data";
+        if (counts && !works.empty() && slice.end != never) works.back() += slice.end - slice.begin;
+    }
+    if (works.size() < 2) return "";
+    std::sort(works.begin(), works.end());
+    return duration_text(works[works.size() / 2]);
+}
+
+}  // namespace
+
+Clue picture_clue(const Evidence& evidence) {
+    const Timeline timeline = timeline_of(evidence);
+    const Folded folded = fold(timeline, {}, bytes_most);
+    Time last{1};
+    for (const Event& event : evidence.events()) last = std::max(last, event.at);
+    const Time silence = evidence.observed_until() - last;
+    const bool hangs = silence > last / 8;
+    Clue clue{
+        fmt::format("{} of it, then {}   ░ work  █ waiting in a call  ! in a call that never ended  × exited",
+                    duration_text(last),
+                    hangs ? fmt::format("{} of silence", duration_text(silence)) : "its end"),
+        {}};
+    for (const Row& row : folded.rows) {
+        if (clue.lines.size() == rows_most) {
+            clue.lines.push_back(fmt::format("… and {} more rows", folded.rows.size() - rows_most));
+            break;
+        }
+        std::string line = pad_right(Style{}.cut(who_text(row.ranks), 17), 18);
+        const auto count = static_cast<std::int64_t>(columns);
+        for (std::int64_t i = 0; i < count; ++i) {
+            line += letter_at(timeline, slices_of(timeline, row), last * i / count, last * (i + 1) / count);
+        }
+        if (hangs) {
+            line += " ⋯ ";
+            for (int i = 0; i < 6; ++i)
+                line += letter_at(timeline, slices_of(timeline, row), last, evidence.observed_until());
+        }
+        clue.lines.push_back(line);
+    }
+    return clue;
+}
+
+Clue rank_clue(const Evidence& evidence) {
+    const Timeline timeline = timeline_of(evidence);
+    const Folded folded = fold(timeline, {}, bytes_most);
+    Clue clue{"the last that each rank told", {}};
+    for (const Row& row : folded.rows) {
+        if (clue.lines.size() == rows_most) {
+            clue.lines.push_back(fmt::format("… and {} more rows", folded.rows.size() - rows_most));
+            break;
+        }
+        const auto& slices = slices_of(timeline, row);
+        const Slice* step = last_of(timeline, slices, Lane::step);
+        const std::string pace = pace_of(timeline, slices);
+        clue.lines.push_back(
+            fmt::format("{}{}{}{}", pad_right(Style{}.cut(who_text(row.ranks), 17), 18),
+                        pad_right(step ? fmt::format("step {}", step->number) : "no step", 9),
+                        pad_right(pace.empty() ? "" : "works " + pace, 16), state_of(timeline, slices)));
+    }
+    return clue;
+}
+
+}  // namespace deadrank::results::reports

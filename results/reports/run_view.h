@@ -1,0 +1,32 @@
+// results/reports/run_view.h — One run as the page's data: its rows, marks, alarms, waits, logs and
+// counters. JSON in a form of its own, which only the page reads.
+#pragma once
+
+#include <string_view>
+
+#include "results/judging/judge.h"
+#include "results/reports/json_parts.h"
+
+namespace deadrank::results::reports {
+
+// What there is of one run. Without truth (a production job) there are no faults to mark.
+struct SeenRun {
+    std::string_view variant;  // fault, control, healed
+    const Evidence* evidence = nullptr;
+    const Truth* truth = nullptr;
+    const std::vector<Finding>* findings = nullptr;
+    const Judgement* judgement = nullptr;
+};
+
+inline constexpr std::size_t row_bytes_most = 600'000;  // of one run's rows, before base64
+
+Json run_view(const SeenRun& run, std::size_t bytes_most = row_bytes_most);
+
+// Parts of it, each in a file of its own.
+Json waits_view(const Evidence& evidence, const Truth* truth);
+Json logs_view(const Evidence& evidence);
+Json counters_view(const Evidence& evidence);
+
+double micros_of(Time time);  // null is written as -1: `never`
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,43 @@
+// results/text/text_file.cpp — The write goes beside the file and is renamed over it.
+#include "results/text/text_file.h"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+namespace deadrank::results::reports {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+scenarios::Result<void> write_text(std::string_view text, const std::filesystem::path& file) {
+    std::error_code trouble;
+    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), trouble);
+    std::filesystem::path beside = file;
+    beside += ".part";
+    std::ofstream out(beside, std::ios::binary);
+    out << text;
+    out.close();
+    if (out) std::filesystem::rename(beside, file, trouble);
+    if (!out || trouble) {
+        std::error_code ignored;
+        std::filesystem::remove(beside, ignored);
+        return refuse(ErrorCode::io, "cannot be written",
+                      "choose a directory that you may write to and that has room", {file.string()});
+    }
+    return {};
+}
+
+scenarios::Result<std::string> read_text(const std::filesystem::path& file) {
+    std::error_code ignored;
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    if (in) text << in.rdbuf();
+    if (!in || in.bad() || std::filesystem::is_directory(file, ignored)) {
+        return refuse(ErrorCode::io, "cannot be read", "name a file that exists and that you may read",
+                      {file.string()});
+    }
+    return text.str();
+}
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,99 @@
+// results/text/words.cpp — Rounding is done in integers, so that a report reads the same everywhere.
+#include "results/text/words.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace deadrank::results {
+
+namespace {
+
+struct Unit {
+    std::int64_t size;
+    std::string_view name;
+};
+
+// One digit after the point below a hundred, none above.
+std::string in_unit(std::int64_t nanoseconds, Unit unit) {
+    const std::int64_t tenths = (nanoseconds * 10 + unit.size / 2) / unit.size;
+    if (unit.size == 1) return fmt::format("{} {}", nanoseconds, unit.name);
+    if (tenths >= 1'000) return fmt::format("{} {}", (tenths + 5) / 10, unit.name);
+    return fmt::format("{}.{} {}", tenths / 10, tenths % 10, unit.name);
+}
+
+std::string in_two(std::int64_t count, std::int64_t per, std::string_view large, std::string_view small) {
+    if (count % per == 0) return fmt::format("{} {}", count / per, large);
+    return fmt::format("{} {} {} {}", count / per, large, count % per, small);
+}
+
+std::string numbers_text(std::string_view one, const std::vector<std::int32_t>& numbers) {
+    return fmt::format("{}{} {}", one, numbers.size() == 1 ? "" : "s", ranges_text(numbers));
+}
+
+std::string field_text(const Blame& blame, std::string_view field) {
+    if (field == "rank" && !blame.ranks.empty()) return numbers_text("rank", blame.ranks);
+    if (field == "node" && !blame.nodes.empty()) return numbers_text("node", blame.nodes);
+    if (field == "step" && blame.step) return fmt::format("step {}", *blame.step);
+    if (field == "variable") return blame.variable;
+    if (field == "component") return blame.component;
+    if (field == "collective") return blame.collective;
+    if (field == "shard" && !blame.shard.empty()) return "shard " + blame.shard;
+    return {};
+}
+
+}  // namespace
+
+std::string duration_text(Time time) {
+    if (time == never) return "never";
+    if (time < Time{0}) return "-" + duration_text(-time);
+    constexpr std::int64_t second = 1'000'000'000;
+    const std::int64_t n = time.count();
+    if (n < 1'000) return in_unit(n, {1, "ns"});
+    if (n < 1'000'000) return in_unit(n, {1'000, "µs"});
+    if (n < second) return in_unit(n, {1'000'000, "ms"});
+    if (n < 120 * second) return in_unit(n, {second, "s"});
+    const std::int64_t seconds = n / second;
+    if (seconds < 7'200) return in_two(seconds, 60, "min", "s");
+    if (seconds < 172'800) return in_two(seconds / 60, 60, "h", "min");
+    return in_two(seconds / 3'600, 24, "d", "h");
+}
+
+std::string after_text(Time delay, std::string_view what) {
+    return delay == Time{0} ? "at once" : fmt::format("{} after {}", duration_text(delay), what);
+}
+
+std::string ranges_text(const std::vector<std::int32_t>& numbers) {
+    std::string text;
+    for (std::size_t i = 0; i < numbers.size();) {
+        std::size_t last = i;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+        if (!text.empty()) text += ",";
+        text += std::to_string(numbers[i]);
+        if (last > i) text += (last == i + 1 ? "," : "-") + std::to_string(numbers[last]);
+        i = last + 1;
+    }
+    return text;
+}
+
+std::string blame_text(const Blame& blame, const std::vector<std::string>& fields) {
+    std::string text;
+    for (const std::string& field : fields) {
+        const std::string words = field_text(blame, field);
+        if (words.empty()) continue;
+        if (!text.empty()) text += ", ";
+        text += words;
+    }
+    return text.empty() ? "nobody" : text;
+}
+
+std::string blame_text(const Blame& blame) {
+    static const std::vector<std::string> all = {"rank",      "node",       "step", "variable",
+                                                 "component", "collective", "shard"};
+    return blame_text(blame, all);
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,35 @@
+// runners/backends/catalog/backend.cpp — An explicit table of runners.
+#include "runners/backends/catalog/backend.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <thread>
+
+#include "runners/backends/gpu/gpu_runner.h"
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/mpi/mpi_runner.h"
+#include "runners/backends/sim/runner.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::runners::commands {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, const Extension& extension) {
+    static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
+    if (name == "sim") return std::make_unique<SimRunner>(extension.workloads);
+    if (name == "local") return std::make_unique<LocalRunner>();
+    if (name == "mpi") return std::make_unique<MpiRunner>();
+    if (name == "gpu") return std::make_unique<GpuRunner>();
+    const std::string near = scenarios::nearest(name, known);
+    return refuse(
+        ErrorCode::usage, fmt::format("'{}' is no runner", name),
+        near.empty() ? "there are sim, local, mpi and gpu" : fmt::format("did you mean '{}'?", near));
+}
+
+int usual_jobs(const std::string& runner) {
+    return runner == "sim" ? std::max(1, static_cast<int>(std::thread::hardware_concurrency())) : 1;
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,22 @@
+// runners/backends/gpu/reach.h — What the levers of a GPU job do not reach, in words.
+#pragma once
+
+#include "runners/backends/ranks/levers.h"
+
+namespace deadrank::runners {
+
+// `standin`: NCCL and CUDA are this project's own, for machines without GPUs.
+inline Reach gpu_reach(bool standin) {
+    return {.job = "a GPU job",
+            .links = "its ranks are on one machine, and its network is the machine's own",
+            .ports = "NCCL chooses those itself",
+            .devices = "nobody breaks a real device on purpose",
+            .memory = "",
+            .packages = "of its packages only NCCL tells the others its version",
+            .claimed = "nccl",
+            .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",
+            .understood = {"NCCL_DEBUG", "NCCL_HOSTID"},
+            .operations = {}};
+}
+
+}  // namespace deadrank::runners

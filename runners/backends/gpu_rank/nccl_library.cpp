@@ -1,0 +1,177 @@
+// runners/backends/gpu_rank/nccl_library.cpp — What is not said by the plan is said so that any machine will do: the
+// loopback interface, sockets between ranks that share a device, NCCL's log in a file of the rank's own.
+#include "runners/backends/gpu_rank/nccl_library.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <thread>
+#include <unistd.h>
+
+#include "runners/backends/gpu_rank/claimed_version.h"
+#include "runners/backends/gpu_rank/unique_id.h"
+#include "runners/backends/gpu_rank/wire.h"
+#include "sim/world/failure.h"
+#include "sim/collectives/nccl_settings.h"
+#include "sim/collectives/nccl_texts.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using results::Code;
+
+namespace {
+
+constexpr std::chrono::seconds longest_farewell{2};
+
+// What one job of a lane found out; it may outlive whoever asked.
+struct Answer {
+    std::atomic<int> code = -1;
+    NcclId id{};
+    std::string text;
+};
+
+// The release itself where there is one, else it is only claimed.
+std::string library_of(int release) {
+    if (release == 0) return {};
+    for (const NcclRelease& one : further_releases()) {
+        if (one.code == release) return one.library;
+    }
+    return {};
+}
+
+}  // namespace
+
+void NcclLibrary::set_environment(const std::map<std::string, std::string>& environment) {
+    for (const auto& [name, value] : environment) {
+        if (name.starts_with("NCCL_")) ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    const fs::path log = directory_ / "logs" / std::to_string(process_);
+    std::error_code ignored;
+    fs::create_directories(log, ignored);
+    ::setenv("NCCL_DEBUG_FILE", (log / "stderr.log").c_str(), 1);
+    ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+    ::setenv("NCCL_IB_DISABLE", "1", 0);
+    // What the stand-in would write beside our evidence is in it already.
+    ::setenv("DEADRANK_PID", std::to_string(::getpid()).c_str(), 1);
+}
+
+// As c10d does, by its variables. Unless told otherwise it waits for half an hour, and here for a minute of
+// the job, or the watchdog outside would come first.
+void NcclLibrary::choose_manner(const std::map<std::string, std::string>& environment) {
+    const auto said = environment.find("TORCH_NCCL_USE_COMM_NONBLOCKING");
+    if (said == environment.end() || (said->second != "1" && said->second != "true")) return;
+    const auto patience = environment.find("TORCH_NCCL_NONBLOCKING_TIMEOUT");
+    const int seconds = patience == environment.end() ? 0 : std::atoi(patience->second.c_str());
+    house_.manner = {false, JobClock::real(std::chrono::seconds(seconds > 0 ? seconds : 60))};
+}
+
+scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
+    const auto refuse = [](const std::string& what) {
+        return scenarios::refuse(scenarios::ErrorCode::environment, what);
+    };
+    set_environment(opening.environment);
+    choose_manner(opening.environment);
+    const auto claim = opening.claimed.find("nccl");
+    const int claimed = claim == opening.claimed.end() ? 0 : sim::nccl_version_code(claim->second);
+    const std::string library = library_of(claimed);
+    auto api = open_api(library);
+    if (!api) return tl::unexpected(api.error());
+    house_.api = *api;
+    answer_for_version(house_.api.nccl.version, library.empty() ? claimed : 0);
+    std::string why;
+    const int devices = device_count(house_.api.cuda, why);
+    if (devices == 0) return refuse(fmt::format("there is no GPU: {}", why));
+    // As frameworks do: LOCAL_RANK chooses. Where devices are fewer than a node's ranks, several share one;
+    // then each is a host of its own to NCCL, which would refuse them otherwise.
+    const auto local = opening.environment.find("LOCAL_RANK");
+    const int wanted = local == opening.environment.end() ? 0 : std::atoi(local->second.c_str());
+    house_.device = std::max(wanted, 0) % devices;
+    const bool shared = opening.ranks_per_node > devices;
+    const std::string host =
+        shared ? fmt::format("deadrank-rank{}", process_) : fmt::format("deadrank-node{}", opening.node);
+    ::setenv("NCCL_HOSTID", host.c_str(), 0);
+    if (const int code = house_.api.cuda.set_device(house_.device); code != cuda_ok)
+        return refuse(fmt::format("device {}: {}", house_.device, house_.api.cuda.words(code)));
+    try {
+        house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
+        if (auto code = DeviceCode::make(house_.api, house_.device))
+            house_.buffers->flip_by(std::move(*code));
+    } catch (const sim::LibraryError& error) {  // other ranks have the device's memory
+        return refuse(error.what());
+    }
+    return {};
+}
+
+// Whoever has place 0 makes it; c10d's store brings it to the others.
+void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id) {
+    if (joining.place != 0) {
+        wait_for_first(rank, joining, [&] { return joining.here.get("unique id").has_value(); });
+        id = from_hex(*joining.here.get("unique id"));
+        return;
+    }
+    const auto made = std::make_shared<Answer>();
+    line.lane.post([made, nccl = &house_.api.nccl] {
+        const int code = nccl->unique_id(&made->id);
+        if (code != 0) made->text = nccl->words(code);
+        made->code = code;
+    });
+    rank.gate.wait([&] { return made->code >= 0; });
+    if (made->code != 0)
+        fail_to_join(rank, *this, joining.id, static_cast<Code>(made->code.load()), made->text);
+    id = made->id;
+    joining.here.set("unique id", in_hex(id));
+}
+
+std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) {
+    auto line =
+        std::make_shared<NcclLine>(house_.api, house_.device, joining.place, joining.size, house_.manner);
+    NcclId id{};
+    hand_over_id(rank, joining, *line, id);
+    line->lane.post([line, id] { line->open(id); });
+    rank.gate.wait([&] { return line->trouble >= 0; });
+    if (line->trouble != 0)
+        fail_to_join(rank, *this, joining.id, static_cast<Code>(line->trouble.load()), line->text);
+    house_.lines.push_back(line);
+    return std::make_unique<NcclWire>(house_, line, joining.here);
+}
+
+void NcclLibrary::leave_free(std::int64_t bytes) {
+    if (house_.buffers) house_.buffers->leave_free(bytes);
+}
+
+std::string NcclLibrary::exception(Code code, const std::string& text) const {
+    if (code == Code::timeout)  // c10d's whole word for it
+        return "torch.distributed.DistBackendError: NCCL timeout in: "
+               "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:197";
+    return sim::nccl_exception(code, version("nccl").value_or(""), text);
+}
+
+std::optional<std::string> NcclLibrary::version(std::string_view package) const {
+    int code = 0;
+    if (package == "nccl" && house_.api.nccl.version && claimed_version(&code) == 0)
+        return nccl_version_text(code);
+    if (package == "cuda" && house_.api.cuda.version && house_.api.cuda.version(&code) == cuda_ok)
+        return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
+    return std::nullopt;
+}
+
+void NcclLibrary::close() {
+    const auto left = std::make_shared<std::atomic<std::size_t>>(0);
+    std::size_t open = 0;
+    for (const auto& line : house_.lines) {
+        if (line->trouble != 0) continue;
+        ++open;
+        line->lane.post([left, line] {
+            line->api.nccl.destroy(line->handle);
+            ++*left;
+        });
+    }
+    const auto until = std::chrono::steady_clock::now() + longest_farewell;
+    while (*left < open && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace deadrank::runners

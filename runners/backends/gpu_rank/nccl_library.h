@@ -1,0 +1,36 @@
+// runners/backends/gpu_rank/nccl_library.h — NCCL as our ranks use it: a unique id handed over at the meeting place,
+// ncclCommInitRank, and all calls on a thread of their own.
+#pragma once
+
+#include "runners/backends/gpu_rank/wire.h"
+
+namespace deadrank::runners {
+
+class NcclLibrary final : public Library {
+public:
+    NcclLibrary(results::Rank process, std::filesystem::path directory)
+        : process_(process), directory_(std::move(directory)) {}
+
+    std::string_view name() const override { return "NCCL"; }
+    scenarios::Result<void> open(const Opening& opening) override;
+    std::unique_ptr<Wire> join(RealRank& rank, const Joining& joining) override;
+    std::string exception(results::Code code, const std::string& text) const override;
+    std::optional<std::string> wrong_root(std::int32_t, std::int32_t) const override { return std::nullopt; }
+    std::string no_communicator() const override { return "comm argument is NULL"; }
+    std::optional<std::string> version(std::string_view package) const override;
+    void leave_free(std::int64_t bytes) override;
+
+    // Takes leave of the others, as far as they take leave of us.
+    void close();
+
+private:
+    void set_environment(const std::map<std::string, std::string>& environment);
+    void choose_manner(const std::map<std::string, std::string>& environment);
+    void hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id);
+
+    results::Rank process_;
+    std::filesystem::path directory_;
+    NcclHouse house_;
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,56 @@
+# runners/backends/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it what the
+# plan says. The subject imports nothing of this. Injection sits outside observation: what a fault swallowed
+# is never seen to happen.
+import json
+import os
+import sys
+
+from . import environment, evidence, imports, network, store
+from .faults import Injector
+
+
+class Hook:
+    """What the parts share: where evidence goes, the plan's faults, and the step the rank is in."""
+
+    def __init__(self, slot, directory, plan):
+        self.slot = slot
+        self.directory = directory
+        self.plan = plan
+        self.evidence = evidence.Writer(os.path.join(directory, f"rank{slot}.jsonl"), slot)
+        truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
+        self.truth = evidence.Writer(truth, slot)
+        self.step = 0
+        self.training = None
+        self.injector = Injector(self)
+
+    def shown_step(self):
+        """-1 until the first step began: that is start-up."""
+        return self.step if self.training is not None and self.training.began else -1
+
+
+def start():
+    slot = int(os.environ.get("DEADRANK_RANK") or os.environ["RANK"])
+    plan = {}
+    if os.environ.get("DEADRANK_PLAN"):
+        with open(os.environ["DEADRANK_PLAN"], encoding="utf-8") as file:
+            plan = json.load(file)
+    hook = Hook(slot, os.environ["DEADRANK_EVIDENCE"], plan)
+    hook.network = network.Network(slot)
+    environment.apply(hook)
+    environment.record(hook)
+    hook.store = store.Detour(slot)
+    hook.injector.begin()
+    imports.after("torch", lambda: watch_torch(hook))
+
+
+def watch_torch(hook):
+    import torch.distributed
+
+    if not torch.distributed.is_available():
+        print("deadrank: this torch was built without torch.distributed", file=sys.stderr)
+        return
+    from . import checkpoints, collectives, data, flight_recorder, groups, training
+
+    for part in (groups, collectives, training, data, checkpoints, flight_recorder):
+        part.watch(hook)
+    hook.injector.torch_is_ready()

@@ -1,0 +1,166 @@
+# runners/backends/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load see them:
+# bytes and digest.
+import errno
+import functools
+import hashlib
+import os
+import re
+
+from . import imports, storage
+
+
+def watch(hook):
+    import torch
+
+    save, load = torch.save, torch.load
+
+    @functools.wraps(save)
+    def watched_save(thing, file, *args, **settings):
+        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
+        if not path:
+            return save(thing, file, *args, **settings)
+        return one_save(hook, path, lambda: save(thing, file, *args, **settings))
+
+    @functools.wraps(load)
+    def watched_load(file, *args, **settings):
+        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
+        if not path:
+            return load(file, *args, **settings)
+        return one_load(hook, path, lambda: load(file, *args, **settings))
+
+    torch.save, torch.load = watched_save, watched_load
+    torch.serialization.save, torch.serialization.load = watched_save, watched_load
+    imports.after("torch.distributed.checkpoint", functools.partial(watch_distributed, hook))
+
+
+def watch_distributed(hook):
+    """Distributed checkpoints: a directory, of which each rank writes and reads its part."""
+    import torch.distributed.checkpoint as distributed
+
+    def watched(real, watch_one):
+        @functools.wraps(real)
+        def call(*args, **settings):
+            path = os.fspath(settings.get("checkpoint_id") or "")
+            if not path:
+                return real(*args, **settings)
+            return watch_one(hook, path, lambda: real(*args, **settings), directory=True)
+
+        return call
+
+    distributed.save = watched(distributed.save, one_save)
+    distributed.load = watched(distributed.load, one_load)
+
+
+def files_of(hook, path, directory):
+    """The files that are this rank's: of a directory its part, and rank 0's index; perhaps not there yet."""
+    if not directory and not os.path.isdir(path):
+        return [path]
+    there = os.listdir(path) if os.path.isdir(path) else ()
+    mine = sorted(name for name in there if name.startswith(f"__{hook.slot}_"))
+    mine = mine or [f"__{hook.slot}_0.distcp"]
+    return [os.path.join(path, name) for name in mine + ([".metadata"] if hook.slot == 0 else [])]
+
+
+class Write:
+    """A save that a fault may let fail, as a disk does."""
+
+    trouble = None
+
+    def alter(self, alteration):
+        answer = alteration.get("answer", "ok")
+        if answer == "ok":
+            return "a save can only fail"
+        number = errno.ENOSPC if answer == "no_space" else errno.EIO
+        self.trouble = OSError(number, os.strerror(number))
+        return None
+
+
+def one_save(hook, path, save, directory=False):
+    write = Write()
+    hook.injector.at("checkpoint_save", altered=write)
+    damages = take(hook, files_of(hook, path, directory))
+    hook.training.phase("checkpoint")
+    try:
+        for damage, file in damages:
+            damage.before_save(file)
+        if write.trouble:
+            raise write.trouble
+        answer = save()
+    except BaseException as trouble:  # torch's CheckpointException is no Exception
+        code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
+        hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path, directory))
+        raise
+    part = files_of(hook, path, directory)[0]
+    shard = shard_of(hook, path, directory)
+    hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard)
+    for damage, file in damages:
+        if os.path.isfile(file):
+            damage.at_rest(file)
+    hook.training.phase("")
+    return answer
+
+
+def one_load(hook, path, load, directory=False):
+    hook.injector.at("checkpoint_load")
+    files = files_of(hook, path, directory)
+    part = files[0]
+    if os.path.exists(path):
+        for damage, file in take(hook, [file for file in files if os.path.isfile(file)]):
+            damage.at_rest(file)
+    seen, shard = {}, shard_of(hook, path, directory)
+    hook.training.phase("checkpoint")
+    try:
+        seen = content(part)
+        answer = load()
+    except BaseException as trouble:
+        code = "not_found" if isinstance(trouble, FileNotFoundError) else "corrupt"
+        hook.evidence.write("checkpoint.load", path=part, result=code, **seen, **shard)
+        raise
+    hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard)
+    hook.training.loaded(answer, step_in(path))
+    hook.training.phase("")
+    return answer
+
+
+def take(hook, files):
+    """Damages that wait for a file like these, each with the first that fits; what does not last is taken."""
+    levers = hook.injector.levers
+    fitting = []
+    for damage in levers.damages:
+        file = next((file for file in files if damage.fits(file)), None)
+        if file:
+            fitting.append((damage, file))
+    taken = [damage for damage, _ in fitting if damage.what not in storage.LASTING]
+    levers.damages = [damage for damage in levers.damages if damage not in taken]
+    return fitting
+
+
+def content(path):
+    if not os.path.isfile(path):
+        return {}
+    with open(path, "rb") as file:
+        data = file.read()
+    return {
+        "bytes": len(data),
+        "digest": int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little"),
+    }
+
+
+def step_in(path):
+    found = re.findall(r"(?:step|iter)[a-z]*[_-]?(\d+)", path)
+    return int(found[-1]) if found else None
+
+
+def shard_of(hook, path, directory):
+    """Which step and shard a file holds, by its name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. Of a
+    directory that all write, each rank's part is one. How many there are is known where the name or the
+    directory says so: model.pt, which one rank writes for all, lacks no other."""
+    import torch.distributed as dist
+
+    said = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)
+    shard = int(said[1]) if said else hook.slot if directory else 0
+    shards = int(said[2]) if said and said[2] else shard + 1
+    if directory and dist.is_initialized():
+        shards = dist.get_world_size()
+    step = step_in(path)
+    return {"shard": shard, "shards": shards, "step": hook.step if step is None else step}

@@ -1,0 +1,75 @@
+# runners/backends/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables, package
+# versions, arguments. The plan's own variables are set here, before anything of the subject was imported.
+import importlib.metadata
+import os
+import platform
+import sys
+
+SEEN = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "PYTHONHASHSEED",
+)
+SEEN_BEGINNINGS = (
+    *("NCCL_", "GLOO_", "TORCH_", "TORCHELASTIC_", "OMP_", "CUDA_", "MKL_", "UCX_"),
+    *("TP_", "DS_", "ZERO_", "HIDDEN_"),
+)
+PACKAGES = ("torch", "numpy", "deepspeed", "megatron-core", "colossalai", "transformers", "safetensors")
+
+
+def apply(hook):
+    """Variables and package directories that the plan has for this rank alone."""
+    mine = hook.plan.get("environment", {}).get(str(hook.slot), {})
+    os.environ.update(mine.get("set", {}))
+    for name in mine.get("unset", ()):
+        os.environ.pop(name, None)
+    sys.path[:0] = mine.get("path", ())
+    change_interpreter(mine.get("python", ""))
+
+
+def change_interpreter(python):
+    """This rank runs under another torch: the same process, started anew before it did anything."""
+    if python and os.environ.get("DEADRANK_PYTHON_OF_RANK") != python:
+        os.environ["DEADRANK_PYTHON_OF_RANK"] = python
+        os.environ.pop("PYTHONHOME", None)
+        os.execv(python, [python, *sys.orig_argv[1:]])
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def lines(table):
+    return "\n".join(f"{name}={value}" for name, value in sorted(table.items()))
+
+
+def is_telling(name):
+    if name == "TORCHELASTIC_ERROR_FILE":  # a path of our own, another one on each rank
+        return False
+    return name in SEEN or name.startswith(SEEN_BEGINNINGS)
+
+
+def record(hook):
+    seen = {name: value for name, value in os.environ.items() if is_telling(name)}
+    local = os.environ.get("LOCAL_RANK", "")
+    hook.evidence.write(
+        "rank.start",
+        pid=os.getpid(),
+        node=0,
+        gpu=int(local) if local.isdigit() else 0,
+        host=platform.node(),
+        versions=lines(versions()),
+        environment=lines(seen),
+    )
+    hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))

@@ -1,0 +1,136 @@
+# runners/backends/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters
+# are those of the program's levers. A lever answers with nothing when it moved, and with one sentence when
+# it could not.
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+from . import seams, sockets, storage
+
+
+class Levers:
+    def __init__(self, hook):
+        self.hook = hook
+        self.slow = 1000  # thousandths: 2000 = everything between two calls takes twice as long
+        self.damages = []  # storage.Damage, for the next file they fit
+        self.bends = {}  # seam → its bend
+        self.skipped = set()  # blocks
+
+    def torch_is_ready(self):
+        seams.install(self.hook, self)
+
+    # --- the process
+    def kill(self, signal=9, **_):
+        os.kill(os.getpid(), signal)
+
+    def exit(self, code=1, says="", **_):
+        if code == 0:
+            os._exit(0)
+        raise RuntimeError(says or f"rank left with code {code}")
+
+    def stop(self, lasts=-1, **_):
+        if lasts >= 0:  # somebody else must wake us: a stopped process cannot
+            wake = f"sleep {lasts / 1e9}; kill -CONT {os.getpid()}"
+            subprocess.Popen(["/bin/sh", "-c", wake], stdin=subprocess.DEVNULL)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def resume(self, **_):
+        return None
+
+    def preempt(self, **_):
+        os.kill(os.getppid(), signal.SIGTERM)  # the scheduler asks the launcher to leave
+
+    def set_env(self, name, value, **_):
+        os.environ[name] = value
+
+    def unset_env(self, name, **_):
+        os.environ.pop(name, None)
+
+    # --- the machine below
+    def change_device(self, slow_permille=1000, **_):
+        self.slow = slow_permille
+
+    def change_host(self, host_memory_limit=-1, open_files_limit=-1, **_):
+        import resource
+
+        for kind, limit in (
+            (resource.RLIMIT_DATA, host_memory_limit),
+            (resource.RLIMIT_NOFILE, open_files_limit),
+        ):
+            hard = resource.getrlimit(kind)[1]
+            resource.setrlimit(kind, (limit if limit >= 0 else hard, hard))
+
+    def change_link(self, down=False, reset=False, late=0, **_):
+        return sockets.change(2 if down and reset else 1 if down else 0, late)
+
+    def change_network(self, peer="", one_way=False, down=None, reset=False, loss=None, **_):
+        reset = reset if down is not None else None
+        return self.hook.network.change(peer, one_way, down=down, reset=reset, loss=loss)
+
+    def change_store(self, how="", late=0, amount=0, **_):
+        return self.hook.store.change(how, late, amount)
+
+    def change_storage(self, what, path="", amount=0, end=False, **_):
+        if what not in storage.KINDS:
+            return f"storage cannot be changed by '{what}' here"
+        library = ctypes.CDLL(None)
+        if what in storage.BELOW and hasattr(library, "deadrank_storage"):
+            place = path or self.hook.plan.get("checkpoints", "")
+            bytes_free = amount * storage.ELEMENT if what == "full" else amount
+            library.deadrank_storage(
+                what.encode(), place.encode(), ctypes.c_longlong(bytes_free), ctypes.c_int(end)
+            )
+            return None
+        if end:
+            self.damages = [damage for damage in self.damages if (damage.what, damage.path) != (what, path)]
+            return None
+        damage = storage.Damage(what, path, amount, run=os.path.dirname(self.hook.directory.rstrip("/")))
+        place = self.hook.plan.get("checkpoints", "")
+        file = damage.target(place, self.hook.slot) if what in storage.AT_ONCE else None
+        if file:
+            damage.at_rest(file)
+        else:  # nothing to damage yet: the next file that fits
+            self.damages.append(damage)
+        return None
+
+    # --- the program
+    def alter_call(self, altered=None, **alteration):
+        if altered is None:
+            return "this moment is no call that could be altered"
+        alteration.pop("lasts", None)
+        return altered.alter(alteration)
+
+    def bend(self, seam, **bend):
+        if not seams.known(self.hook, seam):
+            return f"the subject shows no value '{seam}'"
+        self.bends[seam] = bend
+        seams.changed(self.hook, self, seam)
+        return None
+
+    def unbend(self, seam, **_):
+        self.bends.pop(seam, None)
+
+    def skip_block(self, block, skip=True, **_):
+        if not seams.known(self.hook, block):
+            return f"the subject shows no block '{block}'"
+        (self.skipped.add if skip else self.skipped.discard)(block)
+        return None
+
+    # --- asked by the watchers
+    def bent(self, seam, value):
+        """The value as the rank gets to see it: value × multiply / divide + add, or what was set."""
+        bend = self.bends.get(seam)
+        if bend is None:
+            return value
+        if bend.get("set_it"):
+            return type(value)(bend.get("set", 0))
+        whole = isinstance(value, int)
+        scaled = value * bend.get("multiply", 1)
+        scaled = scaled // bend.get("divide", 1) if whole else scaled / bend.get("divide", 1)
+        return scaled + bend.get("add", 0)
+
+    def stretch(self, seconds):
+        if self.slow > 1000:
+            time.sleep(seconds * (self.slow - 1000) / 1000)

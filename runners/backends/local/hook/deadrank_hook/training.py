@@ -1,0 +1,207 @@
+# runners/backends/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen from
+# outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
+# what the optimizer left is digested at its end.
+import atexit
+import functools
+import hashlib
+import math
+import threading
+import time
+import weakref
+
+from . import seams
+
+
+class Training:
+    def __init__(self, hook):
+        self.hook = hook
+        self.open = self.stepped = self.began = False
+        self.loss = self.norm = math.nan
+        self.model = lambda: None
+        self.current = ""
+        self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
+        self.inside = threading.local()
+
+    def new_work(self):
+        """The rank turns to a new batch."""
+        if self.open and self.stepped:
+            self.end()
+        if not self.open:
+            self.open, self.stepped, self.began = True, False, True
+            self.hook.evidence.write("step.begin", step=self.hook.step)
+            self.mark = time.monotonic()
+            self.hook.injector.at("step")
+
+    def end(self):
+        self.phase("")
+        self.open = False
+        self.hook.evidence.write(
+            "step.end", step=self.hook.step, loss=plain(self.loss), gradient_norm=plain(self.norm)
+        )
+        model = self.model()
+        if model is not None:
+            group = self.hook.plan.get("groups", {}).get(str(self.hook.slot), "world")
+            self.hook.evidence.write(
+                "parameters.digest",
+                step=self.hook.step,
+                digest=digest(model.parameters()),
+                group=group,
+                name="parameters",
+            )
+        self.hook.step += 1
+        self.loss = self.norm = math.nan
+
+    def finish(self):
+        if self.open and self.stepped:
+            self.end()
+
+    def loaded(self, state, named=None):
+        """A checkpoint that says its step moves our count, so that steps keep their names after a restart.
+        One that does not is known by its name."""
+        if self.open:
+            return
+        inside = state if isinstance(state, dict) else {}
+        said = [inside.get(name) for name in ("step", "iteration", "global_step")]
+        step = next((value for value in said if isinstance(value, int)), named)
+        if step is not None:
+            self.hook.step = step + 1
+
+    def phase(self, name):
+        if name == self.current:
+            return
+        if self.current:
+            self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
+        self.current = self.hook.injector.phase = name
+        if name:
+            self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
+            self.hook.injector.at("phase")
+
+
+def plain(number):
+    return number if math.isfinite(number) else repr(number)  # JSON has no word for nan and inf
+
+
+def digest(tensors):
+    import torch
+
+    state = hashlib.blake2b(digest_size=8)
+    for tensor in tensors:
+        tensor = tensor.detach()
+        tensor = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).cpu().contiguous()
+        # A copy: storage that was once shown to numpy could not be freed by the program any more.
+        state.update(tensor.reshape(-1).view(torch.uint8).clone().numpy().tobytes())
+    return int.from_bytes(state.digest(), "little")
+
+
+def watch(hook):
+    hook.training = Training(hook)
+    hook.optimizers = weakref.WeakSet()
+    watch_forward(hook.training)
+    watch_backward(hook.training)
+    watch_optimizers(hook)
+    watch_scalers(hook.training)
+    atexit.register(hook.training.finish)
+
+
+def watch_forward(training):
+    from torch import nn
+
+    real = nn.Module.__call__
+
+    def called(self, *args, **settings):
+        if getattr(training.inside, "forward", False) or not self.training:
+            return real(self, *args, **settings)
+        training.inside.forward = True
+        training.model = weakref.ref(self)
+        training.new_work()
+        training.phase("forward")
+        try:
+            return real(self, *args, **settings)
+        finally:
+            training.inside.forward = False
+            training.phase("")
+
+    nn.Module.__call__ = called
+
+
+def watch_backward(training):
+    import torch
+
+    real = torch.Tensor.backward
+
+    @functools.wraps(real)
+    def backward(self, *args, **settings):
+        training.loss = float(self.detach()) if self.numel() == 1 else math.nan
+        training.phase("backward")
+        try:
+            return real(self, *args, **settings)
+        finally:
+            training.phase("")
+
+    torch.Tensor.backward = backward
+
+
+def watch_optimizers(hook):
+    from torch.optim import Optimizer
+
+    begin = Optimizer.__init__
+
+    @functools.wraps(begin)
+    def watched_begin(self, *args, **settings):
+        begin(self, *args, **settings)
+        hook.optimizers.add(self)
+        seams.begun(hook, self)
+        kind = type(self)
+        if not getattr(kind.step, "deadrank", False):
+            kind.step = watched_step(hook, kind.step)
+
+    Optimizer.__init__ = watched_begin
+
+
+def watch_scalers(training):
+    """A step that overflowed is one as well: the scaler's update ends it, without the optimizer."""
+    import torch
+
+    scaler = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and later
+    if scaler is None:
+        return
+    real = scaler.update
+
+    @functools.wraps(real)
+    def update(self, *args, **settings):
+        real(self, *args, **settings)
+        if not training.stepped:
+            training.norm = 0.0  # there is no gradient to speak of
+        training.stepped = True
+
+    scaler.update = update
+
+
+def watched_step(hook, real):
+    @functools.wraps(real)
+    def step(self, *args, **settings):
+        training = hook.training
+        training.phase("optimizer")
+        training.norm = gradient_norm(self)
+        hook.injector.at("optimizer.step")
+        try:
+            if "optimizer.step" in hook.injector.levers.skipped:
+                return None
+            return real(self, *args, **settings)
+        finally:
+            training.stepped = True
+            training.phase("")
+
+    step.deadrank = True
+    return step
+
+
+def gradient_norm(optimizer):
+    total = 0.0
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                gradient = parameter.grad.detach()
+                gradient = gradient.to_local() if hasattr(gradient, "to_local") else gradient
+                total += float(gradient.double().pow(2).sum())
+    return math.sqrt(total) if total >= 0 else total

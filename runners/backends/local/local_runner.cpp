@@ -1,0 +1,286 @@
+// runners/backends/local/local_runner.cpp — One run: a directory, settings for each rank, torchrun, and what was left
+// afterwards.
+#include "runners/backends/local/local_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+
+#include "results/text/words.h"
+#include "runners/backends/local/arming.h"
+#include "runners/backends/local/harvest.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/local/job.h"
+#include "runners/backends/process/launch.h"
+#include "runners/backends/local/namespaces.h"
+#include "runners/backends/local/paper.h"
+#include "runners/backends/proxy/store_proxy.h"
+#include "runners/backends/process/python.h"
+#include "runners/backends/process/scratch.h"
+#include "runners/backends/local/taken_port.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+// A real time-out must really pass. Stated ones are kept up to a bound; the library's default of many minutes
+// is shortened to the subject's.
+constexpr std::int64_t longest_timeout = 30'000'000'000;
+// torchrun waits 30 s for a rank that does not answer its SIGTERM; before that a silence is no hang.
+constexpr std::int64_t patience = 36'000'000'000;
+constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
+constexpr std::int64_t longest_watch = 120'000'000'000;
+constexpr std::int64_t lateness_allowed = 5'000'000'000;
+
+std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record) {
+    const std::int64_t usual = manifest.timeout.count();
+    if (usual == 0) return 0;  // the program's own, which nobody told us
+    const auto stated = plan.cluster.find("collective_timeout");
+    const bool bounded = cluster_number(plan, "watchdog", 1) != 0;
+    if (!bounded && stated != plan.cluster.end()) return stated->second.number;  // nothing ends the wait
+    if (stated == plan.cluster.end()) return usual;
+    if (stated->second.number > 0 && stated->second.number <= longest_timeout) return stated->second.number;
+    record.notes.push_back(fmt::format("the collective time-out of {} is played as {}s",
+                                       scenarios::value_text(stated->second), usual / 1'000'000'000));
+    return usual;
+}
+
+// How long a silence is watched before the job counts as stuck. Where nothing bounds the waits, that is how
+// long the plan has an observer look.
+std::int64_t quiet_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t timeout) {
+    if (manifest.quiet.count() > 0) return manifest.quiet.count();
+    if (cluster_number(plan, "watchdog", 1) == 0) {
+        return std::clamp<std::int64_t>(cluster_number(plan, "observe", 0), shortest_watch, longest_watch);
+    }
+    return std::max(timeout + patience, shortest_watch);
+}
+
+std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t quiet) {
+    if (manifest.limit.count() > 0) return manifest.limit.count();
+    const auto setting = [&](const char* name) {
+        return plan.workload.contains(name) ? plan.number(plan.workload, name) : 0;
+    };
+    return manifest.start.count() + 4 * setting("steps") * setting("step_time") + 2 * quiet;
+}
+
+// A job that we had to end was watched on a machine that left it no processor: nothing of what it did not do
+// is its own. A job that waits for a message wants none, and is told on a busy machine, too.
+std::string too_slow(const Launched& launched) {
+    const bool by_time = launched.end == LaunchEnd::silent || launched.end == LaunchEnd::stuck ||
+                         launched.end == LaunchEnd::over_limit;
+    if (!by_time) return {};
+    const auto seconds = [](std::int64_t time) { return static_cast<double>(time) / 1e9; };
+    if (launched.late > lateness_allowed)
+        return fmt::format("our own clock fell {:.1f}s behind", seconds(launched.late));
+    const std::int64_t whole = launched.ended - launched.started;
+    const std::int64_t watched = launched.end == LaunchEnd::over_limit ? whole : launched.silence;
+    const results::Time waited =
+        results::waited_between(launched.waiting, results::Time(whole - watched), results::Time(whole));
+    if (4 * waited.count() <= watched) return {};
+    return fmt::format("in the last {:.1f}s its processes waited for a processor, {:.1f}s in sum",
+                       seconds(watched), seconds(waited.count()));
+}
+
+// By colon. Where the one for files was not built, the hook does what it can above them.
+std::string preloaded(const LocalLevers& levers) {
+    std::string list = levers.link_changed() ? sockets_shim().string() : "";
+    const std::string files = levers.storage_changed() ? files_shim().string() : "";
+    if (!files.empty()) list += (list.empty() ? "" : ":") + files;
+    return list;
+}
+
+void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
+    const auto seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
+    const auto ended = [&](const std::string& why) {
+        record.notes.push_back(fmt::format("ended by us after {:.1f}s: {}", seconds, why));
+    };
+    switch (launched.end) {
+        case LaunchEnd::ended:
+            break;
+        case LaunchEnd::silent:
+            ended(fmt::format("not one line and no event in {}s",
+                              std::chrono::duration_cast<std::chrono::seconds>(spec.start).count()));
+            break;
+        case LaunchEnd::stuck:
+            ended(fmt::format("no sign of life for {}s",
+                              std::chrono::duration_cast<std::chrono::seconds>(spec.quiet).count()));
+            break;
+        case LaunchEnd::over_limit:
+            ended("over the limit");
+            break;
+        case LaunchEnd::over_disk:
+            ended(fmt::format("it wrote more than {} MiB", spec.disk >> 20));
+            break;
+        case LaunchEnd::stopped:
+            record.notes.push_back(fmt::format("stopped by request after {:.1f}s", seconds));
+            break;
+    }
+    if (launched.end == LaunchEnd::ended && launched.left_behind > 0)
+        record.notes.push_back(fmt::format("the command ended and left {} process{} running, ended by us",
+                                           launched.left_behind, launched.left_behind == 1 ? "" : "es"));
+    if (launched.lines_dropped > 0)
+        record.notes.push_back(
+            fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
+}
+
+// What stands around the job and goes with it.
+struct Surroundings {
+    std::unique_ptr<StoreProxy> proxy;
+    std::unique_ptr<TakenPort> taken;
+    std::optional<Namespaces> network;
+};
+
+scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
+    Surroundings around;
+    if (levers.network_changed() && (levers.port_taken() || !levers.behind_proxy().empty())) {
+        return refuse(ErrorCode::unsupported,
+                      "nodes with a network of their own meet at a store that we do not stand before",
+                      "play the faults of the store and those of links one after the other");
+    }
+    if (levers.network_changed()) {
+        auto made = Namespaces::make(levers.node_of(levers.ranks() - 1) + 1);
+        if (!made) return tl::unexpected(made.error());
+        around.network.emplace(std::move(*made));
+    }
+    if (!levers.behind_proxy().empty()) {
+        auto started = StoreProxy::start(levers.behind_proxy());
+        if (!started) return tl::unexpected(started.error());
+        around.proxy = std::move(*started);
+    }
+    if (levers.port_taken()) {
+        around.taken = std::make_unique<TakenPort>(port, levers.port_mute());
+        if (!around.taken->taken())
+            return refuse(ErrorCode::io, fmt::format("port {} could not be taken", port), "run it again");
+    }
+    return around;
+}
+
+// Why the nodes of this job can have no network of their own.
+std::string network_missing(const Manifest& manifest) {
+    if (manifest.starts == Starts::itself) return "this subject starts its own ranks, wherever it likes";
+    if (!manifest.hook) return "without the hook no rank would move into its node's network";
+    return namespaces_missing();
+}
+
+scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
+    const auto stated = plan.cluster.find("launcher");
+    if (stated == plan.cluster.end() || (stated->second.text != "mpirun" && stated->second.text != "test"))
+        return {};
+    return refuse(ErrorCode::unsupported,
+                  "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
+                  "play this scenario with --runner sim");
+}
+
+LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, const Scratch& scratch) {
+    LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
+                       static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
+                       scratch.path() / "broken");
+    levers.network_missing(network_missing(manifest));
+    return levers;
+}
+
+}  // namespace
+
+scenarios::Capabilities LocalRunner::capabilities() const {
+    scenarios::Capabilities able{
+        .backend = "local", .levers = LocalLevers::names(), .workloads = {"*"}, .ranks_max = 8};
+    if (subject_ && !subject_->plays.empty()) able.workloads = subject_->plays;
+    if (subject_) return able;
+    if (const auto shipped = shipped_subjects()) {  // where they are missing, run() says why
+        able.workloads.clear();
+        for (const Manifest& one : *shipped)
+            able.workloads.insert(able.workloads.end(), one.usual.begin(), one.usual.end());
+    }
+    return able;
+}
+
+scenarios::Result<void> LocalRunner::on_paper(const scenarios::Plan& plan) {
+    if (auto launcher = check_launcher(plan); !launcher) return launcher;
+    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    if (!manifest) return tl::unexpected(manifest.error());
+    const auto subject = subject_for(plan, *manifest, {});
+    if (!subject) return tl::unexpected(subject.error());
+    if (auto whole = nothing_left_out(plan, *manifest); !whole) return whole;
+    const auto scratch = Scratch::make({}, {});
+    if (!scratch) return tl::unexpected(scratch.error());
+    LocalLevers levers = levers_for(plan, *manifest, *scratch);
+    const auto arming = arm(plan, *subject, scratch->path(), levers);
+    if (!arming) return tl::unexpected(arming.error());
+    return {};
+}
+
+scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+    if (auto launcher = check_launcher(plan); !launcher) return tl::unexpected(launcher.error());
+    const auto home = local_home();
+    if (!home) return tl::unexpected(home.error());
+    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    if (!manifest) return tl::unexpected(manifest.error());
+    // Asking each Python whether it has torch takes seconds: not for a program that needs none.
+    const bool needs_python = manifest->starts == Starts::ranks || !manifest->needs.empty();
+    auto python = needs_python || manifest->hook ? best_python() : scenarios::Result<Python>(Python{});
+    if (!python && needs_python) return tl::unexpected(python.error());
+    if (!python) python = Python{};
+    if (auto there = check_needs(*manifest, *python); !there) return tl::unexpected(there.error());
+    const auto made =
+        Scratch::make(options.directory, {"evidence", "truth", "logs", "checkpoints", "temporary"});
+    if (!made) return tl::unexpected(made.error());
+    const Scratch& scratch = *made;
+    Record record;
+    const bool itself = manifest->starts == Starts::itself;
+    record.notes.push_back(fmt::format("real processes: {}, {}, {}", manifest->name,
+                                       python->torch.empty() ? "no torch of ours" : python->text() + ", gloo",
+                                       itself              ? "started by its own command"
+                                       : starts_bare(plan) ? "started bare"
+                                                           : "torchrun"));
+    const std::int64_t timeout = timeout_of(plan, *manifest, record);
+    const fs::path checkpoints = scratch.path() / "checkpoints";
+    const auto subject =
+        subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
+    if (!subject) return tl::unexpected(subject.error());
+    LocalLevers levers = levers_for(plan, *manifest, scratch);
+    const auto arming = arm(plan, *subject, checkpoints, levers);
+    if (!arming) return tl::unexpected(arming.error());
+    std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
+
+    JobPlace place{.directory = scratch.path(),
+                   .hook = *home / "hook",
+                   .port = TakenPort::any_free(),
+                   .preload = preloaded(levers)};
+    const auto around = surround(levers, place.port);
+    if (!around) return tl::unexpected(around.error());
+    if (around->proxy) place.store = around->proxy->told();
+    if (around->network) {
+        place.address = Namespaces::address(0);
+        place.network = around->network->told(levers);
+        record.notes.push_back("each node is a network namespace of its own");
+    }
+    LaunchSpec spec;
+    spec.children = children_of(plan, *manifest, *subject, *python, place);
+    for (ChildSpec& child : spec.children) {
+        if (around->network)
+            child.command =
+                around->network->inside(child.rank < 0 ? 0 : levers.node_of(child.rank), child.command);
+    }
+    spec.directory = scratch.path();
+    spec.start = manifest->start;
+    spec.quiet = results::Time(quiet_of(plan, *manifest, timeout));
+    spec.limit = results::Time(limit_of(plan, *manifest, spec.quiet.count()));
+    spec.disk = manifest->disk;
+    spec.stop = options.stop;
+    const auto launched = launch(spec);
+    if (!launched) return tl::unexpected(launched.error());
+    if (const std::string why = too_slow(*launched); !why.empty())
+        return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
+                      "run it again when less else is running");
+    say_how_it_ended(*launched, spec, record);
+    gather({plan, *launched, *arming, levers, *manifest, results::Time(timeout), scratch.path()}, record);
+    return record;
+}
+
+}  // namespace deadrank::runners

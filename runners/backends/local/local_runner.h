@@ -1,0 +1,27 @@
+// runners/backends/local/local_runner.h — Plays a plan in real processes under a real PyTorch, over gloo on this
+// machine.
+#pragma once
+
+#include <optional>
+
+#include "runners/backends/local/manifest.h"
+#include "runners/runner/runner.h"
+
+namespace deadrank::runners {
+
+class LocalRunner final : public Runner {
+public:
+    LocalRunner() = default;
+    // The program under test; without one, that of ours which plays the scenario's workload.
+    explicit LocalRunner(Manifest subject) : subject_(std::move(subject)) {}
+
+    std::string_view name() const override { return "local"; }
+    scenarios::Capabilities capabilities() const override;
+    scenarios::Result<void> on_paper(const scenarios::Plan& plan) override;
+    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+
+private:
+    std::optional<Manifest> subject_;
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,133 @@
+// runners/backends/local/namespaces.cpp — By ip and nft, as an administrator would. Nothing is made in the namespace
+// that we are in: both ends of each cable are born inside.
+#include "runners/backends/local/namespaces.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "results/external/bounded.h"
+#include "results/external/program.h"
+#include "runners/backends/process/launch.h"
+#include "runners/backends/process/deeds.h"
+
+namespace deadrank::runners {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+// On PATH, else where an administrator's programs lie: the PATH of a plain user does not name that.
+std::string program(const std::string& name) {
+    for (const char* directory : {"", "/usr/sbin/", "/sbin/", "/usr/bin/"}) {
+        if (std::string found = results::external::find_program(directory + name); !found.empty())
+            return found;
+    }
+    return {};
+}
+
+// Bits 12 and 21 of the effective capabilities: CAP_NET_ADMIN and CAP_SYS_ADMIN.
+bool may_administer() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("CapEff:")) continue;
+        const unsigned long long held = std::strtoull(line.c_str() + 7, nullptr, 16);
+        return (held >> 12 & 1) && (held >> 21 & 1);
+    }
+    return false;
+}
+
+scenarios::Result<int> run(std::vector<std::string> command) {
+    command.front() = program(command.front());
+    const auto answer = results::external::run_bounded(command, {.time = std::chrono::seconds(20)});
+    if (answer && answer->well()) return 0;
+    return refuse(
+        ErrorCode::unsupported,
+        fmt::format("the nodes got no network of their own: '{}' {}", fmt::join(command, " "),
+                    answer ? answer->how() + ": " + answer->last_words() : answer.error().text()),
+        "allow network namespaces, bridges and nftables here, or play this scenario with --runner sim");
+}
+
+}  // namespace
+
+std::string namespaces_missing() {
+    if (!may_administer()) return "network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN)";
+    if (program("ip").empty()) return "network namespaces need ip; install iproute2";
+    if (program("nft").empty()) return "network namespaces need nft; install nftables";
+    return {};
+}
+
+std::string Namespaces::address(int node) { return fmt::format("10.77.0.{}", node + 1); }
+
+scenarios::Result<Namespaces> Namespaces::make(int nodes) {
+    auto journal = Journal::open();
+    if (!journal) return tl::unexpected(journal.error());
+    Namespaces made(std::move(*journal));
+    const std::string stem = fmt::format("deadrank-{}-{:x}", getpid(), now());
+    const auto all = [&]() -> scenarios::Result<int> {
+        const std::string bridge = stem + "-bridge";
+        if (auto added = made.add(bridge); !added) return added;
+        auto done = run({"ip", "-n", bridge, "link", "add", "bridge", "up", "type", "bridge"});
+        for (int node = 0; done && node < nodes; ++node) {
+            done = made.add(fmt::format("{}-{}", stem, node));
+            if (done) done = made.join(node);
+        }
+        return done;
+    }();
+    if (!all) return tl::unexpected(all.error());
+    return made;
+}
+
+scenarios::Result<int> Namespaces::add(const std::string& name) {
+    auto entry = journal_.note({Deed::Undo::delete_namespace, name});
+    if (!entry) return tl::unexpected(entry.error());
+    entries_.push_back(std::move(*entry));
+    names_.push_back(name);
+    return run({"ip", "netns", "add", name});
+}
+
+scenarios::Result<int> Namespaces::join(int node) {
+    const std::string own = of(node), port = fmt::format("port{}", node);
+    const std::vector<std::vector<std::string>> steps = {
+        {"ip", "-n", own, "link", "add", interface, "type", "veth", "peer", "name", port, "netns",
+         names_.front()},
+        {"ip", "-n", names_.front(), "link", "set", port, "master", "bridge", "up"},
+        {"ip", "-n", own, "link", "set", "lo", "up"},
+        {"ip", "-n", own, "addr", "add", address(node) + "/24", "dev", interface},
+        {"ip", "-n", own, "link", "set", interface, "up"},
+        {"ip", "netns", "exec", own, program("nft"), "add", "table", "inet", "deadrank"}};
+    for (const auto& step : steps) {
+        if (auto done = run(step); !done) return done;
+    }
+    return 0;
+}
+
+// What could not be deleted stays on the journal, for `deadrank undo`.
+Namespaces::~Namespaces() {
+    for (; !names_.empty(); names_.pop_back(), entries_.pop_back()) {
+        const Undone undone = revert({Deed::Undo::delete_namespace, names_.back()});
+        if (!undone.done) entries_.back().leave();
+    }
+}
+
+std::vector<std::string> Namespaces::inside(int node, std::vector<std::string> command) const {
+    command.insert(command.begin(), {program("ip"), "netns", "exec", of(node)});
+    return command;
+}
+
+std::string Namespaces::told(const inject::Levers& levers) const {
+    nlohmann::json of_rank = nlohmann::json::object();
+    for (inject::Rank rank = 0; rank < levers.ranks(); ++rank) {
+        const int node = levers.node_of(rank);
+        of_rank[std::to_string(rank)] = {{"namespace", of(node)}, {"port", fmt::format("port{}", node)}};
+    }
+    return nlohmann::json{
+        {"of_rank", of_rank}, {"bridge", names_.front()}, {"ip", program("ip")}, {"nft", program("nft")}}
+        .dump();
+}
+
+}  // namespace deadrank::runners

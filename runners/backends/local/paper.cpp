@@ -1,0 +1,140 @@
+// runners/backends/local/paper.cpp — The hook's own lists of what it finds in any program, and a look at each setting
+// that is not the usual one.
+#include "runners/backends/local/paper.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runners/runner/vocabulary.h"
+
+namespace deadrank::runners {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Value;
+
+namespace {
+
+constexpr const char* in_the_simulator = "play this scenario with --runner sim";
+
+// As EVERYWHERE in hook/deadrank_hook/seams.py.
+constexpr std::array<std::string_view, 8> everywhere = {
+    "optimizer.learning_rate", "optimizer.base_rate", "model.seed",     "sampler.shard", "sampler.seed",
+    "sampler.replicas",        "sampler.batch",       "optimizer.step",
+};
+
+// What a hook is called at, beside the values and blocks of the program.
+constexpr std::array<std::string_view, 19> moments = {
+    "all_reduce",      "broadcast",     "reduce",    "all_gather",
+    "reduce_scatter",  "all_to_all",    "gather",    "scatter",
+    "barrier",         "send",          "recv",      "collective",
+    "message",         "communication", "comm_init", "checkpoint_save",
+    "checkpoint_load", "step",          "phase",
+};
+
+// They say how long to wait or what to write down, not what is trained.
+constexpr std::array<std::string_view, 2> of_no_matter = {"store_timeout", "log_values"};
+
+template <std::size_t N>
+bool has(const std::array<std::string_view, N>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_usual(const scenarios::Parameter& parameter, const Value& value) {
+    if (parameter.fallback.empty()) return false;  // there is none: it was stated
+    const auto usual = scenarios::parse_value(parameter.type, parameter.fallback);
+    return usual && usual->number == value.number && usual->text == value.text;
+}
+
+scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manifest& manifest) {
+    const scenarios::Vocabulary words = vocabulary();
+    const scenarios::Kind* kind = words.workload(plan.workload_kind);
+    if (!kind) return {};
+    for (const auto& [name, value] : plan.workload) {
+        if (manifest.arguments.count(name) > 0 || has(of_no_matter, name)) continue;
+        const auto known = std::find_if(kind->parameters.begin(), kind->parameters.end(),
+                                        [&](const auto& one) { return one.name == name; });
+        if (known == kind->parameters.end() || is_usual(*known, value)) continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the program played for real has no setting '{}'", name), in_the_simulator);
+    }
+    return {};
+}
+
+scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        if (fault.kind != "set_env" && fault.kind != "unset_env") continue;
+        const std::string name = fault.text("name");
+        if (!name.starts_with("NCCL_")) continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("real processes talk over gloo, and nobody reads '{}'", name),
+                      in_the_simulator);
+    }
+    return {};
+}
+
+// A package that breaks is felt where it is imported.
+scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manifest& manifest) {
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        if (fault.kind != "break_package") continue;
+        const std::string package = fault.text("package");
+        if (std::any_of(manifest.needs.begin(), manifest.needs.end(),
+                        [&](const Needed& needed) { return needed.module == package; }))
+            continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the program played for real does not import '{}'", package),
+                      in_the_simulator);
+    }
+    return {};
+}
+
+// The marker of the latest checkpoint is a line of text that programs write themselves.
+scenarios::Result<void> check_files(const scenarios::Plan& plan) {
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        const std::string path = fault.text("path");
+        if (path.find("latest") == std::string::npos) continue;
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("no hook stands before the file '{}', which torch does not write", path),
+                      in_the_simulator);
+    }
+    return {};
+}
+
+}  // namespace
+
+bool shows(const Subject& subject, std::string_view name) {
+    return has(everywhere, name) || subject.seams.count(std::string(name)) > 0;
+}
+
+scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subject& subject) {
+    for (const Pull& pull : pulls) {
+        const auto json = nlohmann::json::parse(pull.json);
+        for (const char* what : {"seam", "block"}) {
+            const std::string name = json.value(what, "");
+            if (name.empty() || shows(subject, name)) continue;
+            return refuse(ErrorCode::unsupported,
+                          fmt::format("the program played for real shows no {} '{}'",
+                                      what == std::string_view("seam") ? "value" : "block", name),
+                          "add it below [read.seams] of its manifest, or play with --runner sim");
+        }
+    }
+    return {};
+}
+
+scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject) {
+    if (when.before.empty() || has(moments, when.before) || shows(subject, when.before)) return {};
+    return refuse(ErrorCode::unsupported,
+                  fmt::format("a real process does not come to '{}' where a hook could wait", when.before),
+                  in_the_simulator);
+}
+
+scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest) {
+    if (auto settings = check_settings(plan, manifest); !settings) return settings;
+    if (auto variables = check_variables(plan); !variables) return variables;
+    if (auto packages = check_packages(plan, manifest); !packages) return packages;
+    return check_files(plan);
+}
+
+}  // namespace deadrank::runners

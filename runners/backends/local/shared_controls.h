@@ -1,0 +1,54 @@
+// runners/backends/local/shared_controls.h — Many bugs of one job have one control: the same program, cluster and
+// settings, without a fault. It is played once, and each of them compares with that.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runners/backends/process/scratch.h"
+#include "runners/runner/runner.h"
+
+namespace deadrank::runners {
+
+// What was played, for as long as the process lives. Used by several threads.
+class ControlShelf {
+public:
+    // The record of that plan: `play` is asked the first time, and whoever wants the same meanwhile waits.
+    scenarios::Result<Record> get(const scenarios::Plan& plan,
+                                  const std::function<scenarios::Result<Record>()>& play);
+
+private:
+    struct Place {
+        std::mutex mutex;
+        std::filesystem::path evidence;  // empty: not played yet, or in vain
+        results::Truth truth;
+        results::Time ended{0};
+        std::vector<std::string> notes;
+    };
+    std::shared_ptr<Place> place_of(const std::string& key);
+
+    std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<Place>> places_;
+    std::optional<Scratch> scratch_;
+};
+
+// Controls from the shelf, unless their raw files are wanted; all else is played.
+class SharedControls final : public Runner {
+public:
+    SharedControls(std::unique_ptr<Runner> real, std::shared_ptr<ControlShelf> shelf)
+        : real_(std::move(real)), shelf_(std::move(shelf)) {}
+
+    std::string_view name() const override { return real_->name(); }
+    scenarios::Capabilities capabilities() const override { return real_->capabilities(); }
+    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+
+private:
+    std::unique_ptr<Runner> real_;
+    std::shared_ptr<ControlShelf> shelf_;
+};
+
+}  // namespace deadrank::runners

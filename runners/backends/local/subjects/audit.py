@@ -1,0 +1,24 @@
+# runners/backends/local/subjects/audit.py — Gradients beside what they are made of: those of micro-batches add up to a
+# rank's, those of ranks to the reduced one. In doubles, so that six figures agree.
+from reference import weighed
+
+
+class Audit:
+    def micro_batch(self, gradients, first):
+        found = weighed(gradients)
+        self.parts = found if first else self.parts + found
+        self.reduced = []
+
+    def accumulated(self, gradients):
+        """What this rank has; what all have together is what the reduction should give."""
+        self.own = weighed(gradients)
+
+    def bucket(self, flat):
+        self.reduced.append(flat.clone())
+
+    def show(self, step, together):
+        shown = {"gradient.accumulated": (self.own, self.parts)}
+        if self.reduced:
+            shown["gradient.reduced"] = (weighed(self.reduced), together)
+        for name, (value, expected) in shown.items():
+            print(f"value name={name} step={step} is={value!r} should={expected!r}", flush=True)

@@ -1,0 +1,60 @@
+// runners/backends/process/home.cpp — The first directory on the way up that has the hook in it.
+#include "runners/backends/process/home.h"
+
+#include <cstdlib>
+#include <vector>
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The program's own directory and those above it.
+std::vector<fs::path> upward() {
+    std::vector<fs::path> above;
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
+         at = at.parent_path()) {
+        above.push_back(at);
+        if (at == at.root_path()) break;
+    }
+    return above;
+}
+
+fs::path shim_named(const char* name) {
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        for (const char* place : {"", "lib/deadrank", "lib64/deadrank", "lib/x86_64-linux-gnu/deadrank"}) {
+            const fs::path file = at / place / "shims" / name;
+            if (fs::exists(file, ignored)) return file;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+scenarios::Result<fs::path> local_home() {
+    std::vector<fs::path> roots;
+    if (const char* stated = std::getenv("DEADRANK_HOME")) roots.emplace_back(stated);
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        roots.push_back(at);
+        roots.push_back(at / "share" / "deadrank");
+    }
+    roots.push_back(fs::current_path(ignored));
+    for (const fs::path& root : roots) {
+        const fs::path home = root / "runners" / "local";
+        if (fs::exists(home / "hook" / "sitecustomize.py", ignored)) return home;
+    }
+    return scenarios::refuse(
+        scenarios::ErrorCode::environment, "runners/backends/local/hook was not found near the program",
+        "set DEADRANK_HOME to the directory of deadrank's sources or of its share/deadrank");
+}
+
+fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
+fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
+fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
+
+}  // namespace deadrank::runners

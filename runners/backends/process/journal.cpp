@@ -1,0 +1,181 @@
+// runners/backends/process/journal.cpp — A file a process, a line a deed, synced before the deed is done. A torn last
+// line is a deed that was never done.
+#include "runners/backends/process/journal.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "runners/backends/process/deeds.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+// One per process and directory; entries and the journal share it.
+struct Journal::File {
+    fs::path path;
+    int descriptor = -1;
+    std::mutex mutex;
+    std::int64_t next = 1;
+    std::int64_t standing = 0;
+
+    ~File() {
+        if (descriptor >= 0) close(descriptor);
+        std::error_code ignored;
+        if (standing == 0) fs::remove(path, ignored);
+    }
+
+    bool put(const json& line) {
+        const std::string text = line.dump() + "\n";
+        return write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+               fdatasync(descriptor) == 0;
+    }
+};
+
+struct Journal::Entry::Inside {
+    std::shared_ptr<File> file;
+    std::int64_t number = 0;
+};
+
+namespace {
+
+struct Standing {
+    std::string owner;
+    std::map<std::int64_t, Deed> deeds;
+};
+
+Standing read_journal(const fs::path& file) {
+    Standing standing;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        const json one = json::parse(line, nullptr, false);
+        if (!one.is_object()) continue;
+        if (one.contains("owner")) standing.owner = one["owner"].get<std::string>();
+        if (one.contains("done")) standing.deeds.erase(one["done"].get<std::int64_t>());
+        const auto undo = undo_named(one.value("undo", ""));
+        if (undo) standing.deeds[one.value("n", std::int64_t{0})] = {*undo, one.value("of", "")};
+    }
+    return standing;
+}
+
+bool lives(const std::string& owner) {
+    return !owner.empty() && identity_of(std::atoi(owner.c_str())) == owner;
+}
+
+}  // namespace
+
+fs::path journal_directory() {
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return fs::path(value ? value : "");
+    };
+    fs::path state = variable("DEADRANK_STATE");
+    if (state.empty() && !variable("XDG_STATE_HOME").empty()) state = variable("XDG_STATE_HOME") / "deadrank";
+    if (state.empty()) state = variable("HOME") / ".local/state/deadrank";
+    return state / "undo";
+}
+
+Journal::Journal(std::shared_ptr<File> file) : file_(std::move(file)) {}
+Journal::Journal(Journal&&) noexcept = default;
+Journal& Journal::operator=(Journal&&) noexcept = default;
+Journal::~Journal() = default;
+
+Result<Journal> Journal::open(const fs::path& directory) {
+    std::error_code trouble;
+    fs::create_directories(directory, trouble);
+    const std::string owner = identity_of(getpid());
+    auto file = std::make_shared<File>();
+    for (int attempt = 0; file->descriptor < 0 && attempt < 1000; ++attempt) {
+        file->path = directory / fmt::format("{}-{}.jsonl", getpid(), attempt);
+        file->descriptor =
+            ::open(file->path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+        if (file->descriptor < 0 && errno != EEXIST) break;
+    }
+    if (file->descriptor < 0 || !file->put({{"owner", owner}})) {
+        return refuse(ErrorCode::io, fmt::format("no journal can be written there: {}", std::strerror(errno)),
+                      "name a directory that you may write with DEADRANK_STATE", {directory.string()});
+    }
+    return Journal(std::move(file));
+}
+
+Result<Journal::Entry> Journal::note(const Deed& deed) {
+    const std::lock_guard lock(file_->mutex);
+    const std::int64_t number = file_->next++;
+    if (!file_->put({{"n", number}, {"undo", name_of(deed.undo)}, {"of", deed.of}})) {
+        return refuse(ErrorCode::io, fmt::format("cannot be written: {}", std::strerror(errno)),
+                      "nothing was changed; make room, or set DEADRANK_STATE", {file_->path.string()});
+    }
+    ++file_->standing;
+    return Entry(std::make_unique<Entry::Inside>(Entry::Inside{file_, number}));
+}
+
+Journal::Entry::Entry(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+Journal::Entry::Entry(Entry&&) noexcept = default;
+void Journal::Entry::leave() { inside_.reset(); }
+Journal::Entry::~Entry() {
+    if (!inside_) return;
+    const std::lock_guard lock(inside_->file->mutex);
+    if (inside_->file->put({{"done", inside_->number}})) --inside_->file->standing;
+}
+
+Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
+    std::vector<Leftover> all;
+    std::error_code trouble;
+    if (!fs::exists(directory, trouble)) return all;
+    for (fs::directory_iterator at(directory, trouble), end; !trouble && at != end; at.increment(trouble)) {
+        if (at->path().extension() != ".jsonl") continue;
+        const Standing standing = read_journal(at->path());
+        if (lives(standing.owner)) continue;
+        Leftover one{at->path(), {}};
+        for (const auto& [number, deed] : standing.deeds) one.deeds.push_back(deed);
+        std::reverse(one.deeds.begin(), one.deeds.end());
+        all.push_back(std::move(one));
+    }
+    if (trouble) {
+        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", trouble.message()),
+                      "name the directory of the journals with DEADRANK_STATE", {directory.string()});
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.journal < b.journal; });
+    return all;
+}
+
+std::vector<Undone> undo(const std::vector<Leftover>& all) {
+    std::vector<Undone> undone;
+    for (const Leftover& one : all) {
+        bool whole = true;
+        for (const Deed& deed : one.deeds) {
+            undone.push_back(revert(deed));
+            whole = whole && undone.back().done;
+        }
+        std::error_code ignored;
+        if (whole) fs::remove(one.journal, ignored);
+    }
+    return undone;
+}
+
+std::string identity_of(int pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t end_of_name = text.rfind(')');
+    if (end_of_name == std::string::npos) return {};
+    // The twenty-second field of /proc/PID/stat: when it began, in ticks since the machine did.
+    std::size_t at = end_of_name + 2;
+    for (int field = 3; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at) + 1;
+    return fmt::format("{} {}", pid, text.substr(at, text.find(' ', at) - at));
+}
+
+}  // namespace deadrank::runners

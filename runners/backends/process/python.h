@@ -1,0 +1,35 @@
+// runners/backends/process/python.h — The Pythons on this machine that have a torch with gloo.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/model/error.h"
+
+namespace deadrank::runners {
+
+struct Python {
+    std::filesystem::path program;
+    std::string torch;   // "2.11.0"
+    std::string origin;  // one phrase: where it comes from
+
+    int major() const;
+    std::string text() const;  // "torch 2.11.0 (…) at …"
+};
+
+// All that work, best first: $DEADRANK_PYTHON, deadrank's own environment, python3 on PATH, the system's.
+// Asked once a process.
+const std::vector<Python>& pythons();
+
+// Errors: environment, with what would help.
+scenarios::Result<Python> best_python();
+
+// Of a package that this Python can import; empty when it cannot. Asked once a process for each.
+std::string version_of(const Python& python, const std::string& module);
+
+// The torch of that release ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported, naming those
+// there are.
+scenarios::Result<Python> python_with_torch(std::string_view version);
+
+}  // namespace deadrank::runners

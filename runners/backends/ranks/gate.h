@@ -1,0 +1,60 @@
+// runners/backends/ranks/gate.h — Where the faults of a plan meet a rank: each call asks here first. What was
+// done is written to the truth before it is done, so that a rank that is killed by it still leaves its mark.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "inject/core/injector.h"
+#include "results/record/truth.h"
+#include "runners/backends/ranks/levers.h"
+#include "runners/backends/ranks/trail.h"
+#include "scenarios/model/plan.h"
+#include "sim/machine/call.h"
+
+namespace deadrank::runners {
+
+// What only the process around the rank can do.
+struct Keeper {
+    std::function<void(results::Time after)> resume_after;  // stops this process; negative = for good
+};
+
+class Gate {
+public:
+    // Both trails outlive it. Errors: as inject::Injector::make, and a lever of the start that was refused.
+    static scenarios::Result<std::unique_ptr<Gate>> make(const scenarios::Plan& plan, const Reach& reach,
+                                                         results::Rank own, Trail& evidence, Trail& truth,
+                                                         Keeper keeper);
+
+    RealLevers& levers() { return levers_; }
+    void pass(sim::Call& call);   // fills in who and when; delays, kills, stops
+    bool plain(sim::Call& call);  // the same for calls that carry no message; true: left out
+    void tick();                  // faults by the clock; called wherever the rank waits
+
+    results::Time now() const { return evidence_.clock().now(); }
+
+    // Waits that long of the job's time, or until `done`; the clock's faults go on meanwhile.
+    void sleep(results::Time job);
+    void wait(const std::function<bool()>& done);
+
+    std::int64_t step = -1;
+    results::Phase phase = results::Phase::none;
+
+private:
+    Gate(const scenarios::Plan& plan, const Reach& reach, results::Rank own, Trail& evidence, Trail& truth,
+         Keeper keeper);
+    void flush(const inject::Moment& moment);
+    void come_to_pass();
+
+    results::Rank own_;
+    RealLevers levers_;
+    Trail& evidence_;
+    Trail& truth_;
+    Keeper keeper_;
+    results::Truth marks_;
+    std::size_t written_ = 0;
+    std::vector<std::size_t> index_;  // of our faults in the plan
+    std::unique_ptr<inject::Injector> injector_;
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,65 @@
+// runners/backends/ranks/life.cpp — What the workload throws is the rank's own end, and only its own.
+#include "runners/backends/ranks/life.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "runners/backends/ranks/hidden_plan.h"
+#include "runners/backends/ranks/world.h"
+#include "runners/runner/settings.h"
+#include "sim/world/failure.h"
+#include "sim/workloads/catalog.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+int play(const scenarios::Plan& plan, RealWorld& world, Trail& evidence) {
+    const auto failed = [&](std::string_view what, int code) {
+        evidence.log(2, fmt::format("Traceback (most recent call last):\n{}", what));
+        return code;
+    };
+    const sim::WorkloadKind* workload = sim::find_workload(plan.workload_kind);
+    if (!workload) return complain(fmt::format("there is no workload '{}'", plan.workload_kind));
+    try {
+        workload->body(world, sim::Settings(plan.workload));
+        world.phase(results::Phase::none);
+        return 0;
+    } catch (const sim::RankFailure& failure) {
+        return failed(failure.what(), failure.code);
+    } catch (const sim::RankKilled& killed) {
+        return 128 + killed.signal;
+    } catch (const std::exception& error) {
+        return failed(std::string("RuntimeError: ") + error.what(), 1);
+    }
+}
+
+}  // namespace
+
+int complain(const std::string& what) {
+    fmt::print(stderr, "deadrank: {}\n", what);
+    return not_ours;
+}
+
+int live(const Life& life) {
+    const auto plan = read_hidden_plan(life.directory / "plan.toml");
+    if (!plan) return complain(plan.error().text());
+    const auto settings = cluster_settings(plan->cluster);
+    if (!settings) return complain(settings.error().text());
+    const std::string file = fmt::format("rank{}.jsonl", life.process);
+    Trail evidence(life.directory / "evidence" / file, life.process);
+    Trail truth(life.directory / "truth" / file, life.process);
+    auto gate = Gate::make(*plan, life.reach, life.process, evidence, truth, life.keeper);
+    if (!gate) return complain(gate.error().text());
+    RealWorld world(*plan, *settings, **gate, evidence, life.library, life.directory, life.process);
+    const Opening opening{world.env().all(), (*gate)->levers().state().versions, world.node(),
+                          settings->gpus_per_node};
+    if (const auto opened = life.library.open(opening); !opened) return complain(opened.error().text());
+    const JobClock clock = life.clock();
+    evidence.begin(clock);
+    truth.begin(clock);
+    world.show_start(getpid());
+    return play(*plan, world, evidence);
+}
+
+}  // namespace deadrank::runners

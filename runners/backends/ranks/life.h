@@ -1,0 +1,26 @@
+// runners/backends/ranks/life.h — One rank's life in its own process: the plan without its bug, the gate with its
+// faults, the world, the workload.
+#pragma once
+
+#include <filesystem>
+
+#include "runners/backends/ranks/library.h"
+
+namespace deadrank::runners {
+
+constexpr int not_ours = 70;  // what a mistake of ours exits with
+
+struct Life {
+    std::filesystem::path directory;  // of the run
+    results::Rank process = 0;
+    std::function<JobClock()> clock;  // asked when the library is open
+    Keeper keeper;
+    const Reach& reach;
+    Library& library;
+};
+
+// The exit code: 0, that of its exception, or `not_ours` after a sentence on stderr.
+int live(const Life& life);
+int complain(const std::string& what);
+
+}  // namespace deadrank::runners

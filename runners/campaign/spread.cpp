@@ -1,0 +1,132 @@
+// runners/campaign/spread.cpp — The manager plays too, so no core is kept for waiting. A worker has one trial
+// more in hand than it plays: it need not wait for the next.
+#include "runners/campaign/spread.h"
+
+#include <deque>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace deadrank::runners::scale {
+
+using nlohmann::json;
+using scenarios::Result;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds look_every{1};
+
+std::string text_of(const Ended& ended) {
+    return json{ended.number, ended.answer, ended.code, ended.signal, ended.over_budget, ended.seconds}.dump(
+        -1, ' ', false, json::error_handler_t::replace);
+}
+
+Ended ended_from(const json& fields) {
+    return {fields[0].get<std::uint64_t>(), fields[1].get<std::string>(), fields[2].get<int>(),
+            fields[3].get<int>(),           fields[4].get<bool>(),        fields[5].get<double>()};
+}
+
+class Manager {
+public:
+    Manager(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
+            const std::function<Result<void>(const Ended&, int)>& take)
+        : work_(work), numbers_(numbers), crew_(crew), take_(take), children_(work.budget) {}
+
+    Result<void> run() {
+        Result<void> well;
+        while (well && answered_ < numbers_.size() && !stopped()) well = once();
+        children_.end_all();
+        if (crew_) dismiss();
+        return well;
+    }
+
+private:
+    bool stopped() const { return work_.stop && work_.stop->load(); }
+    bool left() const { return next_ < numbers_.size(); }
+
+    Result<void> once() {
+        while (left() && children_.running() < static_cast<std::size_t>(work_.slots)) {
+            const std::uint64_t number = numbers_[next_++];
+            auto started = children_.start(number, [&] { return work_.play(number); });
+            if (!started) return started;
+        }
+        for (auto message = crew_ ? crew_->receive() : std::nullopt; message; message = crew_->receive()) {
+            if (auto heard = hear(*message); !heard) return heard;
+        }
+        for (const Ended& ended : children_.wait(crew_ ? look_every : milliseconds(100))) {
+            if (auto taken = answer(ended, 0); !taken) return taken;
+        }
+        return {};
+    }
+
+    // "hello DEFINITION", "more", or an answer, which asks for more as well.
+    Result<void> hear(const Message& message) {
+        if (message.text.starts_with("hello ")) {
+            if (message.text.substr(6) == work_.definition) return {};
+            return scenarios::refuse(
+                scenarios::ErrorCode::environment,
+                fmt::format("rank {} was started with other scenarios, options or another build",
+                            message.from),
+                "all machines need the same deadrank, the same files and the same command");
+        }
+        if (message.text != "more") {
+            if (auto taken = answer(ended_from(json::parse(message.text)), message.from); !taken)
+                return taken;
+        }
+        if (left()) crew_->send(message.from, fmt::format("play {}", numbers_[next_++]));
+        return {};
+    }
+
+    // Until each has said that nothing more of it is on its way; what is, nobody waits for.
+    void dismiss() {
+        for (int rank = 1; rank < crew_->size(); ++rank) crew_->send(rank, "end");
+        for (int gone = 1; gone < crew_->size();) {
+            const auto message = crew_->receive();
+            if (!message) std::this_thread::sleep_for(look_every);
+            gone += message && message->text == "bye";
+        }
+    }
+
+    Result<void> answer(const Ended& ended, int rank) {
+        ++answered_;
+        return take_(ended, rank);
+    }
+
+    const Work& work_;
+    const std::vector<std::uint64_t>& numbers_;
+    Crew* crew_;
+    const std::function<Result<void>(const Ended&, int)>& take_;
+    Children children_;
+    std::size_t next_ = 0, answered_ = 0;
+};
+
+}  // namespace
+
+Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
+                    const std::function<Result<void>(const Ended&, int)>& take) {
+    return Manager(work, numbers, crew, take).run();
+}
+
+void serve(const Work& work, Crew& crew) {
+    Children children(work.budget);
+    std::deque<std::uint64_t> given;
+    crew.send(0, "hello " + work.definition);
+    for (int i = 0; i < 2 * work.slots; ++i) crew.send(0, "more");
+    for (;;) {
+        for (auto message = crew.receive(); message; message = crew.receive()) {
+            if (message->text == "end") return crew.send(0, "bye");
+            given.push_back(std::stoull(message->text.substr(5)));
+        }
+        while (!given.empty() && children.running() < static_cast<std::size_t>(work.slots)) {
+            const std::uint64_t number = given.front();
+            given.pop_front();
+            const auto started = children.start(number, [&] { return work.play(number); });
+            if (!started) crew.send(0, text_of(Ended{number, started.error().text(), 1, 0, false, 0}));
+        }
+        if (children.running() == 0) std::this_thread::sleep_for(look_every);
+        for (const Ended& ended : children.wait(look_every)) crew.send(0, text_of(ended));
+    }
+}
+
+}  // namespace deadrank::runners::scale

@@ -1,0 +1,35 @@
+// runners/line/campaign.h — Many scenarios under many seeds, on several threads; what comes of them arrives in the
+// order asked for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runners/line/line.h"
+
+namespace deadrank::runners {
+
+struct Job {
+    const scenarios::Scenario* scenario = nullptr;  // outlives the campaign
+    scenarios::Seed seed;
+};
+
+struct CampaignOptions {
+    LineOptions line = {};  // its `stop` ends the campaign after the trials under way
+    int threads = 1;
+    // Called on any thread as soon as a trial is done, in no order: for a progress bar.
+    std::function<void(std::size_t done, std::size_t all)> progress = {};
+    // Called on any thread with all of a trial, before its evidence is let go. `index` is its place in
+    // `jobs`.
+    std::function<void(std::size_t index, const Trialled& trial)> seen = {};
+};
+
+// `make_runner` is called once on each thread. `take` gets the outcomes one at a time, in the order of
+// `jobs`; those that a stop left unplayed are left out. Returns how many were played.
+std::size_t play_all(const std::vector<Job>& jobs,
+                     const std::function<std::unique_ptr<Runner>()>& make_runner,
+                     const scenarios::Vocabulary& vocabulary, const CampaignOptions& options,
+                     const std::function<void(results::Case&&)>& take);
+
+}  // namespace deadrank::runners

@@ -1,0 +1,52 @@
+// runners/line/excerpt.cpp — Picks events by their distance in order, not in time: a hang is hours of nothing.
+#include "runners/line/excerpt.h"
+
+#include <algorithm>
+#include <set>
+
+#include "results/reports/event_text.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+using results::Event;
+
+bool concerns(const Event& event, const results::Blame& blame) {
+    if (blame.ranks.empty() || event.rank == results::no_rank) return true;
+    return std::count(blame.ranks.begin(), blame.ranks.end(), event.rank) > 0;
+}
+
+// The last `before` and the first `after` events about these ranks, counted from `at`.
+void pick_around(std::span<const Event> events, results::Time at, const results::Blame& blame, int before,
+                 int after, std::set<std::size_t>& picked) {
+    const auto middle =
+        std::lower_bound(events.begin(), events.end(), at,
+                         [](const Event& event, results::Time time) { return event.at < time; });
+    const auto split = static_cast<std::size_t>(middle - events.begin());
+    for (std::size_t i = split; i > 0 && before > 0; --i) {
+        if (concerns(events[i - 1], blame)) picked.insert(i - 1), --before;
+    }
+    for (std::size_t i = split; i < events.size() && after > 0; ++i) {
+        if (concerns(events[i], blame)) picked.insert(i), --after;
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> excerpt(const results::Evidence& evidence, const results::Judgement& judgement) {
+    const auto events = evidence.events();
+    std::set<std::size_t> picked;
+    if (judgement.fault_at != results::never)
+        pick_around(events, judgement.fault_at, judgement.culprit, 3, 3, picked);
+    if (const results::Finding* answer = judgement.answering())
+        pick_around(events, answer->at, answer->blame, 3, 1, picked);
+    pick_around(events, results::never, {}, 2, 0, picked);
+    std::vector<std::string> lines;
+    for (const std::size_t index : picked) {
+        lines.push_back(results::reports::event_text(evidence, events[index]));
+    }
+    return lines;
+}
+
+}  // namespace deadrank::runners

@@ -1,0 +1,102 @@
+// runners/line/library.cpp — A build tree knows its source by CMakeCache.txt, so no path is compiled in.
+#include "runners/line/library.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+
+#include "runners/runner/vocabulary.h"
+
+namespace deadrank::runners::commands {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path source_of_build(const fs::path& build) {
+    constexpr std::string_view key = "CMAKE_HOME_DIRECTORY:INTERNAL=";
+    std::ifstream cache(build / "CMakeCache.txt");
+    for (std::string line; std::getline(cache, line);) {
+        if (line.starts_with(key)) return fs::path(line.substr(key.size())) / "scenarios";
+    }
+    return {};
+}
+
+// The directory with taxonomy.toml and catalog/; empty when there is none.
+fs::path find_data(const fs::path& executable) {
+    const fs::path here = executable.parent_path();
+    std::vector<fs::path> candidates = {here / "../share/deadrank"};
+    for (fs::path above = here; above.has_relative_path(); above = above.parent_path()) {
+        if (fs::path source = source_of_build(above); !source.empty()) candidates.push_back(source);
+        candidates.push_back(above / "scenarios");
+    }
+    std::error_code ignored;
+    for (const fs::path& candidate : candidates) {
+        if (fs::exists(candidate / "taxonomy.toml", ignored)) return fs::weakly_canonical(candidate, ignored);
+    }
+    return {};
+}
+
+std::string stated_catalog(const std::string& option) {
+    if (!option.empty()) return option;
+    const char* variable = std::getenv("DEADRANK_CATALOG");
+    return variable ? variable : "";
+}
+
+}  // namespace
+
+Result<Library> open_library(const Session& session, const std::string& catalog) {
+    Library library;
+    library.data = session.extension.data.empty() ? find_data(session.executable) : session.extension.data;
+    const std::string stated = stated_catalog(catalog);
+    std::error_code trouble;
+    if (!stated.empty()) {
+        library.catalog = fs::weakly_canonical(stated, trouble);
+        if (!fs::is_directory(library.catalog, trouble)) {
+            return refuse(ErrorCode::usage,
+                          fmt::format("the catalog '{}' is no directory that can be read", stated),
+                          "name a directory of scenarios with --catalog or DEADRANK_CATALOG");
+        }
+        const fs::path beside = library.catalog.parent_path();
+        if (library.data.empty() && fs::exists(beside / "taxonomy.toml", trouble)) library.data = beside;
+    } else {
+        library.catalog = library.data / "catalog";
+    }
+    if (library.data.empty()) {
+        return refuse(ErrorCode::environment, "the taxonomy and the catalog were not found near the program",
+                      "name the catalog with --catalog or DEADRANK_CATALOG; taxonomy.toml lies beside it");
+    }
+    auto taxonomy = scenarios::Taxonomy::load(library.data / "taxonomy.toml");
+    if (!taxonomy) return tl::unexpected(taxonomy.error());
+    library.taxonomy = std::move(*taxonomy);
+    library.extension = &session.extension;
+    library.vocabulary = runners::vocabulary(session.extension);
+    return library;
+}
+
+Result<std::vector<std::string>> scenario_ids(const Library& library) {
+    std::vector<std::string> ids;
+    std::error_code trouble;
+    for (fs::recursive_directory_iterator at(library.catalog, trouble), end; !trouble && at != end;
+         at.increment(trouble)) {
+        if (at->path().extension() != ".toml") continue;
+        ids.push_back(at->path().lexically_relative(library.catalog).replace_extension().generic_string());
+    }
+    if (trouble) {
+        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", trouble.message()),
+                      "name a directory of scenarios with --catalog or DEADRANK_CATALOG",
+                      {library.catalog.string()});
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+Result<scenarios::Scenario> load_scenario(const Library& library, const fs::path& file) {
+    return scenarios::load(file, library.taxonomy, library.vocabulary);
+}
+
+}  // namespace deadrank::runners::commands

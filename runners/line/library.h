@@ -1,0 +1,35 @@
+// runners/line/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalog of
+// scenarios.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runners/commands/command.h"
+#include "runners/runner/extension.h"
+#include "scenarios/model/scenario.h"
+
+namespace deadrank::runners::commands {
+
+struct Library {
+    std::filesystem::path catalog;  // directory of <stage>/<bug>.toml
+    std::filesystem::path data;     // directory of taxonomy.toml
+    scenarios::Taxonomy taxonomy;
+    scenarios::Vocabulary vocabulary;
+    const Extension* extension = nullptr;  // never null once opened
+
+    results::Detectors detectors() const { return extension->all_detectors(); }
+};
+
+// The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in
+// its build tree's source, in ../share/deadrank, or in the directory `scenarios` above it.
+scenarios::Result<Library> open_library(const Session& session, const std::string& catalog);
+
+// Ids of all scenario files below the catalog, in order, without loading them.
+scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library);
+
+scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
+                                                     const std::filesystem::path& file);
+
+}  // namespace deadrank::runners::commands

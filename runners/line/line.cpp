@@ -1,0 +1,181 @@
+// runners/line/line.cpp — Control first: only beside it can a wrong result of the faulty run be told from a right
+// one.
+#include "runners/line/line.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <set>
+
+#include "runners/line/excerpt.h"
+#include "runners/line/run_directory.h"
+#include "runners/line/token.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+using results::Judgement;
+using results::Verdict;
+using scenarios::Plan;
+using scenarios::Variant;
+
+bool stopped(const LineOptions& options) { return options.stop && options.stop->load(); }
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Judgement unknown(std::string reason) {
+    Judgement judgement;
+    judgement.verdict = Verdict::unknown;
+    judgement.outcome = results::Outcome::unjudged;
+    judgement.reason = std::move(reason);
+    return judgement;
+}
+
+// A lever that was refused half-way: part of the bug never happened, so nothing that followed proves
+// anything.
+void demand_levers(Judgement& judgement, const results::Truth& truth) {
+    for (const results::Mark& mark : truth.marks) {
+        if (mark.kind != "fault.refused" || judgement.verdict == Verdict::unknown) continue;
+        judgement.verdict = Verdict::unknown;
+        judgement.outcome = results::Outcome::not_applied;
+        judgement.reason = "a fault was refused: " + mark.says;
+    }
+}
+
+// Several faults, and some of them never found their moment: said, since the verdict rests on the others.
+void note_silent_faults(const Played& played, std::vector<std::string>& notes) {
+    std::set<std::int32_t> happened;
+    for (const results::Mark& mark : played.record.truth.marks) happened.insert(mark.fault);
+    if (!played.record.truth.applied()) return;
+    for (std::size_t fault = 0; fault < played.plan.faults.size(); ++fault) {
+        if (happened.count(static_cast<std::int32_t>(fault)) > 0) continue;
+        notes.push_back(
+            fmt::format("fault {} ({}) found no moment", fault + 1, played.plan.faults[fault].kind));
+    }
+}
+
+void keep_notes(const Played& played, std::vector<std::string>& notes) {
+    for (const std::string& note : played.record.notes) {
+        if (std::count(notes.begin(), notes.end(), note) == 0) notes.push_back(note);
+    }
+}
+
+// One scenario under one seed, while it is played.
+class TrialUnderWay {
+public:
+    TrialUnderWay(const scenarios::Trial& trial, Runner& runner, const LineOptions& options, Trialled& result)
+        : trial_(trial), runner_(runner), options_(options), result_(result) {
+        if (!options.out.empty())
+            directory_.emplace(options.out, trial.fault.scenario, trial.fault.seed.number);
+    }
+
+    void play_all() {
+        results::Case& outcome = result_.outcome;
+        if (options_.control) outcome.control = play_one(trial_.control, result_.control);
+        outcome.fault = play_one(trial_.fault, result_.fault);
+        if (options_.healed) outcome.healed = play_one(trial_.healed, result_.healed);
+        outcome.conclude();
+        if (result_.fault) describe(*result_.fault);
+        if (directory_) write_verdict();
+    }
+
+private:
+    Judgement play_one(const Plan& plan, std::optional<Played>& kept) {
+        const std::filesystem::path raw = directory_ ? directory_->of(plan.variant) : std::filesystem::path();
+        auto played = play_plan(plan, runner_, options_, raw);
+        if (!played) return unknown(played.error().text());
+        kept = std::move(*played);
+        if (directory_) note(directory_->write(*kept));
+        if (stopped(options_)) return unknown("it was stopped before it was done");
+        Judgement judgement = judge(*kept);
+        demand_levers(judgement, kept->record.truth);
+        return judgement;
+    }
+
+    Judgement judge(const Played& played) const {
+        const Record& record = played.record;
+        switch (played.plan.variant) {
+            case Variant::control:
+                return results::judge_quiet(record.truth, record.evidence, played.findings);
+            case Variant::healed:
+                return results::judge_healed(played.plan.expect, record.truth, record.evidence,
+                                             played.findings);
+            case Variant::fault:
+                break;
+        }
+        const results::Evidence* control = result_.control ? &result_.control->record.evidence : nullptr;
+        return results::judge(played.plan.expect, record.truth, record.evidence, played.findings, control);
+    }
+
+    void describe(const Played& played) {
+        results::Case& outcome = result_.outcome;
+        outcome.trace_hash = played.record.trace_hash;
+        outcome.token =
+            to_text(token_of(played.plan, runner_.name(), options_.explore_order, outcome.trace_hash));
+        keep_notes(played, outcome.notes);
+        note_silent_faults(played, outcome.notes);
+        if (outcome.verdict != Verdict::pass)
+            outcome.excerpt = excerpt(played.record.evidence, *outcome.fault);
+    }
+
+    void write_verdict() {
+        result_.outcome.directory = directory_->path();
+        note(directory_->write(result_.outcome));
+    }
+
+    // A disk that refuses costs the files, not the verdict.
+    void note(const scenarios::Result<void>& written) {
+        if (!written) result_.outcome.notes.push_back("not written: " + written.error().text());
+    }
+
+    const scenarios::Trial& trial_;
+    Runner& runner_;
+    const LineOptions& options_;
+    Trialled& result_;
+    std::optional<RunDirectory> directory_;
+};
+
+}  // namespace
+
+scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const LineOptions& options,
+                                    const std::filesystem::path& raw_logs) {
+    if (stopped(options))
+        return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped before it began");
+    RunOptions how;
+    how.directory = raw_logs;
+    how.explore_order = options.explore_order;
+    how.stop = options.stop;
+    auto record = runner.run(plan, how);
+    if (!record) return tl::unexpected(record.error());
+    std::vector<results::Finding> findings;
+    if (!stopped(options)) {  // half a run proves nothing, and whoever pressed Ctrl-C waits
+        findings = options.detectors ? results::detect(record->evidence, *options.detectors)
+                                     : results::detect(record->evidence, results::all_detectors());
+    }
+    return Played{plan, std::move(*record), std::move(findings)};
+}
+
+Trialled play(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& runner,
+              const scenarios::Vocabulary& vocabulary, const LineOptions& options) {
+    const auto begin = std::chrono::steady_clock::now();
+    Trialled result;
+    result.outcome = results::unknown_case(scenario, seed.number, std::string(runner.name()), "");
+    try {
+        const auto trial = scenarios::resolve(scenario, seed, runner.capabilities(), vocabulary);
+        if (trial) {
+            TrialUnderWay(*trial, runner, options, result).play_all();
+        } else {
+            result.outcome.reason = trial.error().text();
+        }
+    } catch (const std::exception& thrown) {
+        result.outcome.verdict = Verdict::unknown;
+        result.outcome.reason = fmt::format("a mistake of ours: {}", thrown.what());
+    }
+    result.outcome.seconds = seconds_since(begin);
+    return result;
+}
+
+}  // namespace deadrank::runners

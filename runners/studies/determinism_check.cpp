@@ -1,0 +1,218 @@
+// runners/studies/determinism_check.cpp — The second run is played by the same runner on the same stage as the first:
+// what a run leaves behind there would show.
+#include "runners/studies/determinism_check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "runners/studies/elsewhere.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+using scenarios::Variant;
+using MakeRunner = std::function<std::unique_ptr<Runner>()>;
+using Prints = std::map<std::pair<std::string, std::uint64_t>, TrialPrint>;  // by scenario and seed
+
+const scenarios::Plan& plan_of(const scenarios::Trial& trial, Variant variant) {
+    return variant == Variant::control  ? trial.control
+           : variant == Variant::healed ? trial.healed
+                                        : trial.fault;
+}
+
+const std::atomic<bool>& stop_of(const CheckOptions& options) {
+    static const std::atomic<bool> never = false;
+    return options.line.stop ? *options.line.stop : never;
+}
+
+bool stopped(const CheckOptions& options) { return stop_of(options).load(); }
+
+// Every job once, on several threads. `work` is called with the job's place.
+void each_job(const std::vector<Job>& jobs, const MakeRunner& make_runner, const CheckOptions& options,
+              const std::function<void(std::size_t, Runner&)>& work) {
+    std::atomic<std::size_t> next = 0, done = 0;
+    const auto live = [&] {
+        const std::unique_ptr<Runner> runner = make_runner();
+        for (std::size_t at = next++; at < jobs.size() && !stopped(options); at = next++) {
+            work(at, *runner);
+            if (options.progress) options.progress(++done, jobs.size());
+        }
+    };
+    const std::size_t threads = std::clamp<std::size_t>(
+        static_cast<std::size_t>(std::max(options.threads, 1)), 1, std::max<std::size_t>(jobs.size(), 1));
+    std::vector<std::thread> helpers;
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(live);
+    live();
+    for (std::thread& helper : helpers) helper.join();
+}
+
+// What the other process says of all trials, while we play them here.
+class Other {
+public:
+    Other(const Elsewhere& elsewhere, const CheckOptions& options)
+        : thread_([this, command = elsewhere.prints(), &options] {
+              output_ = output_of(command, stop_of(options));
+          }) {}
+    ~Other() {
+        if (thread_.joinable()) thread_.join();
+    }
+
+    // Waits for it.
+    scenarios::Result<Prints> prints() {
+        thread_.join();
+        if (!output_) return tl::unexpected(output_.error());
+        Prints prints;
+        for (std::size_t at = 0; at < output_->size();) {
+            const std::size_t end = std::min(output_->find('\n', at), output_->size());
+            if (auto print = print_from_line(std::string_view(*output_).substr(at, end - at)))
+                prints[{print->scenario, print->seed}] = std::move(*print);
+            at = end + 1;
+        }
+        return prints;
+    }
+
+private:
+    scenarios::Result<std::string> output_ = scenarios::refuse(scenarios::ErrorCode::internal, "not run");
+    std::thread thread_;
+};
+
+class Check {
+public:
+    Check(const std::vector<Job>& jobs, const MakeRunner& make_runner,
+          const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere, const CheckOptions& options)
+        : jobs_(jobs),
+          make_runner_(make_runner),
+          vocabulary_(vocabulary),
+          elsewhere_(elsewhere),
+          options_(options),
+          checked_(jobs.size()),
+          played_(jobs.size(), 0) {}
+
+    std::vector<Checked> all() {
+        Other other(elsewhere_, options_);
+        each_job(jobs_, make_runner_, options_,
+                 [&](std::size_t at, Runner& runner) { compare_here(at, runner); });
+        const auto theirs = other.prints();
+        const std::unique_ptr<Runner> runner = make_runner_();
+        std::vector<Checked> kept;
+        for (std::size_t at = 0; at < jobs_.size(); ++at) {
+            if (played_[at] == 0) continue;
+            const bool compared = checked_[at].outcome != Checked::same || compare_with(at, theirs, *runner);
+            if (compared) kept.push_back(std::move(checked_[at]));
+        }
+        return kept;
+    }
+
+private:
+    void compare_here(std::size_t at, Runner& runner) {
+        const Job& job = jobs_[at];
+        Checked& checked = checked_[at];
+        const auto once = [&] { return play(*job.scenario, job.seed, runner, vocabulary_, options_.line); };
+        Trialled first = once();
+        checked.print = print_of(first);
+        if (!first.fault) {
+            checked.reason = first.outcome.reason;
+        } else if (const auto differs = disagreement(checked.print, print_of(once()))) {
+            checked.outcome = Checked::differs;
+            checked.against = "the second run here";
+            checked.what = *differs;
+            locate(checked, job, runner, [&](const Window& window) {
+                return trace_one(job, differs->variant, window, runner, vocabulary_, options_.line);
+            });
+        } else {
+            checked.outcome = Checked::same;
+        }
+        played_[at] = stopped(options_) ? 0 : 1;
+    }
+
+    // False: a stop kept the other process from it.
+    bool compare_with(std::size_t at, const scenarios::Result<Prints>& theirs, Runner& runner) {
+        const Job& job = jobs_[at];
+        Checked& checked = checked_[at];
+        const auto unknown = [&](std::string reason) {
+            checked.outcome = Checked::unknown;
+            checked.reason = std::move(reason);
+            return !stopped(options_);
+        };
+        if (!theirs) return unknown(theirs.error().text());
+        const auto found = theirs->find({checked.print.scenario, checked.print.seed});
+        if (found == theirs->end()) return unknown("the other process did not play it");
+        const auto differs = disagreement(checked.print, found->second);
+        if (!differs) return true;
+        checked.outcome = Checked::differs;
+        checked.against = "the run in another process";
+        checked.what = *differs;
+        locate(checked, job, runner, [&](const Window& window) -> scenarios::Result<Traced> {
+            const auto output = output_of(elsewhere_.trace(job, differs->variant, window), stop_of(options_));
+            if (!output) return tl::unexpected(output.error());
+            if (auto traced = traced_from_line(std::string_view(*output).substr(0, output->find('\n'))))
+                return std::move(*traced);
+            return scenarios::refuse(scenarios::ErrorCode::internal, "the other process gave no trace");
+        });
+        return true;
+    }
+
+    void locate(Checked& checked, const Job& job, Runner& runner, const Tracer& other) {
+        if (checked.what.what != "events") return;
+        const Tracer here = [&](const Window& window) {
+            return trace_one(job, checked.what.variant, window, runner, vocabulary_, options_.line);
+        };
+        auto parting = find_parting(here, other);
+        if (!parting) {
+            checked.reason = parting.error().text();
+        } else if (*parting) {
+            checked.parting = std::move(**parting);
+        } else {
+            checked.reason = "played again, the runs were the same: it does not differ every time";
+        }
+    }
+
+    const std::vector<Job>& jobs_;
+    const MakeRunner& make_runner_;
+    const scenarios::Vocabulary& vocabulary_;
+    const Elsewhere& elsewhere_;
+    const CheckOptions& options_;
+    std::vector<Checked> checked_;
+    std::vector<char> played_;  // not bool: several threads write beside each other
+};
+
+}  // namespace
+
+void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
+               const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
+               const std::function<void(const TrialPrint&)>& take) {
+    std::mutex mutex;
+    each_job(jobs, make_runner, options, [&](std::size_t at, Runner& runner) {
+        const TrialPrint print =
+            print_of(play(*jobs[at].scenario, jobs[at].seed, runner, vocabulary, options.line));
+        if (stopped(options)) return;  // it was cut short
+        const std::lock_guard lock(mutex);
+        take(print);
+    });
+}
+
+std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
+                               const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
+                               const CheckOptions& options) {
+    return Check(jobs, make_runner, vocabulary, elsewhere, options).all();
+}
+
+scenarios::Result<Traced> trace_one(const Job& job, Variant variant, const Window& window, Runner& runner,
+                                    const scenarios::Vocabulary& vocabulary, const LineOptions& options) {
+    const auto trial = scenarios::resolve(*job.scenario, job.seed, runner.capabilities(), vocabulary);
+    if (!trial) return tl::unexpected(trial.error());
+    RunOptions how;
+    how.explore_order = options.explore_order;
+    how.stop = options.stop;
+    how.watch_first = window.first;
+    how.watch_last = window.last;
+    const auto record = runner.run(plan_of(*trial, variant), how);
+    if (!record) return tl::unexpected(record.error());
+    return traced(*record);
+}
+
+}  // namespace deadrank::runners

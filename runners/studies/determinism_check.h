@@ -1,0 +1,54 @@
+// runners/studies/determinism_check.h — One plan is one run: every trial played twice here and once in another
+// process, and compared in events, evidence, findings and verdict. Where they differ, the event is named.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runners/line/campaign.h"
+#include "runners/studies/parting.h"
+#include "runners/studies/print.h"
+
+namespace deadrank::runners {
+
+// How another process of this program is asked. Each gives the command; both print a line for each answer.
+struct Elsewhere {
+    std::function<std::vector<std::string>()> prints;  // of all trials
+    std::function<std::vector<std::string>(const Job&, scenarios::Variant, const Window&)> trace;
+};
+
+struct Checked {
+    enum Outcome { same, differs, unknown };
+    Outcome outcome = unknown;
+    TrialPrint print;     // of the first run
+    std::string against;  // which run differs: "the second run here", "the run in another process"
+    Disagreement what;    // and in what
+    std::optional<Parting> parting;
+    std::string reason;  // why it is unknown, or why no event can be named
+};
+
+struct CheckOptions {
+    LineOptions line = {};
+    int threads = 1;
+    std::function<void(std::size_t done, std::size_t all)> progress = {};
+};
+
+// The prints alone, as another process gives them; `take` is called one at a time, in no order.
+void print_all(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make_runner,
+               const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
+               const std::function<void(const TrialPrint&)>& take);
+
+// In the order of `jobs`; what a stop left unplayed is left out.
+std::vector<Checked> check_all(const std::vector<Job>& jobs,
+                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                               const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
+                               const CheckOptions& options);
+
+// One variant of a trial, with a window of its trace kept.
+scenarios::Result<Traced> trace_one(const Job& job, scenarios::Variant variant, const Window& window,
+                                    Runner& runner, const scenarios::Vocabulary& vocabulary,
+                                    const LineOptions& options);
+
+}  // namespace deadrank::runners

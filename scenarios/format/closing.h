@@ -1,0 +1,41 @@
+// scenarios/format/closing.h — Closes what a scenario leaves open: choices, ranges and selectors become values,
+// defaults are filled in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/model/plan.h"
+#include "scenarios/model/selector.h"
+
+namespace deadrank::scenarios {
+
+class Closing {
+public:
+    Closing(std::string scenario, Seed seed) : scenario_(std::move(scenario)), seed_(seed) {}
+
+    // Every parameter that is stated or has a default. `path` names the draws: "cluster", "fault.0.when".
+    Result<Values> all(const Settings& settings, const std::vector<Parameter>& parameters,
+                       const std::string& path) const;
+
+    // Only what is stated.
+    Result<Values> stated(const Settings& settings, const std::string& path) const;
+
+    // Both are needed before ranks and nodes can be closed.
+    void set_shape(const Shape& shape) { shape_ = shape; }
+    void add_targets(Targets ranks) { earlier_.push_back(std::move(ranks)); }
+
+private:
+    Result<Value> close(const Setting& setting, const std::string& path) const;
+    Result<Value> fallback(const Parameter& parameter, const std::string& path) const;
+
+    std::string scenario_;
+    Seed seed_;
+    Shape shape_;
+    std::vector<Targets> earlier_;
+};
+
+// The trigger that these values of `when` mean. `at_start`: where nothing is said, before the job starts.
+Trigger trigger_of(const Values& when, bool at_start);
+
+}  // namespace deadrank::scenarios

@@ -1,0 +1,120 @@
+// scenarios/format/document.cpp — The one file that knows toml++.
+#include "scenarios/format/document.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+#include <toml++/toml.h>
+
+namespace deadrank::scenarios {
+
+namespace {
+
+Place place_of(const toml::source_region& region, const std::string& file) {
+    return {file, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
+}
+
+Node convert(const toml::node& from, const std::string& file);
+
+Node convert_table(const toml::table& from, const std::string& file) {
+    Node node{.kind = Node::Kind::table};
+    for (const auto& [key, value] : from) {
+        node.members.push_back({std::string(key.str()), place_of(key.source(), file), convert(value, file)});
+    }
+    // toml++ sorts by name; a file is read from its top.
+    std::stable_sort(node.members.begin(), node.members.end(), [](const Member& a, const Member& b) {
+        return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+    });
+    return node;
+}
+
+Node convert_scalar(const toml::node& from) {
+    if (const auto* text = from.as_string()) return {.kind = Node::Kind::text, .text = text->get()};
+    if (const auto* number = from.as_integer()) {
+        return {.kind = Node::Kind::integer, .text = std::to_string(number->get()), .integer = number->get()};
+    }
+    if (const auto* flag = from.as_boolean()) {
+        return {.kind = Node::Kind::boolean, .text = flag->get() ? "true" : "false", .integer = flag->get()};
+    }
+    // The shortest text that reads back is what the author wrote, for every number of up to 15 digits.
+    if (const auto* number = from.as_floating_point()) {
+        return {.kind = Node::Kind::fraction, .text = fmt::format("{}", number->get())};
+    }
+    return {.kind = Node::Kind::date};
+}
+
+Node convert(const toml::node& from, const std::string& file) {
+    Node node;
+    if (const auto* table = from.as_table()) {
+        node = convert_table(*table, file);
+    } else if (const auto* list = from.as_array()) {
+        node.kind = Node::Kind::list;
+        for (const toml::node& item : *list) node.items.push_back(convert(item, file));
+    } else {
+        node = convert_scalar(from);
+    }
+    node.place = place_of(from.source(), file);
+    return node;
+}
+
+}  // namespace
+
+const Member* Node::find(std::string_view key) const {
+    const auto found =
+        std::find_if(members.begin(), members.end(), [&](const Member& member) { return member.key == key; });
+    return found == members.end() ? nullptr : &*found;
+}
+
+Result<Node> parse_document(std::string_view text, const std::string& file) {
+    try {
+        return convert(toml::parse(text, file), file);
+    } catch (const toml::parse_error& error) {
+        return refuse(ErrorCode::bad_input, fmt::format("this is not TOML: {}", error.description()), {},
+                      place_of(error.source(), file));
+    }
+}
+
+std::string parser_version() {
+    return fmt::format("{}.{}.{}", TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH);
+}
+
+Result<std::string> read_text(const std::filesystem::path& file) {
+    const auto cannot = [&](std::string_view why) {
+        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
+                      "name a file that exists and that you may read", {file.string()});
+    };
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) return cannot("it is a directory");
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return cannot(std::strerror(errno));
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (in.bad() || text.bad()) return cannot("reading failed");
+    return std::move(text).str();
+}
+
+std::string_view kind_name(const Node& node) {
+    switch (node.kind) {
+        case Node::Kind::table:
+            return "a table";
+        case Node::Kind::list:
+            return "a list";
+        case Node::Kind::text:
+            return "a text";
+        case Node::Kind::integer:
+            return "an integer";
+        case Node::Kind::fraction:
+            return "a number with a fraction";
+        case Node::Kind::boolean:
+            return "true or false";
+        case Node::Kind::date:
+            return "a date";
+    }
+    return "";
+}
+
+}  // namespace deadrank::scenarios

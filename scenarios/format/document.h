@@ -1,0 +1,50 @@
+// scenarios/format/document.h — A TOML file as plain values that know their place, so that the parser stays behind
+// one .cpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/model/error.h"
+
+namespace deadrank::scenarios {
+
+struct Member;
+
+struct Node {
+    enum class Kind { table, list, text, integer, fraction, boolean, date };
+
+    Kind kind = Kind::table;
+    Place place;
+    std::string text;              // of a text; else what parse_value would take: "7", "1.5", "true"
+    std::int64_t integer = 0;      // also 0 and 1 of a boolean
+    std::vector<Node> items = {};  // of a list
+    std::vector<Member> members;   // of a table, in the order of the file
+
+    bool is(Kind other) const { return kind == other; }
+    bool scalar() const { return kind != Kind::table && kind != Kind::list; }
+    const Member* find(std::string_view key) const;
+};
+
+struct Member {
+    std::string key;
+    Place place;  // of the key
+    Node value;
+};
+
+// Errors: bad_input with the parser's own words.
+Result<Node> parse_document(std::string_view text, const std::string& file);
+
+// The bytes of a file. Errors: io.
+Result<std::string> read_text(const std::filesystem::path& file);
+
+// Of toml++, for bug reports: "3.3.0".
+std::string parser_version();
+
+// "a list", "an integer", …: for messages.
+std::string_view kind_name(const Node& node);
+
+}  // namespace deadrank::scenarios

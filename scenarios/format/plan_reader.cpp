@@ -1,0 +1,132 @@
+// scenarios/format/plan_reader.cpp — Reads a plan back, or one that somebody edited: what a scenario may leave open
+// is refused here.
+#include <charconv>
+#include <fmt/format.h>
+
+#include "scenarios/format/closing.h"
+#include "scenarios/format/contradictions.h"
+#include "scenarios/format/parts.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+Values concrete(const Settings& settings, Problems& problems) {
+    Values values;
+    for (const auto& [name, setting] : settings) {
+        if (setting.options.size() == 1) {
+            values.emplace(name, setting.options.front());
+        } else if (!setting.options.empty() || setting.range || !setting.selector.empty()) {
+            problems.add(setting.place, fmt::format("'{}' is left to chance", name),
+                         "a plan states one value");
+        }
+    }
+    return values;
+}
+
+// What has a default must be stated all the same: defaults may change, a plan may not.
+void check_stated(const Values& values, const std::vector<Parameter>& parameters, const Place& place,
+                  std::string_view where, Problems& problems) {
+    for (const Parameter& parameter : parameters) {
+        if (parameter.optional || parameter.fallback.empty() || values.count(parameter.name) > 0) continue;
+        problems.add(place, fmt::format("{} lacks '{}'", where, parameter.name),
+                     fmt::format("a plan states every value; the default is {}", parameter.fallback));
+    }
+}
+
+std::uint64_t read_seed(Reader& reader) {
+    const Node* node = reader.find("seed");
+    std::uint64_t number = 0;
+    if (node) {
+        const char* const end = node->text.data() + node->text.size();
+        const auto [rest, error] = std::from_chars(node->text.data(), end, number);
+        if (error == std::errc() && rest == end) return number;
+    }
+    reader.problems().add(node ? node->place : reader.node().place, "[plan] lacks a seed from 0 to 2^64 - 1",
+                          "add seed = 1");
+    return 0;
+}
+
+Variant read_variant(Reader& reader) {
+    std::vector<std::string> names;
+    const Variant all[] = {Variant::fault, Variant::control, Variant::healed};
+    for (const Variant one : all) names.emplace_back(variant_name(one));
+    const std::string name = reader.one_of("variant", names, names.front());
+    for (const Variant one : all) {
+        if (name == variant_name(one)) return one;
+    }
+    return Variant::fault;
+}
+
+void read_head(Reader& top, Plan& plan) {
+    const Node* table = top.table("plan");
+    if (!table) {
+        top.problems().add(top.node().place, "there is no [plan]",
+                           "a scenario becomes a plan by `deadrank plan SCENARIO --seed N`");
+        return;
+    }
+    Reader reader(*table, "[plan]", top.problems());
+    plan.scenario = reader.required_text("scenario");
+    plan.scenario_digest = reader.text("scenario_digest");
+    plan.seed.number = read_seed(reader);
+    plan.variant = read_variant(reader);
+    reader.refuse_the_rest();
+}
+
+void read_faults(Reader& top, Plan& plan, const Kind* workload, const Vocabulary& vocabulary) {
+    for (const FaultSettings& fault : read_faults(top, vocabulary, workload)) {
+        const Kind* kind = vocabulary.fault(fault.kind);
+        if (!kind) continue;
+        FaultSpec spec{fault.kind, concrete(fault.parameters, top.problems()),
+                       trigger_of(concrete(fault.when.values, top.problems()), kind->at_start)};
+        check_stated(spec.parameters, kind->parameters, fault.place, fault.kind, top.problems());
+        plan.faults.push_back(std::move(spec));
+    }
+}
+
+Plan read_plan(Reader& top, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    Plan plan;
+    read_format(top);
+    read_head(top, plan);
+    plan.bug = read_bug(top, taxonomy);
+    plan.cluster = concrete(read_cluster(top), top.problems());
+    check_stated(plan.cluster, cluster_parameters(), top.node().place, "[cluster]", top.problems());
+    WorkloadSettings workload = read_workload(top, vocabulary);
+    plan.workload_kind = workload.name;
+    plan.workload = concrete(workload.settings, top.problems());
+    if (workload.kind) {
+        check_stated(plan.workload, workload.kind->parameters, top.node().place, "[workload]",
+                     top.problems());
+    }
+    read_faults(top, plan, workload.kind, vocabulary);
+    plan.expect = read_expectation(top, plan.bug, taxonomy);
+    plan.backends = read_backends(top);
+    top.refuse_the_rest();
+    return plan;
+}
+
+}  // namespace
+
+Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy& taxonomy,
+                        const Vocabulary& vocabulary) {
+    const auto document = parse_document(toml, std::string(name));
+    if (!document) return tl::unexpected(document.error());
+    Problems problems;
+    Reader top(*document, "a plan", problems);
+    Plan plan = read_plan(top, taxonomy, vocabulary);
+    if (!problems.empty()) return tl::unexpected(joined(problems.sorted()));
+    if (const auto found = contradiction(plan)) {
+        return refuse(ErrorCode::bad_input, fmt::format("{}: {}", found->setting, found->what), found->remedy,
+                      {std::string(name)});
+    }
+    return plan;
+}
+
+Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy& taxonomy,
+                       const Vocabulary& vocabulary) {
+    const auto text = read_text(file);
+    if (!text) return tl::unexpected(text.error());
+    return parse_plan(*text, file.string(), taxonomy, vocabulary);
+}
+
+}  // namespace deadrank::scenarios

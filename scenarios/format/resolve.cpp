@@ -1,0 +1,200 @@
+// scenarios/format/resolve.cpp — Makes the three plans of a scenario from one set of draws, and refuses what cannot
+// be meant or done.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/model/check.h"
+#include "scenarios/format/closing.h"
+#include "scenarios/format/contradictions.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+Place place_in(const Settings& settings, const std::string& name, const Place& otherwise) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? otherwise : found->second.place;
+}
+
+// Where the file says what the contradiction blames.
+Place place_of(const Scenario& scenario, const std::string& setting) {
+    const Place file{scenario.file.string()};
+    const auto dot = setting.find('.');
+    const std::string part = setting.substr(0, dot);
+    const std::string name = setting.substr(dot + 1);
+    if (part == "cluster") return place_in(scenario.cluster, name, file);
+    if (part == "workload") return place_in(scenario.workload, name, file);
+    if (part != "fault") return file;
+    const FaultSettings& fault = scenario.faults.at(static_cast<std::size_t>(std::stoul(name)));
+    const std::string rest = name.substr(name.find('.') + 1);
+    return rest.starts_with("when.") ? place_in(fault.when.values, rest.substr(5), fault.place)
+                                     : place_in(fault.parameters, rest, fault.place);
+}
+
+tl::unexpected<Error> refuse_it(const Scenario& scenario, const Contradiction& found) {
+    return refuse(ErrorCode::bad_input, found.what, found.remedy, place_of(scenario, found.setting));
+}
+
+bool has(const std::vector<std::string>& all, const std::string& one) {
+    const std::string family = one.substr(0, one.find('.'));
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& able) { return able == "*" || able == one || able == family; });
+}
+
+Result<void> check_able(const Scenario& scenario, const Plan& plan, const Capabilities& backend,
+                        const Vocabulary& vocabulary) {
+    const Place file{scenario.file.string()};
+    const std::string remedy = backend.backend == "sim" ? "" : "--runner sim can";
+    if (!has(backend.workloads, plan.workload_kind)) {
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the backend {} has no workload '{}'", backend.backend, plan.workload_kind),
+                      remedy, file);
+    }
+    if (plan.world_size() > backend.ranks_max) {
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("{} ranks are more than the {} of the backend {}", plan.world_size(),
+                                  backend.ranks_max, backend.backend),
+                      remedy, file);
+    }
+    for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+        for (const std::string& lever : vocabulary.fault(plan.faults[i].kind)->levers) {
+            if (has(backend.levers, lever)) continue;
+            return refuse(ErrorCode::unsupported,
+                          fmt::format("the backend {} cannot {}: it lacks the lever '{}'", backend.backend,
+                                      plan.faults[i].kind, lever),
+                          remedy, scenario.faults[i].place);
+        }
+    }
+    return {};
+}
+
+// The ranks that a fault is about, for "same" and "others" of later ones.
+Targets targets_of(const FaultSpec& fault, const Shape& shape) {
+    if (fault.parameters.count("rank") > 0) return fault.ranks();
+    Targets ranks;
+    if (const auto nodes = fault.parameters.find("node"); nodes != fault.parameters.end()) {
+        for (const std::int64_t node : nodes->second.list) {
+            for (const std::int64_t rank : shape.ranks_of(node)) ranks.push_back(rank);
+        }
+    }
+    return ranks;
+}
+
+Shape shape_of(const Plan& plan) {
+    return {plan.number(plan.cluster, "nodes"), plan.number(plan.cluster, "gpus_per_node"),
+            plan.world_size()};
+}
+
+Result<FaultSpec> close_fault(const Closing& closing, const FaultSettings& fault, const Kind& kind,
+                              const std::string& path) {
+    auto parameters = closing.all(fault.parameters, kind.parameters, path);
+    if (!parameters) return tl::unexpected(parameters.error());
+    const auto when = closing.all(fault.when.values, trigger_parameters(), path + ".when");
+    if (!when) return tl::unexpected(when.error());
+    return FaultSpec{fault.kind, std::move(*parameters), trigger_of(*when, kind.at_start)};
+}
+
+Result<void> close_faults(Closing& closing, const Scenario& scenario, const Vocabulary& vocabulary,
+                          Plan& plan) {
+    for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
+        const Kind* kind = vocabulary.fault(scenario.faults[i].kind);
+        CHECK(kind != nullptr);  // load() has seen to it
+        auto fault = close_fault(closing, scenario.faults[i], *kind, fmt::format("fault.{}", i));
+        if (!fault) return tl::unexpected(fault.error());
+        closing.add_targets(targets_of(*fault, shape_of(plan)));
+        plan.faults.push_back(std::move(*fault));
+    }
+    return {};
+}
+
+Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, const Vocabulary& vocabulary) {
+    Plan plan{.scenario = scenario.id, .scenario_digest = scenario.digest, .seed = seed, .bug = scenario.bug};
+    plan.workload_kind = scenario.workload_kind;
+    plan.expect = scenario.expect;
+    plan.backends = scenario.backends;
+    const Kind* workload = vocabulary.workload(plan.workload_kind);
+    CHECK(workload != nullptr);  // load() has seen to it
+    auto cluster = closing.all(scenario.cluster, cluster_parameters(), "cluster");
+    if (!cluster) return tl::unexpected(cluster.error());
+    plan.cluster = std::move(*cluster);
+    if (const auto found = cluster_contradiction(plan)) return refuse_it(scenario, *found);
+    closing.set_shape(shape_of(plan));
+    auto settings = closing.all(scenario.workload, workload->parameters, "workload");
+    if (!settings) return tl::unexpected(settings.error());
+    plan.workload = std::move(*settings);
+    if (auto done = close_faults(closing, scenario, vocabulary, plan); !done)
+        return tl::unexpected(done.error());
+    if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);
+    return plan;
+}
+
+// A table is laid over the old one; everything else takes its place.
+void apply(const Values& changes, Values& values) {
+    for (const auto& [name, value] : changes) {
+        Value& old = values[name];
+        const auto before = old.table;
+        old = value;
+        old.table.insert(before.begin(), before.end());
+    }
+}
+
+Result<Plan> heal(Plan plan, const Closing& closing, const Scenario& scenario) {
+    plan.variant = Variant::healed;
+    if (scenario.heal.fault == "none") plan.faults.clear();
+    const auto cluster = closing.stated(scenario.heal.cluster, "heal.cluster");
+    if (!cluster) return tl::unexpected(cluster.error());
+    const auto workload = closing.stated(scenario.heal.workload, "heal.workload");
+    if (!workload) return tl::unexpected(workload.error());
+    apply(*cluster, plan.cluster);
+    apply(*workload, plan.workload);
+    if (auto found = contradiction(plan)) {
+        found->what = "healed, " + found->what;
+        return refuse_it(scenario, *found);
+    }
+    return plan;
+}
+
+}  // namespace
+
+namespace {
+
+// Whoever a fault aims at is not like the others: not in the crowd of this run, nor in that of the control.
+void keep_apart(Plan& plan) {
+    if (plan.cluster.count("individuals") == 0) return;
+    Value& apart = plan.cluster["apart"];
+    apart.type = ValueType::ranks;
+    const std::int64_t per_node = plan.number(plan.cluster, "gpus_per_node");
+    for (const FaultSpec& fault : plan.faults) {
+        const std::vector<std::int64_t> ranks = fault.ranks();
+        apart.list.insert(apart.list.end(), ranks.begin(), ranks.end());
+        const auto nodes = fault.parameters.find("node");
+        if (nodes == fault.parameters.end()) continue;
+        for (const std::int64_t node : nodes->second.list) {
+            for (std::int64_t local = 0; local < per_node; ++local)
+                apart.list.push_back(node * per_node + local);
+        }
+    }
+    std::sort(apart.list.begin(), apart.list.end());
+    apart.list.erase(std::unique(apart.list.begin(), apart.list.end()), apart.list.end());
+    if (apart.list.empty()) plan.cluster.erase("apart");
+}
+
+}  // namespace
+
+Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
+                      const Vocabulary& vocabulary) {
+    Closing closing(scenario.id, seed);
+    auto plan = close_all(closing, scenario, seed, vocabulary);
+    if (!plan) return tl::unexpected(plan.error());
+    if (auto able = check_able(scenario, *plan, capabilities, vocabulary); !able)
+        return tl::unexpected(able.error());
+    keep_apart(*plan);
+    auto healed = heal(*plan, closing, scenario);
+    if (!healed) return tl::unexpected(healed.error());
+    Plan control = *plan;
+    control.variant = Variant::control;
+    control.faults.clear();
+    return Trial{std::move(*plan), std::move(control), std::move(*healed)};
+}
+
+}  // namespace deadrank::scenarios

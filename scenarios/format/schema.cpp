@@ -1,0 +1,164 @@
+// scenarios/format/schema.cpp — One schema a table of the file; kinds are alternatives told apart by their `kind`.
+#include "scenarios/format/schema.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/format/json_text.h"
+#include "scenarios/format/parameter_schema.h"
+#include "scenarios/format/parts.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+std::string described(std::string_view what) {
+    return json_object({{"type", json_string("string")}, {"description", json_string(what)}});
+}
+
+std::string texts(std::string_view what) {
+    return json_object({{"type", json_strings({"string", "array"})},
+                        {"items", json_object({{"type", json_string("string")}})},
+                        {"description", json_string(what)}});
+}
+
+std::string one_of(const std::vector<std::string>& words, std::string_view what) {
+    return json_object({{"enum", json_strings(words)}, {"description", json_string(what)}});
+}
+
+std::string some_of(const std::vector<std::string>& words, std::string_view what) {
+    const std::string one = json_object({{"enum", json_strings(words)}});
+    const std::string list = json_object({{"type", json_string("array")}, {"items", one}});
+    return json_object({{"anyOf", json_list({one, list})}, {"description", json_string(what)}});
+}
+
+std::string table(JsonMembers properties, std::vector<std::string> required, std::string_view what) {
+    return json_object({{"type", json_string("object")},
+                        {"description", json_string(what)},
+                        {"properties", json_object(properties)},
+                        {"required", json_strings(required)},
+                        {"additionalProperties", "false"}});
+}
+
+std::string bug(const Taxonomy& taxonomy) {
+    return table(
+        {{"stage", one_of(ids(taxonomy.stages), "the stage it belongs to; the file lies in its directory")},
+         {"symptom", one_of(ids(taxonomy.symptoms), "what an observer sees")},
+         {"cause", one_of(ids(taxonomy.causes), "the root cause")},
+         {"fix", one_of(ids(taxonomy.fixes), "the fix pattern; [heal] applies it")},
+         {"replays", texts("public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\"")}},
+        {"stage", "symptom", "cause", "fix"}, "the bug, in words of the taxonomy");
+}
+
+std::vector<std::string> required_of(const Kind& kind) {
+    std::vector<std::string> required = {"kind"};
+    for (const Parameter& parameter : kind.parameters) {
+        if (!parameter.optional && parameter.fallback.empty()) required.push_back(parameter.name);
+    }
+    return required;
+}
+
+std::string kind_schema(const Kind& kind, bool with_when) {
+    JsonMembers properties = {
+        {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
+    for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
+    if (with_when) {
+        properties.push_back({"when", json_object({{"$ref", json_string("#/definitions/when")}})});
+    }
+    return table(std::move(properties), required_of(kind), kind.what);
+}
+
+std::string kinds_schema(const std::vector<Kind>& kinds, bool with_when) {
+    std::vector<std::string> alternatives;
+    for (const Kind& kind : kinds) alternatives.push_back(kind_schema(kind, with_when));
+    return json_object({{"oneOf", json_list(alternatives)}});
+}
+
+std::string expectation(const Taxonomy& taxonomy) {
+    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
+    std::vector<std::string> others = symptoms;
+    others.insert(others.begin(), "none");
+    const std::string ranks = parameter_schema(
+        {.name = "ranks", .type = ValueType::ranks, .what = "instead of the fault's own ranks"});
+    const std::string duration = parameter_schema(
+        {.name = "within", .type = ValueType::duration, .what = "after the fault, in the run's own time"});
+    return table({{"symptom", one_of(symptoms, "what must be noticed; the bug's own where it is absent")},
+                  {"blames", some_of(blame_words(), "what of the truth the finding must name")},
+                  {"rank", ranks},
+                  {"ranks", ranks},
+                  {"step", json_object({{"type", json_string("integer")}, {"minimum", "0"}})},
+                  {"within", duration},
+                  {"others", some_of(others, "\"none\", or further symptoms that are right to report")},
+                  {"also", some_of(symptoms, "further symptoms that are right to report")},
+                  {"reaction", one_of(reaction_words(), "how the job must react")},
+                  {"recovers_within", duration},
+                  {"unseen", described("why no evidence can show this bug; silence is then right")}},
+                 {}, "what must be noticed, about whom and how soon");
+}
+
+std::string heal(const Vocabulary& vocabulary) {
+    JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
+    for (const Kind& kind : vocabulary.workloads) {
+        for (auto& member : parameter_properties(kind.parameters)) {
+            bool known = false;
+            for (const auto& old : settings) known = known || old.first == member.first;
+            if (!known) settings.push_back(std::move(member));
+        }
+    }
+    return table(
+        {{"fault", one_of({"none", "keep"}, "whether the fault is gone, or stays and is absorbed")},
+         {"says", described("one sentence: what the fix does")},
+         {"cluster", table(parameter_properties(cluster_parameters()), {}, "settings that the fix changes")},
+         {"workload", table(std::move(settings), {}, "settings that the fix changes")}},
+        {}, "the fix; the healed run must be silent and complete");
+}
+
+std::string teach() {
+    return table({{"title", described("a name for the lesson")},
+                  {"sees", described("what the learner sees first")},
+                  {"question", described("what the learner is asked")},
+                  {"hints", texts("one after the other, when asked for")},
+                  {"answer", described("what it was")},
+                  {"why", described("why the fix works")}},
+                 {}, "the story, for `deadrank learn`");
+}
+
+std::string parity() {
+    JsonMembers backends;
+    for (const std::string& backend : backend_words()) {
+        backends.push_back({backend, described("why its findings differ from the simulator's")});
+    }
+    return table(std::move(backends), {}, "where backends are known to differ");
+}
+
+}  // namespace
+
+std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    const std::string faults = json_object({{"type", json_string("array")},
+                                            {"minItems", "1"},
+                                            {"items", kinds_schema(vocabulary.faults, true)}});
+    const JsonMembers properties = {
+        {"format", json_object({{"const", "1"}, {"description", json_string("version of this format")}})},
+        {"backends", some_of(backend_words(), "where it can be played; absent = the simulator")},
+        {"bug", bug(taxonomy)},
+        {"cluster", table(parameter_properties(cluster_parameters()), {}, "the machines")},
+        {"workload", kinds_schema(vocabulary.workloads, false)},
+        {"fault", faults},
+        {"expect", expectation(taxonomy)},
+        {"heal", heal(vocabulary)},
+        {"teach", teach()},
+        {"parity", parity()}};
+    JsonMembers definitions = type_definitions();
+    definitions.push_back({"when", table(parameter_properties(trigger_parameters()), {},
+                                         "when it acts, on each of its ranks")});
+    return json_indented(
+        json_object({{"$schema", json_string("http://json-schema.org/draft-07/schema#")},
+                     {"title", json_string("deadrank scenario")},
+                     {"type", json_string("object")},
+                     {"properties", json_object(properties)},
+                     {"required", json_strings({"format", "bug", "workload", "fault", "expect"})},
+                     {"additionalProperties", "false"},
+                     {"definitions", json_object(definitions)}}));
+}
+
+}  // namespace deadrank::scenarios

@@ -1,0 +1,171 @@
+// scenarios/format/skeleton.cpp — Picks what the taxonomy's mapping makes likely, and shows every parameter of the
+// fault.
+#include "scenarios/format/skeleton.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "scenarios/format/parts.h"
+#include "scenarios/model/quote.h"
+#include "scenarios/model/value.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+tl::unexpected<Error> unknown(std::string_view what, const std::string& word,
+                              const std::vector<std::string>& known) {
+    return refuse(ErrorCode::usage, fmt::format("there is no {} '{}'", what, word), suggestion(word, known));
+}
+
+bool is_name(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+}
+
+Result<void> check_words(const SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    const auto slash = wish.id.find('/');
+    if (slash == std::string::npos || !is_name(std::string_view(wish.id).substr(slash + 1))) {
+        return refuse(ErrorCode::usage, fmt::format("'{}' is no name of a scenario", wish.id),
+                      "write stage/name in small letters: communication/rank_leaves_all_reduce");
+    }
+    const std::string stage = wish.id.substr(0, slash);
+    if (!find(taxonomy.stages, stage)) return unknown("stage", stage, ids(taxonomy.stages));
+    if (!find(taxonomy.symptoms, wish.symptom))
+        return unknown("symptom", wish.symptom, ids(taxonomy.symptoms));
+    if (!wish.cause.empty() && !find(taxonomy.causes, wish.cause))
+        return unknown("cause", wish.cause, ids(taxonomy.causes));
+    if (!wish.fix.empty() && !find(taxonomy.fixes, wish.fix))
+        return unknown("fix", wish.fix, ids(taxonomy.fixes));
+    if (!vocabulary.fault(wish.fault)) return unknown("fault", wish.fault, names_of(vocabulary.faults));
+    if (!wish.workload.empty() && !vocabulary.workload(wish.workload)) {
+        return unknown("workload", wish.workload, names_of(vocabulary.workloads));
+    }
+    return {};
+}
+
+// The pairs of the symptom, most reported first.
+std::vector<SymptomCausePair> pairs_of(const Taxonomy& taxonomy, const std::string& symptom) {
+    std::vector<SymptomCausePair> pairs;
+    std::copy_if(taxonomy.pairs.begin(), taxonomy.pairs.end(), std::back_inserter(pairs),
+                 [&](const SymptomCausePair& pair) { return pair.symptom == symptom; });
+    std::stable_sort(pairs.begin(), pairs.end(), [](const SymptomCausePair& a, const SymptomCausePair& b) {
+        return a.reports > b.reports;
+    });
+    return pairs;
+}
+
+void choose(SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    for (const SymptomCausePair& pair : pairs_of(taxonomy, wish.symptom)) {
+        if (wish.cause.empty()) wish.cause = pair.cause;
+        if (wish.fix.empty() && pair.cause == wish.cause && !pair.fixes.empty())
+            wish.fix = pair.fixes.front();
+    }
+    if (wish.cause.empty()) wish.cause = taxonomy.causes.front().id;
+    if (wish.fix.empty()) wish.fix = taxonomy.fixes.front().id;
+    if (wish.workload.empty()) wish.workload = vocabulary.workloads.front().name;
+}
+
+std::string other_causes(const SkeletonWish& wish, const Taxonomy& taxonomy) {
+    std::vector<std::string> causes;
+    for (const SymptomCausePair& pair : pairs_of(taxonomy, wish.symptom)) {
+        if (pair.cause != wish.cause) causes.push_back(pair.cause);
+    }
+    return causes.empty() ? "the only cause that the taxonomy pairs with it"
+                          : fmt::format("or {}", fmt::join(causes, ", "));
+}
+
+// A first value for a parameter that has no default.
+std::string example(const Parameter& parameter, const Kind& workload) {
+    if (parameter.name == "seam" && !workload.seams.empty()) return toml_text(workload.seams.front());
+    if (parameter.name == "block" && !workload.blocks.empty()) return toml_text(workload.blocks.front());
+    if (!parameter.choices.empty()) return toml_text(parameter.choices.front());
+    switch (parameter.type) {
+        case ValueType::boolean:
+            return "true";
+        case ValueType::integer:
+            return std::to_string(std::max<std::int64_t>(parameter.least, 1));
+        case ValueType::duration:
+            return "\"10s\"";
+        case ValueType::bytes:
+            return "\"1GiB\"";
+        case ValueType::rate:
+            return "\"100Gbps\"";
+        case ValueType::ratio:
+            return "\"1%\"";
+        case ValueType::factor:
+            return "\"2x\"";
+        case ValueType::table:
+            return "{}";
+        case ValueType::ranks:
+        case ValueType::nodes:
+            return "\"any\"";
+        default:
+            return "\"…\"";
+    }
+}
+
+std::string parameter_row(const Parameter& parameter, const Kind& workload) {
+    const bool required = !parameter.optional && parameter.fallback.empty();
+    const auto value = parse_value(parameter.type, parameter.fallback);
+    std::string literal = example(parameter, workload);
+    if (!required && value && !parameter.fallback.empty()) {
+        const bool bare = parameter.type == ValueType::boolean || parameter.type == ValueType::integer;
+        literal = bare ? parameter.fallback : toml_text(parameter.fallback);
+    }
+    return fmt::format("{}{} = {}  # {}\n", required ? "" : "# ", parameter.name, literal,
+                       in_one_line(parameter.what));
+}
+
+std::string fault_table(const Kind& fault, const Kind& workload) {
+    std::string out =
+        fmt::format("[[fault]]\nkind = {}  # {}\n", toml_text(fault.name), in_one_line(fault.what));
+    for (const Parameter& parameter : fault.parameters) out += parameter_row(parameter, workload);
+    const std::string when =
+        "when = { step = \"3..6\" }  # also phase, before = \"all_reduce\", nth, at, lasts, …\n";
+    return out + (fault.at_start ? "# " + when + "# without it: before the job starts\n" : when);
+}
+
+}  // namespace
+
+Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonomy,
+                             const Vocabulary& vocabulary) {
+    if (auto known = check_words(stated, taxonomy, vocabulary); !known) return tl::unexpected(known.error());
+    SkeletonWish wish = stated;
+    choose(wish, taxonomy, vocabulary);
+    const Kind& workload = *vocabulary.workload(wish.workload);
+    std::string out = fmt::format(
+        "# scenarios/catalog/{}.toml\n"
+        "# Tell the story in two to four sentences: who did what, what followed, who was blamed first.\n"
+        "format = 1\n\n",
+        wish.id);
+    out += fmt::format(
+        "[bug]\nstage = {}\nsymptom = {}\ncause = {}  # {}\nfix = {}\n"
+        "replays = []  # the public reports behind it: \"owner/repo#123\"\n\n",
+        toml_text(wish.id.substr(0, wish.id.find('/'))), toml_text(wish.symptom), toml_text(wish.cause),
+        other_causes(wish, taxonomy), toml_text(wish.fix));
+    out +=
+        "[cluster]  # only what differs from the defaults\nnodes = 2  # or [2, 4]: the seed "
+        "chooses\ngpus_per_node = 4\n\n";
+    out += fmt::format("[workload]\nkind = {}  # {}\n", toml_text(wish.workload), in_one_line(workload.what));
+    for (const Parameter& parameter : workload.parameters) {
+        if (parameter.name == "steps") out += "steps = 8\n";
+    }
+    out += "\n";
+    out += fault_table(*vocabulary.fault(wish.fault), workload);
+    out += fmt::format(
+        "\n[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
+        "within = \"60s\"  # after the fault, in the run's own time\n"
+        "others = \"none\"  # any further finding is a false alarm\n"
+        "reaction = \"any\"  # of {}\n\n",
+        toml_text(wish.symptom), fmt::join(blame_words(), ", "), fmt::join(reaction_words(), ", "));
+    out +=
+        "[heal]\n"
+        "fault = \"none\"  # or \"keep\", with [heal.cluster] or [heal.workload] that absorb it\n"
+        "says = \"what the fix does, in one sentence\"\n\n"
+        "[teach]\ntitle = \"\"\nsees = \"\"\nquestion = \"\"\nhints = [\"\", \"\"]\nanswer = \"\"\nwhy = "
+        "\"\"\n";
+    return out;
+}
+
+}  // namespace deadrank::scenarios

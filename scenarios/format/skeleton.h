@@ -1,0 +1,25 @@
+// scenarios/format/skeleton.h — A new scenario file to start from: it loads as it stands, and its comments say what
+// to write where.
+#pragma once
+
+#include <string>
+
+#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::scenarios {
+
+struct SkeletonWish {
+    std::string id;        // "communication/rank_leaves_all_reduce"
+    std::string symptom;   // id
+    std::string fault;     // kind
+    std::string cause;     // id; empty = the most reported one of the symptom
+    std::string fix;       // id; empty = the most frequent one of that cause
+    std::string workload;  // kind; empty = the first of the vocabulary
+};
+
+// Errors: usage, for an id that is no stage/name and for every word that is not known, with the nearest.
+Result<std::string> skeleton(const SkeletonWish& wish, const Taxonomy& taxonomy,
+                             const Vocabulary& vocabulary);
+
+}  // namespace deadrank::scenarios

@@ -1,0 +1,49 @@
+// scenarios/model/error.h — What may go wrong at our own doors: a bad file, a missing backend, a refused lever.
+// Failures inside the training job are not errors; they are exceptions in a rank and events in the evidence.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+namespace deadrank::scenarios {
+
+enum class ErrorCode {
+    usage,        // the command line asks for something that does not exist
+    bad_input,    // a file says something that cannot be meant
+    unsupported,  // this backend cannot do it; the run is `unknown`, never `pass`
+    environment,  // a tool, library or right is missing on this machine
+    io,           // the disk or the network refused
+    internal,     // a bound of our own was reached
+};
+
+// Where it went wrong. Line and column count from 1; 0 means that there is none.
+struct Place {
+    std::string file;
+    int line = 0;
+    int column = 0;
+
+    bool operator==(const Place&) const = default;
+};
+
+// One sentence with the value that was refused, and one that says what would do.
+struct Error {
+    ErrorCode code = ErrorCode::bad_input;
+    std::string what;
+    std::string remedy = {};
+    Place place = {};
+
+    // "file:12:3: unknown key 'stpe' — did you mean 'step'?"
+    std::string text() const;
+
+    bool operator==(const Error&) const = default;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+
+inline tl::unexpected<Error> refuse(ErrorCode code, std::string what, std::string remedy = {},
+                                    Place place = {}) {
+    return tl::unexpected<Error>(Error{code, std::move(what), std::move(remedy), std::move(place)});
+}
+
+}  // namespace deadrank::scenarios

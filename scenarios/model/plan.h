@@ -1,0 +1,101 @@
+// scenarios/model/plan.h — A scenario with nothing left to chance: every draw made by the seed and written down.
+// A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the same
+// plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/model/scenario.h"
+
+namespace deadrank::scenarios {
+
+struct Seed {
+    std::uint64_t number = 1;
+    bool operator==(const Seed&) const = default;
+};
+
+// When a fault acts, on each rank it aims at. Unset members match everything.
+struct Trigger {
+    bool at_start = false;   // before the job starts
+    std::int64_t at = -1;    // nanoseconds after the job's start; -1 = not by time
+    std::int64_t step = -1;  // training step, counted from 0
+    std::string phase;       // data, forward, backward, reduce, optimizer, checkpoint
+    std::string before;      // a call, as in call_words(): all_reduce, comm_init, …; or a seam or block
+    std::string comm;        // name of the communicator of that call: world, tp, dp, pp, …
+    std::int64_t nth = 1;    // the n-th matching call of that rank (within the step, if a step is given)
+    bool always = false;     // from then on at every match, not once
+    std::int64_t until_step = -1;  // the last step; beyond it the fault is reverted
+    std::int64_t lasts = -1;       // nanoseconds after which the fault is reverted; -1 = stays
+
+    bool operator==(const Trigger&) const = default;
+};
+
+struct FaultSpec {
+    std::string kind;
+    Values parameters;  // `rank` → Value::list of ranks, `node` → Value::list of nodes
+    Trigger when;
+
+    bool operator==(const FaultSpec&) const = default;
+
+    std::vector<std::int64_t> ranks() const;  // of parameter `rank`; empty when there is none
+    std::int64_t number(std::string_view name, std::int64_t otherwise = 0) const;
+    std::string text(std::string_view name, std::string otherwise = {}) const;
+};
+
+enum class Variant { fault, control, healed };
+std::string_view variant_name(Variant);
+
+struct Plan {
+    std::string scenario;         // id
+    std::string scenario_digest;  // of the file it came from
+    Seed seed;
+    Variant variant = Variant::fault;
+    Bug bug;
+    Values cluster;
+    std::string workload_kind;
+    Values workload;
+    std::vector<FaultSpec> faults;
+    Expectation expect;
+    std::vector<std::string> backends;
+
+    bool operator==(const Plan&) const = default;
+
+    std::int64_t world_size() const;  // cluster.ranks, else nodes × gpus_per_node
+    std::int64_t number(const Values& values, std::string_view name) const;  // CHECKs that it is there
+};
+
+// What a backend can do. A fault whose lever is missing makes the run `unknown` with the reason.
+struct Capabilities {
+    std::string backend = "sim";
+    std::vector<std::string> levers;     // "*" = all
+    std::vector<std::string> workloads;  // "*" = all
+    std::int64_t ranks_max = 2'000'000;
+};
+
+// All three runs of a scenario come from one set of draws: the control is the plan without faults, the healed
+// run has the fix.
+struct Trial {
+    Plan fault;
+    Plan control;
+    Plan healed;
+};
+
+// Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
+// …).
+Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
+                      const Vocabulary& vocabulary);
+
+// The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
+// value that is absent or left to chance.
+std::string to_toml(const Plan& plan);
+Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
+Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
+std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
+
+// The keys of [cluster] and of `when`, with types, defaults and one sentence each.
+const std::vector<Parameter>& cluster_parameters();
+const std::vector<Parameter>& trigger_parameters();
+
+}  // namespace deadrank::scenarios

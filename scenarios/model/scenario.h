@@ -1,0 +1,126 @@
+// scenarios/model/scenario.h — One bug of the taxonomy as a file: load and faults composed, and what must be
+// noticed. Settings may still be open ("any", ranges, choices); resolve() closes them into a Plan.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/model/error.h"
+#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/value.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::scenarios {
+
+// A setting that a seed may still decide. Exactly one alternative of: `options` (draw one), `low..high` (draw
+// within), `any` text for ranks and nodes, or a concrete value (options.size() == 1).
+struct Setting {
+    std::vector<Value> options;                    // one = concrete, several = a choice
+    std::optional<std::pair<Value, Value>> range;  // "3..9", inclusive, same type
+    std::string selector;                          // ranks and nodes: "any", "any 2", "all", "node 1", …
+    Place place;
+
+    bool operator==(const Setting&) const = default;
+};
+using Settings = std::map<std::string, Setting>;
+
+struct Bug {
+    std::string stage, symptom, cause, fix;  // ids of the taxonomy
+    std::vector<std::string> replays;  // public reports: "owner/repo#123", or "study: …" for incident tables
+
+    bool operator==(const Bug&) const = default;
+};
+
+// When a fault acts. Logical, never wall time: the same plan means the same thing in the simulator and on
+// GPUs.
+struct TriggerSettings {
+    Settings values;  // keys of Trigger below
+    bool operator==(const TriggerSettings&) const = default;
+};
+
+struct FaultSettings {
+    std::string kind;
+    Settings parameters;  // includes `rank`, `node`, … as the kind declares
+    TriggerSettings when;
+    Place place;
+
+    bool operator==(const FaultSettings&) const = default;
+};
+
+// What must be noticed, about whom, how soon, and how the job must react.
+struct Expectation {
+    std::string symptom;
+    std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
+    std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
+    std::optional<std::int64_t> step;  // likewise
+    std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
+    std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms
+    // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
+    std::string reaction = "any";
+    std::int64_t recovers_within =
+        -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked
+    std::string unseen;  // why no evidence can show this bug: then silence is right. Empty as a rule.
+
+    bool operator==(const Expectation&) const = default;
+};
+
+// What the fix changes. The healed run must be silent and complete.
+struct Heal {
+    // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
+    std::string fault = "none";
+    Settings cluster;  // settings that the fix changes
+    Settings workload;
+    std::string says;  // one sentence: what the fix does
+
+    bool operator==(const Heal&) const = default;
+};
+
+struct Teach {
+    std::string title, sees, question, answer, why;
+    std::vector<std::string> hints;
+
+    bool operator==(const Teach&) const = default;
+};
+
+struct Scenario {
+    std::string id;  // path below the catalog without suffix: "communication/rank_leaves_all_reduce"
+    std::filesystem::path file;
+    std::string digest;  // 16 hex digits of the file's bytes
+    std::string story;   // the comment that opens the file
+    Bug bug;
+    Settings cluster;
+    std::string workload_kind;
+    Settings workload;
+    std::vector<FaultSettings> faults;
+    Expectation expect;
+    Heal heal;
+    Teach teach;
+    std::map<std::string, std::string> parity;  // backend → why its findings differ from the simulator's
+    std::vector<std::string> backends;          // where it can be played; empty = the simulator only
+};
+
+// Refuses unknown keys, ids and values with file, line and column. All that is wrong is told at once: the
+// first is the Error, the others follow in its remedy, one a line.
+Result<Scenario> load(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
+
+// The same from text; `file` gives the id and the places.
+Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file, const Taxonomy&,
+                                const Vocabulary&);
+
+// All that is wrong with a file, one Error each, in order of place; empty when it loads.
+std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
+
+// All scenario files below a directory, in order of id. Files that do not load are errors in `broken`, not a
+// stop.
+struct Catalog {
+    std::vector<Scenario> scenarios;
+    std::vector<Error> broken;
+};
+Result<Catalog> load_catalog(const std::filesystem::path& directory, const Taxonomy&, const Vocabulary&);
+
+}  // namespace deadrank::scenarios

@@ -1,0 +1,52 @@
+// scenarios/model/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at
+// the door. Inside there are no floats, so that every compiler draws and compares the same.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/model/error.h"
+
+namespace deadrank::scenarios {
+
+enum class ValueType {
+    boolean,
+    integer,
+    text,      // free text
+    choice,    // text out of a stated list
+    duration,  // "5us", "30s", "2h"     → nanoseconds
+    bytes,     // "64KiB", "80GiB"       → bytes
+    rate,      // "100Gbps", "2GB/s"     → bits per second
+    ratio,     // "1/10000", "0.1%"      → parts per billion
+    factor,    // "1.5x", 2              → thousandths
+    ranks,     // 3, [1, 2], "any 2 but 0", "node 1", … as in selector.h → list of ranks
+    nodes,     // as ranks, of nodes
+    table,     // name → text, as in environment or versions
+};
+
+// In a plan every Value is concrete. Which members count depends on `type`.
+struct Value {
+    ValueType type = ValueType::integer;
+    std::int64_t number = 0;              // boolean, integer, duration, bytes, rate, ratio, factor
+    std::string text = {};                // text, choice
+    std::vector<std::int64_t> list = {};  // ranks, nodes: ascending, no doubles
+    std::map<std::string, std::string> table = {};
+
+    bool operator==(const Value&) const = default;
+};
+
+// Reads the text form of a quantity ("5us", "1/10000", "100Gbps"). Errors name the units that would do.
+Result<Value> parse_value(ValueType type, std::string_view text);
+
+// In the largest unit without a fraction: 5000 ns is "5us". parse_value reads it back to the same value.
+std::string value_text(const Value& value);
+
+std::string_view type_name(ValueType type);  // "duration"
+std::string type_phrase(ValueType type);     // "a duration"
+
+using Values = std::map<std::string, Value>;  // parameter name → value
+
+}  // namespace deadrank::scenarios

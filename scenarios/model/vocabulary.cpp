@@ -1,0 +1,21 @@
+// scenarios/model/vocabulary.cpp — Look-ups by name.
+#include "scenarios/model/vocabulary.h"
+
+#include <algorithm>
+
+namespace deadrank::scenarios {
+
+namespace {
+
+const Kind* named(const std::vector<Kind>& kinds, std::string_view name) {
+    const auto found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.name == name; });
+    return found == kinds.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Kind* Vocabulary::fault(std::string_view name) const { return named(faults, name); }
+const Kind* Vocabulary::workload(std::string_view name) const { return named(workloads, name); }
+
+}  // namespace deadrank::scenarios

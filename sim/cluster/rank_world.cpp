@@ -1,0 +1,99 @@
+// sim/cluster/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of the
+// machine that knows.
+#include "sim/cluster/rank_world.h"
+
+#include "sim/machine/machine.h"
+
+namespace deadrank::sim {
+
+using results::Phase;
+
+static_assert(sizeof(RankWorld) < 300, "a million ranks have one each");
+
+Time RankTimer::now() const { return machine_.hosts.clock(process_.node); }
+
+void RankTimer::sleep(Time duration) {
+    if (duration > Time{0}) machine_.engine.sleep(duration);
+    machine_.processes.settle(process_);
+}
+
+std::optional<std::string> RankEnv::get(std::string_view name) const {
+    return machine_.environment.get(process_, name);
+}
+std::string RankEnv::version(std::string_view package) const {
+    return machine_.environment.version(process_, package);
+}
+
+RankWorld::RankWorld(Machine& machine, Process& process)
+    : machine_(machine),
+      process_(process),
+      timer_(machine, process),
+      env_(machine, process),
+      device_(machine, process),
+      storage_(machine, process) {}
+
+Rank RankWorld::process() const { return process_.id; }
+Rank RankWorld::processes() const { return machine_.processes.count(); }
+int RankWorld::node() const { return process_.node; }
+int RankWorld::attempt() const { return machine_.attempt; }
+
+Store& RankWorld::rendezvous(std::string_view endpoint, bool host, Time timeout) {
+    return machine_.stores.connect(process_, endpoint, host, timeout);
+}
+
+std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) {
+    return machine_.bootstrap.join(process_, request);
+}
+
+std::uint64_t RankWorld::chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) {
+    const Entity entity{static_cast<std::uint32_t>(process_.id),
+                        static_cast<std::uint32_t>(machine_.attempt)};
+    return Chance(machine_.seed, entity, purpose).below(index, bound);
+}
+
+std::int64_t RankWorld::seam(std::string_view name, std::int64_t value) {
+    if (!process_.armed) return value;
+    Call call{.kind = CallKind::seam, .name = name, .count = value};
+    machine_.gate.pass(process_, call);
+    return call.count;
+}
+
+bool RankWorld::block(std::string_view name) {
+    if (!process_.armed) return true;
+    Call call{.kind = CallKind::block, .name = name};
+    machine_.gate.plain(process_, call);
+    return !call.skip;
+}
+
+void RankWorld::record(const results::Payload& what) { machine_.recorder.record(process_.id, what); }
+results::TextId RankWorld::text(std::string_view words) { return machine_.recorder.text(words); }
+
+void RankWorld::step(std::int64_t number) {
+    phase(Phase::none);
+    process_.step = number;
+    if (process_.armed) {
+        Call call{.kind = CallKind::step, .name = "step", .count = number};
+        machine_.gate.plain(process_, call);
+    }
+    record(results::StepBegin{number});
+    machine_.devices.check(process_);
+    machine_.devices.step(process_);
+    machine_.hosts.step(process_);
+    machine_.samples.step(process_);
+}
+
+void RankWorld::phase(Phase next) {
+    if (process_.phase != Phase::none) {
+        record(results::PhaseEnd{process_.step, process_.phase});
+        process_.phase = Phase::none;
+    }
+    if (next == Phase::none) return;
+    process_.phase = next;
+    if (process_.armed) {
+        Call call{.kind = CallKind::phase, .name = results::name_of(next)};
+        machine_.gate.plain(process_, call);
+    }
+    record(results::PhaseBegin{process_.step, next});
+}
+
+}  // namespace deadrank::sim

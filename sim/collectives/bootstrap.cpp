@@ -1,0 +1,216 @@
+// sim/collectives/bootstrap.cpp — One member's way through ncclCommInitRank.
+#include "sim/collectives/bootstrap.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/collectives/comm_sim.h"
+#include "sim/collectives/gathering.h"
+#include "sim/machine/machine.h"
+#include "sim/collectives/nccl_texts.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr std::int64_t shared_segment = 9'637'888;  // what one rank's transports map in /dev/shm
+constexpr std::int64_t sockets = 16;
+
+}  // namespace
+
+NcclSettings Bootstrap::settings_of(Rank process) const {
+    return read_nccl_settings(machine_, machine_.processes[process]);
+}
+
+Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
+    // The n-th of that name, as this member counts: whoever left one out meets the others' earlier one.
+    const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
+    const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
+    const Rank lead = request.members.empty() ? 0 : request.members[0];
+    // A communicator of one needs nobody's unique id: each process has its own, whatever it calls itself.
+    const Rank alone = request.members.size() == 1 ? process.id : results::no_rank;
+    for (const auto& known : open_) {
+        if (known->alone == alone && known->nth == nth && known->lead == lead && known->name == request.name)
+            return *known;
+    }
+    auto fresh = std::make_shared<Gathering>();
+    fresh->name = request.name;
+    fresh->nth = nth;
+    fresh->lead = lead;
+    fresh->alone = alone;
+    fresh->id = machine_.communicators.next_id();
+    open_.push_back(fresh);
+    return *fresh;
+}
+
+std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& request) {
+    Call call{.kind = CallKind::comm_init, .name = "comm_init"};
+    call.comm = request.name;
+    call.count = static_cast<std::int64_t>(request.members.size());
+    machine_.gate.pass(process, call);
+    if (call.skip) return std::make_unique<SimComm>(machine_, process, nullptr, 0, 0, request.name);
+
+    const Rank place = request.members.place_of(request.rank);
+    Gathering& met = gathering(process, request);
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(0, call.count));
+    Recorder& recorder = machine_.recorder;
+    recorder.record(process.id, results::CommInitEnter{met.id, static_cast<std::int32_t>(size), place,
+                                                       recorder.text(request.name),
+                                                       recorder.text(request.members.text())});
+    if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
+    machine_.devices.bind(process);
+    machine_.devices.check(process);
+    const NcclSettings settings = settings_of(process.id);
+    if (!settings.problem.empty()) {
+        if (settings.problem_after > Time{0}) machine_.engine.sleep(settings.problem_after);
+        warn(process, settings.where, settings.problem);
+        fail(process, met.id, settings.problem_code, settings.problem);
+    }
+    if (place < 0 || static_cast<std::size_t>(place) >= size) {
+        const std::string text =
+            fmt::format("Invalid rank requested : {}/{}", place < 0 ? request.rank : place, size);
+        warn(process, "init.cc:1987", text);
+        fail(process, met.id, Code::invalid_argument, text);
+    }
+    if (call.never_completes)
+        machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
+
+    const WaitNote note{.kind = WaitKind::comm_init, .number = met.id, .text = &met.name};
+    if (place == 0) {
+        met.lead_came = true;
+        for (Process& peer : machine_.processes.all()) {
+            if (peer.waits.kind == WaitKind::comm_init) machine_.engine.wake(static_cast<ActorId>(peer.id));
+        }
+    }
+    const Time timeout = machine_.settings.store_timeout;
+    if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
+        recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
+        throw LibraryError(
+            Code::timeout,
+            fmt::format(
+                "torch.distributed.DistBackendError: [{}] is setting up NCCL communicator and retrieving "
+                "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
+                "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
+                place, timeout.count() / 1'000'000));
+    }
+    if (met.ranks.empty()) met.ranks = request.members.list();
+    check_in(process, met, place, size);
+    using State = Gathering::State;
+    machine_.wait(process, note, [&] { return met.state == State::ready || met.state == State::failed; });
+    if (met.state == State::failed) {
+        warn(process, "init.cc:896", met.text);
+        fail(process, met.id, met.code, met.text);
+    }
+    wait_for_wrappers(process, met);
+    take_resources(process, met);
+    process.comms.push_back({met.comm, place});
+    inform(process, met, place);
+    recorder.record(process.id, results::CommInitLeave{met.id, Code::ok, recorder.text(met.text)});
+    return std::make_unique<SimComm>(machine_, process, met.comm, place, met.id, met.name);
+}
+
+void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string& last_error) {
+    Recorder& recorder = machine_.recorder;
+    recorder.record(process.id, results::CommError{comm, code, recorder.text(last_error)});
+    recorder.record(process.id, results::CommInitLeave{comm, code});
+    throw LibraryError(code, nccl_exception(code, machine_.environment.version(process, "nccl"), last_error));
+}
+
+bool Bootstrap::wants_detail(const Process& process) const {
+    return machine_.environment.get(process, "TORCH_DISTRIBUTED_DEBUG") == "DETAIL";
+}
+
+// A wrapper compares itself with its peers' through the store; where only some members have one, it waits in
+// vain.
+void Bootstrap::wait_for_wrappers(Process& process, const Gathering& met) {
+    if (!met.some_detail || !wants_detail(process)) return;
+    const Time timeout = machine_.settings.store_timeout;
+    machine_.engine.sleep(timeout);
+    machine_.processes.settle(process);
+    machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
+    throw LibraryError(Code::timeout,
+                       fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: "
+                                   "/default_pg/0//cuda//pg_wrapper:0/0/0",
+                                   timeout.count() / 1'000'000));
+}
+
+void Bootstrap::inform(const Process& process, const Gathering& met, Rank place) {
+    const NcclSettings settings = settings_of(process.id);
+    if (!settings.informs) return;
+    const auto say = [&](const std::string& words) {
+        machine_.recorder.log(
+            process.id, 0,
+            fmt::format("{}:{}:{} [{}] NCCL INFO {}", machine_.topology.host_name(process.node), process.pid,
+                        process.pid, process.local, words));
+    };
+    if (place == 0) {
+        machine_.recorder.log(
+            process.id, 0,
+            fmt::format("NCCL version {}+cuda{}", machine_.environment.version(process, "nccl"),
+                        machine_.environment.version(process, "cuda")));
+    }
+    say(fmt::format("Bootstrap: Using {}:10.0.{}.1<0>", settings.interface, process.node));
+    say(fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} busId {:x} - Init COMPLETE",
+                    met.id, place, met.came, process.device, machine_.devices.bus_id(process.device)));
+}
+
+void Bootstrap::take_resources(Process& process, const Gathering& met) {
+    if (!machine_.hosts.take_shared(process.node, shared_segment)) {
+        const std::string text =
+            fmt::format("Error while creating shared memory segment /dev/shm/nccl-{:06x} (size {})",
+                        process.pid, shared_segment);
+        warn(process, "misc/shmutils.cc:87", text);
+        fail(process, met.id, Code::system_error, text);
+    }
+    if (!machine_.hosts.open_files(process.node, sockets)) {
+        const std::string text = "Call to socket failed : Too many open files";
+        warn(process, "misc/socket.cc:497", text);
+        fail(process, met.id, Code::system_error, text);
+    }
+}
+
+void Bootstrap::warn(const Process& process, std::string_view where, std::string_view text) {
+    if (!settings_of(process.id).warns) return;
+    const std::int64_t seconds = machine_.engine.now().count() / 1'000'000'000;
+    machine_.recorder.log(process.id, 1,
+                          fmt::format("[2026-01-{:02} {:02}:{:02}:{:02}] {}:{}:{} [{}] {} NCCL WARN {}",
+                                      seconds / 86400 + 1, seconds / 3600 % 24, seconds / 60 % 60,
+                                      seconds % 60, machine_.topology.host_name(process.node), process.pid,
+                                      process.pid, process.local, where, text));
+}
+
+void Bootstrap::warn_root(const Gathering& met, std::string_view where, std::string_view text) {
+    for (const Process& process : machine_.processes.all()) {
+        if (process.alive && !met.processes.empty() && met.processes.front() == process.id)
+            warn(process, where, text);
+    }
+}
+
+void Bootstrap::process_gone(const Process& process) {
+    for (const auto& met : open_) {
+        if (met->state != Gathering::State::gathering && met->state != Gathering::State::deciding) continue;
+        const bool came =
+            std::find(met->processes.begin(), met->processes.end(), process.id) != met->processes.end();
+        if (came) met->state = Gathering::State::hung;
+    }
+}
+
+// By place where the caller's gathering counts them; processes of a skewed gathering meet elsewhere and are
+// not known here.
+std::vector<Rank> Bootstrap::missing(const Process& process) const {
+    std::vector<Rank> absent;
+    for (const auto& met : open_) {
+        if (met->id != static_cast<CommId>(process.waits.number) || met->state == Gathering::State::hung)
+            continue;
+        for (std::size_t place = 0; place < met->ranks.size(); ++place) {
+            const bool came = place < met->processes.size() && met->processes[place] != results::no_rank;
+            if (!came && machine_.processes.in_crowd(met->ranks[place])) continue;
+            if (!came && (met->lead_came || place == 0)) absent.push_back(met->ranks[place]);
+        }
+    }
+    return absent;
+}
+
+void Bootstrap::clear() { open_.clear(); }
+
+}  // namespace deadrank::sim

@@ -1,0 +1,54 @@
+// sim/collectives/bootstrap.h — How a communicator comes to be: all members check in at a root, compare notes, and
+// connect. The root tells nobody when something is wrong, so most disagreements are a silence; few are an
+// error.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/nccl_settings.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+struct Process;
+class Communicator;
+
+class Bootstrap {
+public:
+    explicit Bootstrap(Machine& machine) : machine_(machine) {}
+
+    // ncclCommInitRank, on the process's own fiber.
+    std::unique_ptr<Comm> join(Process& process, const CommRequest& request);
+
+    NcclSettings settings_of(Rank process) const;
+    void process_gone(const Process& process);
+    void clear();
+
+    // For the wait-for graph: who has not come where this process waits, as RANK names them.
+    std::vector<Rank> missing(const Process& process) const;
+
+private:
+    struct Gathering;
+
+    Gathering& gathering(Process& process, const CommRequest& request);
+    void check_in(Process& process, Gathering& gathering, Rank place, std::size_t size);
+    void decide(Gathering& gathering);
+    bool decide_by_version(Gathering& gathering);
+    void fail_all(Gathering& gathering, Code code, std::string text);
+    void succeed(Gathering& gathering);
+    [[noreturn]] void fail(Process& process, CommId comm, Code code, const std::string& last_error);
+    bool wants_detail(const Process& process) const;
+    void wait_for_wrappers(Process& process, const Gathering& gathering);
+    void inform(const Process& process, const Gathering& gathering, Rank place);
+    void take_resources(Process& process, const Gathering& gathering);
+    void warn(const Process& process, std::string_view where, std::string_view text);
+    void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
+
+    Machine& machine_;
+    std::vector<std::shared_ptr<Gathering>> open_;
+};
+
+}  // namespace deadrank::sim

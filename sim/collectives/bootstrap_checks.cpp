@@ -1,0 +1,192 @@
+// sim/collectives/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they do not.
+// Facts: NCCL 2.18 to 2.30, run against stock and self-built libraries; layouts of the messages differ
+// between releases, so skew has three faces.
+#include <algorithm>
+#include <fmt/format.h>
+#include <tuple>
+
+#include "sim/collectives/bootstrap.h"
+#include "sim/collectives/gathering.h"
+#include "sim/machine/machine.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+// Bytes of the first message to the root, by release.
+int root_message_bytes(int version) {
+    if (version < 22300) return 64;
+    return version < 22900 ? 172 : 176;
+}
+
+// The layout of what peers exchange changed in 2.27 and in 2.30.
+int peer_layout(int version) {
+    if (version < 22700) return 0;
+    return version < 23000 ? 1 : 2;
+}
+
+constexpr int compares_versions_since = 22300;
+constexpr Time handshake{30'000'000};
+constexpr Time per_member{100'000};
+
+}  // namespace
+
+void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size_t size) {
+    if (met.processes.empty()) {
+        met.processes.assign(size, results::no_rank);
+    }
+    if (met.state == Gathering::State::hung) {
+        met.turned_away.push_back(process.id);
+        return;
+    }
+    if (met.processes.size() != size) {
+        warn_root(
+            met, "bootstrap.cc:327",
+            fmt::format(
+                "Bootstrap Root : mismatch in info from procs, nranks {} vs {}, nroots 1 vs 1, iroot 0 vs 0",
+                met.processes.size(), size));
+        met.state = Gathering::State::hung;
+        met.turned_away.push_back(process.id);
+        return;
+    }
+    Rank& seat = met.processes[static_cast<std::size_t>(place)];
+    if (seat != results::no_rank) {
+        warn_root(met, "bootstrap.cc:334",
+                  fmt::format("Bootstrap Root : rank {} of {} ranks has already checked in", place, size));
+        met.state = Gathering::State::hung;
+        met.turned_away.push_back(process.id);
+        return;
+    }
+    seat = process.id;
+    if ((met.came += process.weight) < static_cast<Rank>(size)) return;
+    met.state = Gathering::State::deciding;
+    const Time cost = handshake + per_member * static_cast<std::int64_t>(size);
+    std::shared_ptr<Gathering> kept;
+    for (const auto& open : open_) {
+        if (open.get() == &met) kept = open;
+    }
+    machine_.engine.call_after(cost, {nobody, met.id, "comm_init"}, [this, kept] {
+        if (kept->state != Gathering::State::deciding) return;
+        decide(*kept);
+        for (const Rank member : kept->processes) {
+            if (member != results::no_rank) machine_.engine.wake(static_cast<ActorId>(member));
+        }
+    });
+}
+
+bool Bootstrap::decide_by_version(Gathering& met) {
+    const auto version_of = [&](Rank place) {
+        return nccl_version_code(machine_.environment.version(
+            machine_.processes[met.processes[static_cast<std::size_t>(place)]], "nccl"));
+    };
+    const int root = version_of(0);
+    for (Rank place = 1; place < met.came; ++place) {
+        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;  // in the crowd
+        const int version = version_of(place);
+        const int expected = root_message_bytes(root), sent = root_message_bytes(version);
+        if (sent != expected) {
+            const bool garbled = expected == 176;
+            warn_root(
+                met, garbled ? "misc/utils.cc:32" : "bootstrap.cc:222",
+                garbled ? std::string("Failed to malloc -107080580992 bytes")
+                        : fmt::format("Message truncated : received {} bytes instead of {}", sent, expected));
+            met.state = Gathering::State::hung;
+            return true;
+        }
+        if (peer_layout(version) != peer_layout(root)) {
+            fail_all(met, Code::internal_error,
+                     fmt::format("Message truncated : received {} bytes instead of {}",
+                                 64 * (2 + peer_layout(version)), 64 * (2 + peer_layout(root))));
+            return true;
+        }
+        if (version != root && version >= compares_versions_since) {
+            fail_all(met, Code::invalid_usage,
+                     fmt::format("Mismatched NCCL version detected : rank {} version {} rank 0 version {}",
+                                 place, version, root));
+            return true;
+        }
+    }
+    return false;
+}
+
+void Bootstrap::decide(Gathering& met) {
+    if (decide_by_version(met)) return;
+    std::vector<NcclSettings> settings;
+    std::vector<const Process*> members;
+    for (const Rank member : met.processes) {
+        if (member == results::no_rank) continue;
+        members.push_back(&machine_.processes[member]);
+        settings.push_back(settings_of(member));
+    }
+    const auto differs = [&](auto field) {
+        return std::any_of(settings.begin(), settings.end(),
+                           [&](const NcclSettings& s) { return s.*field != settings.front().*field; });
+    };
+    const bool spans_nodes = std::any_of(members.begin(), members.end(),
+                                         [&](const Process* p) { return p->node != members.front()->node; });
+    const bool unreachable =
+        std::any_of(settings.begin(), settings.end(), [](const NcclSettings& s) { return !s.reaches_peers; });
+    bool cut = false;
+    for (std::size_t i = 0; i < members.size() && machine_.network.disturbed(); ++i) {
+        const Process& next = *members[(i + 1) % members.size()];
+        cut |= machine_.network
+                   .now(machine_.topology.hop({members[i]->node, members[i]->local}, {next.node, next.local}))
+                   .bandwidth == 0;
+    }
+    // Each of these leaves somebody talking to nobody: a wrong root, an address that nobody reaches, two
+    // kinds of network.
+    if (differs(&NcclSettings::root_address) || (spans_nodes && unreachable) || cut ||
+        (spans_nodes && differs(&NcclSettings::socket_transport))) {
+        met.state = Gathering::State::hung;
+        return;
+    }
+    std::vector<std::tuple<int, int, std::size_t>> devices;
+    for (std::size_t i = 0; i < members.size(); ++i)
+        devices.emplace_back(members[i]->node, members[i]->device, i);
+    std::sort(devices.begin(), devices.end());
+    for (std::size_t i = 1; i < devices.size(); ++i) {
+        const auto& [node, device, place] = devices[i];
+        const auto& [other_node, other_device, other_place] = devices[i - 1];
+        if (node != other_node || device != other_device) continue;
+        return fail_all(met, Code::invalid_usage,
+                        fmt::format("Duplicate GPU detected : rank {} and rank {} both on CUDA device {:x}",
+                                    other_place, place, machine_.devices.bus_id(device)));
+    }
+    if (differs(&NcclSettings::channels_max)) {
+        return fail_all(met, Code::internal_error, "Message truncated : received 1024 bytes instead of 512");
+    }
+    succeed(met);
+}
+
+void Bootstrap::fail_all(Gathering& met, Code code, std::string text) {
+    met.state = Gathering::State::failed;
+    met.code = code;
+    met.text = std::move(text);
+}
+
+void Bootstrap::succeed(Gathering& met) {
+    constexpr std::int64_t socket_permille = 400;  // TCP instead of RDMA
+    met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
+    bool all_detail = true, some_detail = false, spans_nodes = false;
+    for (Rank place = 0; place < met.came; ++place) {
+        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;
+        const Process& process = machine_.processes[met.processes[static_cast<std::size_t>(place)]];
+        const NcclSettings settings = settings_of(process.id);
+        met.comm->member(place).algorithm = settings.algorithm;
+        met.comm->member(place).network_chunk = settings.network_chunk;
+        const bool detail = wants_detail(process);
+        all_detail &= detail;
+        some_detail |= detail;
+        spans_nodes |= process.node != machine_.processes[met.processes.front()].node;
+    }
+    met.comm->set_detail(all_detail);
+    met.some_detail = some_detail && !all_detail;
+    const NcclSettings first = settings_of(met.processes.front());
+    if (first.socket_transport) met.comm->network_permille = socket_permille;
+    met.text = "NVLink";
+    if (spans_nodes)
+        met.text = first.socket_transport ? fmt::format("NET/Socket over {}", first.interface) : "NET/IB";
+    met.state = Gathering::State::ready;
+}
+
+}  // namespace deadrank::sim

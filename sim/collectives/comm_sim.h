@@ -1,0 +1,84 @@
+// sim/collectives/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered from
+// outside, and entered.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/collectives/communicator.h"
+#include "sim/collectives/work.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+struct Call;
+
+class SimComm final : public Comm {
+public:
+    // Without a communicator (its creation was skipped) every call is refused as NCCL refuses a null comm.
+    SimComm(Machine& machine, Process& process, Communicator* comm, Rank index, CommId id, std::string name);
+    ~SimComm() override;
+
+    CommId id() const override { return id_; }
+    const std::string& name() const override { return name_; }
+    Rank rank() const override { return index_; }
+    Rank size() const override;
+    const std::vector<Rank>& members() const override;
+
+    void all_reduce(std::span<Number> data, ReduceOp reduce, Dtype dtype) override;
+    void broadcast(std::span<Number> data, Rank root, Dtype dtype) override;
+    void reduce(std::span<Number> data, Rank root, ReduceOp reduce, Dtype dtype) override;
+    void all_gather(std::span<const Number> in, std::span<Number> out, Dtype dtype) override;
+    void reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
+                        Dtype dtype) override;
+    void all_to_all(std::span<const Number> in, std::span<Number> out, Dtype dtype) override;
+    void barrier() override;
+    void send(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
+    void recv(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
+
+    std::unique_ptr<Work> all_reduce_async(std::span<Number> data, ReduceOp reduce, Dtype dtype) override;
+    std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out,
+                                           Dtype dtype) override;
+    std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
+                                               ReduceOp reduce, Dtype dtype) override;
+    std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
+    std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
+
+    void group_start() override { ++group_depth_; }
+    void group_end() override;
+    Code async_error() override;
+    void abort() override;
+
+private:
+    struct Held;
+
+    void check(results::Op op);
+    void check_sizes(const Offer& offer, Op op) const;
+    bool ask(Offer& offer, Call& call);  // true: the call is skipped
+    void refuse(Code code, std::string_view last_error);
+    std::int64_t issue(const Offer& offer);
+    void run(Offer offer);
+    std::unique_ptr<Work> start(Offer offer);
+    void hold(const Offer& offer);
+    void release_held();
+    void check_fingerprint(std::int64_t seq);
+    std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer,
+                                    int tag, Dtype dtype);
+    void release_held_p2p(bool is_send);
+
+    Machine& machine_;
+    Process& process_;
+    Communicator* comm_;
+    Rank index_;
+    CommId id_;
+    int group_depth_ = 0;
+    std::string name_;
+    std::vector<std::unique_ptr<Work>> group_;
+    std::unique_ptr<Held> held_;
+    std::vector<std::unique_ptr<SimP2pWork>> held_p2p_;
+    std::vector<std::unique_ptr<Work>> orphans_;  // calls that were held back past their caller's return
+    std::vector<std::unique_ptr<std::vector<Number>>> orphan_buffers_;
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,244 @@
+// sim/collectives/communicator.cpp — A collective starts when all have come and the one before it is over, and ends for
+// all at one time.
+#include "sim/collectives/communicator.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "scenarios/model/check.h"
+#include "sim/machine/machine.h"
+#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/work.h"
+
+namespace deadrank::sim {
+
+Communicator::Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+                           std::vector<Rank> processes)
+    : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), p2p_(machine, *this) {
+    for (Rank place = 0; place < size(); ++place) {
+        const Rank process = processes[static_cast<std::size_t>(place)];
+        if (process == results::no_rank) continue;
+        Member& member = members_.emplace_back();
+        member.process = process;
+        member.place = place;
+        member.weight = machine_.processes[process].weight;
+        if (member.weight > 1) crowd_ = members_.size() - 1;
+    }
+    ring_.size = size();
+    for (Rank i = 0; i < size() && size() > 1; ++i) {
+        const Hop hop = machine_.topology.hop(place_of(i), place_of((i + 1) % size()));
+        ring_.add(hop);
+        if (hop.from != hop.to) nodes_out_.insert(nodes_out_.end(), {hop.from, hop.to});
+    }
+    if (!has_crowd()) find_ports();
+}
+
+std::size_t Communicator::slot_of(Rank place) const {
+    if (!has_crowd()) return static_cast<std::size_t>(place);
+    const auto found = std::lower_bound(members_.begin(), members_.end(), place,
+                                        [](const Member& member, Rank at) { return member.place < at; });
+    return found != members_.end() && found->place == place
+               ? static_cast<std::size_t>(found - members_.begin())
+               : crowd_;
+}
+
+std::int64_t Communicator::enter(Rank index, const Offer& offer) {
+    Member& caller = member(index);
+    Meeting& meeting = open(++caller.called);
+    Offer& mine = this->offer(meeting, index);
+    mine = offer;
+    mine.place = index;
+    mine.weight = caller.weight;
+    mine.arrived = true;
+    mine.entered = machine_.engine.now();
+    meeting.spoiled |= mine.stuck;
+    for (const Offer& other : meeting.offers) {
+        if (!other.gone) continue;
+        lose_peer(index, other.place);
+        break;
+    }
+    if ((meeting.arrived += mine.weight) == size()) try_start();
+    machine_.watchdog.entered(machine_.processes[caller.process]);
+    return caller.called;
+}
+
+// A kernel goes on when its caller does not wait for it. What it was to send is copied as long as it was not
+// read yet; what it receives reaches nobody.
+void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
+    Meeting* open = meeting(seq);
+    if (!open) return;
+    Offer& offer = this->offer(*open, index);
+    if (open->state == Meeting::State::gathering && !offer.gone && offer.in) {
+        if (!data_is_there) offer.in_size = 0;
+        offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
+    }
+    offer.out = nullptr;
+    offer.work = nullptr;
+    offer.waiting = false;
+}
+
+Meeting* Communicator::meeting(std::int64_t seq) {
+    const std::int64_t at = seq - completed_ - 1;
+    return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get()
+                                                                   : nullptr;
+}
+
+Meeting& Communicator::open(std::int64_t seq) {
+    while (completed_ + static_cast<std::int64_t>(open_.size()) < seq) {
+        std::unique_ptr<Meeting> fresh;
+        if (spare_.empty()) {
+            fresh = std::make_unique<Meeting>();
+        } else {
+            fresh = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        fresh->seq = completed_ + static_cast<std::int64_t>(open_.size()) + 1;
+        fresh->arrived = 0;
+        fresh->spoiled = false;
+        fresh->state = Meeting::State::gathering;
+        fresh->movement = {};
+        fresh->met.clear();
+        fresh->ends.clear();
+        fresh->gives_up = results::never;
+        fresh->stalled = -1;
+        fresh->kept.clear();
+        fresh->members = size();
+        fresh->offers.assign(members_.size(), Offer{});
+        for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+            fresh->offers[slot].place = members_[slot].place;
+            fresh->offers[slot].weight = members_[slot].weight;
+            if (members_[slot].gone) fresh->offers[slot].gone = fresh->spoiled = true;
+        }
+        open_.push_back(std::move(fresh));
+    }
+    return *meeting(seq);
+}
+
+void Communicator::try_start() {
+    if (open_.empty()) return;
+    Meeting& front = *open_.front();
+    if (front.state != Meeting::State::gathering || front.arrived < size()) return;
+    const Offer& first = front.offers.front();
+    const bool fitting =
+        std::all_of(front.offers.begin(), front.offers.end(), [&](const Offer& o) { return fits(first, o); });
+    if (detail_ && differ_in_fingerprint(front)) {
+        front.state = Meeting::State::failed;
+        return wake_all();
+    }
+    // Kernels of different algorithms do not speak to each other.
+    const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
+        return m.algorithm == members_.front().algorithm;
+    });
+    if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit()) {
+        front.state = Meeting::State::hopeless;
+        if (over_gloo() && !fitting) abort_the_shorter(front);
+        return;
+    }
+    compute(front);
+    start(front);
+}
+
+// A receiver on another node that expects messages of another size says so, and only it.
+bool Communicator::chunks_fit() {
+    const bool alike = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
+        return m.network_chunk == members_.front().network_chunk;
+    });
+    if (alike) return true;  // which a crowd of a million need not be asked one by one
+    bool fit = true;
+    for (Rank sender = 0; sender < size() && size() > 1; ++sender) {
+        const Rank receiver = (sender + 1) % size();
+        const std::int64_t sent = member(sender).network_chunk, expected = member(receiver).network_chunk;
+        if (sent == expected || place_of(sender).node == place_of(receiver).node) continue;
+        fit = false;
+        const std::string peer = machine_.topology.host_name(place_of(sender).node);
+        const bool socket = network_permille < 1000;
+        async_error(receiver, Code::invalid_usage, wrong_chunk_text(peer, expected, sent, socket));
+    }
+    return fit;
+}
+
+void Communicator::finish(std::int64_t seq) {
+    CHECK(!open_.empty() && open_.front()->seq == seq);
+    std::unique_ptr<Meeting> over = std::move(open_.front());
+    open_.erase(open_.begin());
+    completed_ = seq;
+    release_ports();
+    count_traffic(*over);
+    for (std::size_t slot = 0; slot < members_.size(); ++slot) leave(*over, slot);
+    if (spare_.size() < 4) spare_.push_back(std::move(over));
+    try_start();
+}
+
+void Communicator::leave(Meeting& meeting, std::size_t slot) {
+    Offer& offer = meeting.offers[slot];
+    if (std::exchange(offer.left, true)) return;
+    deliver(meeting, offer);
+    if (offer.work) offer.work->completed();
+    if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
+}
+
+bool Communicator::completed(Rank index, std::int64_t seq) const {
+    if (completed(seq)) return true;
+    const Meeting* open = meeting(seq);
+    return open && open->offers[slot_of(index)].left;
+}
+
+void Communicator::count_traffic(const Meeting& meeting) {
+    const Offer& offer = meeting.offers.front();
+    const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
+    bytes_moved_ += bytes;
+    for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
+        const Hop hop{nodes_out_[i], nodes_out_[i + 1]};
+        machine_.network.count(hop.from, hop.to, bytes, machine_.network.retransmits(hop, bytes));
+    }
+}
+
+const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
+    for (const auto& meeting : open_) {
+        const Offer& offer = meeting->offers[slot_of(index)];
+        if (!offer.arrived || offer.gone || offer.left) continue;
+        seq = meeting->seq;
+        return &offer;
+    }
+    return nullptr;
+}
+
+void Communicator::member_gone(Rank index) {
+    Member& left = member(index);
+    if (std::exchange(left.gone, true)) return;
+    for (const auto& meeting : open_) {
+        Offer& offer = this->offer(*meeting, index);
+        if (offer.left) continue;
+        offer.gone = meeting->spoiled = true;
+        offer.out = nullptr;
+        offer.work = nullptr;
+        offer.waiting = false;
+    }
+    // Its kernel dies with it, also while the data moves.
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving && open_.front()->spoiled)
+        halt(*open_.front());
+    p2p_.member_gone(index);
+    if (over_gloo()) tell_who_waits_for(index);
+}
+
+void Communicator::abort(Rank index) {
+    if (std::exchange(member(index).aborted, true)) return;
+    member_gone(index);
+    machine_.engine.wake(static_cast<ActorId>(member(index).process));
+}
+
+void Communicator::async_error(Rank index, Code code, std::string text) {
+    Member& told = member(index);
+    if (told.async_error != Code::ok || told.gone) return;
+    told.async_error = code;
+    told.error_text = std::move(text);
+    if (over_gloo()) return machine_.engine.wake(static_cast<ActorId>(told.process));
+    machine_.watchdog.async_error(machine_.processes[told.process]);
+}
+
+void Communicator::wake_all() {
+    for (const Member& member : members_) machine_.engine.wake(static_cast<ActorId>(member.process));
+}
+
+}  // namespace deadrank::sim

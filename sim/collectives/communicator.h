@@ -1,0 +1,141 @@
+// sim/collectives/communicator.h — What the members of one communicator share: calls matched by their number, in order,
+// one after another. No time-out, no check of what others call: what does not fit together never ends. Errors
+// wait until somebody asks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/cost.h"
+#include "sim/collectives/offer.h"
+#include "sim/collectives/p2p.h"
+#include "sim/collectives/playout.h"
+#include "sim/machine/process.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+
+struct Member {
+    Rank process = 0;
+    Rank place = 0;
+    Rank weight = 1;          // a crowd is one member that stands for many places
+    std::int64_t called = 0;  // sequence number of its last collective
+    std::int64_t p2p_called = 0;
+    Code async_error = Code::ok;
+    bool error_shown = false;
+    bool aborted = false;
+    bool gone = false;
+    bool closed = false;  // its process let go of the communicator
+    Algorithm algorithm = Algorithm::automatic;
+    std::int64_t network_chunk = 0;  // bytes of its messages to other nodes
+    std::string error_text = {};
+};
+
+class Communicator {
+public:
+    Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+                 std::vector<Rank> processes);
+
+    results::CommId id() const { return id_; }
+    const std::string& name() const { return name_; }
+    const std::vector<Rank>& ranks() const { return ranks_; }
+    Rank size() const { return static_cast<Rank>(ranks_.size()); }
+    Member& member(Rank place) { return members_[slot_of(place)]; }
+    const Member& member(Rank place) const { return members_[slot_of(place)]; }
+    bool has_crowd() const { return members_.size() < ranks_.size(); }
+    Offer& offer(Meeting& meeting, Rank place) const { return meeting.offers[slot_of(place)]; }
+    bool detail() const { return detail_; }
+    void set_detail(bool on) { detail_ = on; }
+    std::int64_t network_permille = 1000;  // what the chosen transport makes of the network's bandwidth
+
+    // Collectives. enter() numbers the call; it is over when completed(), or never.
+    std::int64_t enter(Rank index, const Offer& offer);
+    // Its caller waits no more: the call goes on without it, with its data as it is now, or with zeros where
+    // the data may be gone already.
+    void withdraw(Rank index, std::int64_t seq, bool data_is_there);
+    bool completed(std::int64_t seq) const { return seq <= completed_; }
+    bool completed(Rank index, std::int64_t seq) const;  // its own part at least
+    bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
+    Meeting* meeting(std::int64_t seq);  // nullptr once it is over
+    const Meeting* meeting(std::int64_t seq) const { return const_cast<Communicator*>(this)->meeting(seq); }
+    const Offer* oldest_pending(Rank index, std::int64_t& seq) const;
+    std::int64_t last_completed() const { return completed_; }
+
+    P2pBoard& p2p() { return p2p_; }
+    const P2pBoard& p2p() const { return p2p_; }
+
+    // What happens to it from outside.
+    void member_gone(Rank index);  // died: peers are told nothing, unless by gloo
+    void abort(Rank index);
+    // Over gloo alone: a rank's connection to a peer is gone, and it hears of it.
+    bool over_gloo() const;
+    void lose_peer(Rank index, Rank peer);
+    bool is_over_for(Rank index) const {  // its calls come back with an error
+        return member(index).aborted || (over_gloo() && member(index).async_error != Code::ok);
+    }
+    void async_error(Rank index, Code code, std::string text);
+    void links_changed(const LinkChange* reset);
+    void shares_changed(const Ports& ports);
+    void member_stopped();                      // or resumed
+    Hop hop_between(Rank from, Rank to) const;  // as the links are now
+    int port_of(Rank index) const;
+    bool stands_still(Rank from, Rank to) const;  // a process at one end is stopped
+    bool crosses(const LinkChange& change) const;
+
+    // What its ring sends from one node to others, for the port counters.
+    std::int64_t bytes_moved() const { return bytes_moved_; }
+
+private:
+    Meeting& open(std::int64_t seq);
+    void try_start();
+    void start(Meeting& meeting);
+    void pace(Meeting& meeting);
+    void pace_as_a_whole(Meeting& meeting, const Course& course);
+    void pace_by_chunks(Meeting& meeting, const Course& course);
+    void set_timer(Meeting& meeting);
+    void go_on(std::int64_t seq);
+    void leave(Meeting& meeting, std::size_t slot);
+    void finish(std::int64_t seq);
+    void halt(Meeting& meeting);  // it never ends
+    void release_ports();
+    void break_after_retries(std::int64_t seq);
+    bool chunks_fit();
+    RingCost ring_now(Rank* broken) const;
+    const RingCost& usual_ring();
+    Hop usual_hop(Rank from, Rank to) const;
+    LinkConditions conditions() const;
+    Course course_of(const Meeting& meeting);
+    struct HistoryOfLinks;
+    Place place_of(Rank index) const;
+    std::size_t slot_of(Rank place) const;
+    void find_ports();
+    void count_traffic(const Meeting& meeting);
+    void wake_all();
+    void tell_who_waits_for(Rank lost);
+    void abort_the_shorter(const Meeting& meeting);
+
+    Machine& machine_;
+    results::CommId id_;
+    bool detail_ = false;
+    bool broken_ = false;  // connections are gone: nothing completes any more
+    std::string name_;
+    std::vector<Rank> ranks_;                // as RANK names them
+    std::vector<Member> members_;            // by place; those in the crowd have one
+    std::size_t crowd_ = 0;                  // which of them that is
+    RingCost ring_;                          // while nothing disturbs the links
+    std::int64_t ring_permille_ = 1000;      // what it was made with
+    std::vector<int> nodes_out_;             // where the ring leaves a node, and for which one: pairs
+    std::vector<int> nodes_;                 // of its members, ascending
+    std::vector<int> ports_out_, ports_in_;  // of its ring, ascending; none of a crowd, which is alone
+    PlayedBefore played_;                    // under what stays unusual, all calls alike take as long
+    std::int64_t completed_ = 0;
+    std::int64_t bytes_moved_ = 0;
+    std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1
+    std::vector<std::unique_ptr<Meeting>> spare_;
+    P2pBoard p2p_;
+};
+
+}  // namespace deadrank::sim

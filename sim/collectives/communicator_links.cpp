@@ -1,0 +1,120 @@
+// sim/collectives/communicator_links.cpp — A communicator's ring as the links are now: its hops, what crosses a link that
+// changes, and what breaks when one stays down.
+#include <algorithm>
+#include <utility>
+
+#include "sim/collectives/communicator.h"
+#include "sim/machine/machine.h"
+#include "sim/collectives/nccl_texts.h"
+
+namespace deadrank::sim {
+
+Place Communicator::place_of(Rank index) const {
+    if (has_crowd()) {  // whose places are the launcher's
+        const int per_node = machine_.settings.gpus_per_node;
+        const Rank process = ranks_[static_cast<std::size_t>(index)];
+        return {process / per_node, process % per_node};
+    }
+    const Process& process = machine_.processes[member(index).process];
+    return {process.node, process.local};
+}
+
+Hop Communicator::hop_between(Rank from, Rank to) const {
+    Hop hop = machine_.network.now(machine_.topology.hop(place_of(from), place_of(to)));
+    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
+    return hop;
+}
+
+Hop Communicator::usual_hop(Rank from, Rank to) const {
+    Hop hop = machine_.topology.hop(place_of(from), place_of(to));
+    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
+    return hop;
+}
+
+const RingCost& Communicator::usual_ring() {
+    if (std::exchange(ring_permille_, network_permille) == network_permille) return ring_;
+    ring_ = {.size = size()};
+    for (Rank i = 0; i < size() && size() > 1; ++i) ring_.add(usual_hop(i, (i + 1) % size()));
+    return ring_;
+}
+
+void Communicator::find_ports() {
+    for (Rank i = 0; i < size(); ++i) {
+        const Place from = place_of(i), to = place_of((i + 1) % size());
+        nodes_.push_back(from.node);
+        if (from.node == to.node) continue;
+        ports_out_.push_back(machine_.topology.port(from));
+        ports_in_.push_back(machine_.topology.port(to));
+    }
+    for (std::vector<int>* list : {&nodes_, &ports_out_, &ports_in_}) {
+        std::sort(list->begin(), list->end());
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+}
+
+int Communicator::port_of(Rank index) const { return machine_.topology.port(place_of(index)); }
+
+bool Communicator::stands_still(Rank from, Rank to) const {
+    if (!machine_.processes.any_stopped() || place_of(from).node == place_of(to).node) return false;
+    return machine_.processes[member(from).process].stopped || machine_.processes[member(to).process].stopped;
+}
+
+RingCost Communicator::ring_now(Rank* broken) const {
+    if (!machine_.network.disturbed() && network_permille == 1000) return ring_;
+    RingCost ring;
+    ring.size = size();
+    for (Rank i = 0; i < size() && size() > 1; ++i) {
+        const Hop hop = hop_between(i, (i + 1) % size());
+        if (hop.bandwidth == 0 && broken) *broken = i;
+        ring.add(hop);
+    }
+    return ring;
+}
+
+bool Communicator::crosses(const LinkChange& change) const {
+    for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
+        const auto fits_end = [](int wanted, int node) { return wanted < 0 || wanted == node; };
+        const int from = nodes_out_[i], to = nodes_out_[i + 1];
+        if (fits_end(change.from, from) && fits_end(change.to, to)) return true;
+        if (!change.one_way && fits_end(change.from, to) && fits_end(change.to, from)) return true;
+    }
+    return false;
+}
+
+void Communicator::shares_changed(const Ports& ports) {
+    const auto common = [](std::span<const int> mine, std::span<const int> others) {
+        return std::any_of(mine.begin(), mine.end(), [&](int port) {
+            return std::find(others.begin(), others.end(), port) != others.end();
+        });
+    };
+    const bool moving = !open_.empty() && open_.front()->state == Meeting::State::moving;
+    if (moving && (common(ports_out_, ports.out) || common(ports_in_, ports.in))) pace(*open_.front());
+    p2p_.shares_changed(ports);
+}
+
+void Communicator::member_stopped() {
+    if (nodes_.size() < 2) return;
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    p2p_.links_changed();
+}
+
+void Communicator::links_changed(const LinkChange* reset) {
+    if (reset && crosses(*reset)) {
+        broken_ = true;
+        p2p_.break_connections();
+        if (!open_.empty() && open_.front()->state == Meeting::State::moving) halt(*open_.front());
+        for (Rank i = 0; i < size() && size() > 1; ++i) {
+            const Rank next = (i + 1) % size();
+            const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
+            if (hop.from == hop.to || !machine_.network.state(hop.from, hop.to).down) continue;
+            async_error(i, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.to)));
+            async_error(next, Code::remote_error,
+                        connection_closed_text(machine_.topology.host_name(hop.from)));
+        }
+        return;
+    }
+    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    p2p_.links_changed();
+}
+
+}  // namespace deadrank::sim

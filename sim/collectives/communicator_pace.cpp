@@ -1,0 +1,235 @@
+// sim/collectives/communicator_pace.cpp — How long a collective takes: in closed form while all is as usual, chunk by
+// chunk over everything that it meets as soon as something is not, and as a whole where that would be too
+// much.
+#include <algorithm>
+#include <utility>
+
+#include "sim/collectives/communicator.h"
+#include "sim/machine/machine.h"
+#include "sim/collectives/nccl_texts.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr std::int64_t most_messages = 1 << 22;
+
+Cause cause_of(results::CommId id, std::int64_t seq) {
+    return {nobody, id ^ static_cast<std::uint64_t>(seq) << 20, "collective"};
+}
+
+PortShare share_of(const LinkConditions& conditions, int port) {
+    const auto found =
+        std::lower_bound(conditions.shared.begin(), conditions.shared.end(), port,
+                         [](const PortShare& share, int wanted) { return share.port < wanted; });
+    return found != conditions.shared.end() && found->port == port ? *found : PortShare{};
+}
+
+bool among(const std::vector<Rank>& places, Rank place) {
+    return std::binary_search(places.begin(), places.end(), place);
+}
+
+}  // namespace
+
+// What the links between two members were, since the collective started.
+struct Communicator::HistoryOfLinks final : Links {
+    HistoryOfLinks(const Communicator& of, const Meeting& met) : comm(of), meeting(met) {}
+
+    LinkHistory between(Rank from, Rank to) const override {
+        const Topology& topology = comm.machine_.topology;
+        const Place one = comm.place_of(from), other = comm.place_of(to);
+        const Hop hop = comm.usual_hop(from, to);
+        const int out = topology.port(one), in = topology.port(other);
+        LinkHistory history;
+        bool usual = true;
+        for (const LinkConditions& conditions : meeting.met) {
+            LinkPhase phase{.since = conditions.since - meeting.started, .bandwidth = hop.bandwidth};
+            phase.latency = hop.latency;
+            const LinkState link = state_under(conditions.links, hop.from, hop.to);
+            usual &= link.healthy();
+            phase.down = link.down || link.bandwidth_permille <= 0;
+            phase.loss_ppb = link.loss_ppb;
+            phase.extra_latency = link.extra_latency;
+            phase.latency += link.extra_latency;
+            if (!link.healthy())
+                phase.bandwidth =
+                    phase.down ? 0
+                               : std::max<std::int64_t>(1, hop.bandwidth / 1000 * link.bandwidth_permille);
+            if (hop.from != hop.to) {
+                const int users = std::max(share_of(conditions, out).out, share_of(conditions, in).in);
+                const bool still = among(conditions.stopped, from) || among(conditions.stopped, to);
+                usual &= users == 1 && !still;
+                phase.bandwidth = still ? 0 : phase.bandwidth / users;
+            }
+            history.push_back(phase);
+        }
+        if (usual) history.clear();
+        return history;
+    }
+
+    const Communicator& comm;
+    const Meeting& meeting;
+};
+
+Course Communicator::course_of(const Meeting& meeting) {
+    const Offer& offer = meeting.offers.front();
+    const std::int64_t bytes = bytes_of(offer);
+    const RingCost& ring = usual_ring();
+    return {offer.op, bytes, offer.root, algorithm_for(offer.op, bytes, ring, member(0).algorithm), ring};
+}
+
+LinkConditions Communicator::conditions() const {
+    const Network& network = machine_.network;
+    LinkConditions now{.since = machine_.engine.now()};
+    if (network.touches(nodes_)) {
+        now.version = network.version();
+        now.links = network.changes();
+    }
+    const auto look = [&](int port) {
+        const PortShare share{port, std::max(1, network.leaving_by(port)),
+                              std::max(1, network.entering_by(port))};
+        if (share.out > 1 || share.in > 1) now.shared.push_back(share);
+    };
+    for (const int port : ports_out_) look(port);
+    for (const int port : ports_in_)
+        if (!std::binary_search(ports_out_.begin(), ports_out_.end(), port)) look(port);
+    std::sort(now.shared.begin(), now.shared.end(),
+              [](const PortShare& a, const PortShare& b) { return a.port < b.port; });
+    if (machine_.processes.any_stopped() && nodes_.size() > 1) {
+        for (const Member& member : members_)
+            if (machine_.processes[member.process].stopped) now.stopped.push_back(member.place);
+    }
+    return now;
+}
+
+void Communicator::start(Meeting& meeting) {
+    meeting.state = Meeting::State::moving;
+    meeting.started = machine_.engine.now();
+    const Ports ports{ports_out_, ports_in_};
+    const bool shared = machine_.network.take(ports);
+    pace(meeting);
+    if (shared) machine_.communicators.shares_changed(ports);
+}
+
+void Communicator::release_ports() {
+    const Ports ports{ports_out_, ports_in_};
+    if (machine_.network.release(ports)) machine_.communicators.shares_changed(ports);
+}
+
+void Communicator::halt(Meeting& meeting) {
+    machine_.engine.cancel(meeting.movement.timer);
+    meeting.state = Meeting::State::hopeless;
+    release_ports();
+}
+
+// Sets, or sets anew, when somebody leaves the collective.
+void Communicator::pace(Meeting& meeting) {
+    const Course course = course_of(meeting);
+    if (has_crowd() || messages_of(course) > most_messages) return pace_as_a_whole(meeting, course);
+    LinkConditions now = conditions();
+    if (meeting.met.empty()) {
+        if (now.usual()) {
+            if (meeting.ends.empty() && meeting.movement.under_way) return;
+            const Time whole = collective_time(course.op, course.bytes, course.ring, course.algorithm);
+            meeting.movement.under_way = true;
+            meeting.movement.timer = machine_.engine.call_after(whole, cause_of(id_, meeting.seq),
+                                                                [this, seq = meeting.seq] { finish(seq); });
+            return;
+        }
+        meeting.met.push_back({.since = meeting.started});
+    }
+    LinkConditions& last = meeting.met.back();
+    if (last.since == now.since) {
+        last = std::move(now);
+    } else if (last.same_as(now)) {
+        return;
+    } else {
+        meeting.met.push_back(std::move(now));
+    }
+    pace_by_chunks(meeting, course);
+}
+
+void Communicator::pace_by_chunks(Meeting& meeting, const Course& course) {
+    const bool steady = meeting.met.size() == 1;
+    if (!steady || !played_.is(course, meeting.met.front())) {
+        played_ = {course, steady, meeting.met.front(), play_out(course, HistoryOfLinks(*this, meeting))};
+    }
+    const Played& played = played_.played;
+    meeting.ends = played.ends;
+    meeting.stalled = played.stalled;
+    meeting.towards = played.towards;
+    if (played.stalled < 0) {
+        meeting.gives_up = results::never;
+    } else if (meeting.gives_up == results::never) {
+        const Rank sender = member(played.stalled).process;
+        const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
+        if (patience != results::never) meeting.gives_up = machine_.engine.now() + patience;
+    }
+    set_timer(meeting);
+}
+
+void Communicator::set_timer(Meeting& meeting) {
+    Time next = meeting.gives_up;
+    for (const Offer& offer : meeting.offers) {
+        const Time end = meeting.ends[static_cast<std::size_t>(offer.place)];
+        if (!offer.left && end != results::never) next = std::min(next, meeting.started + end);
+    }
+    machine_.engine.cancel(meeting.movement.timer);
+    meeting.movement.under_way = true;
+    if (next == results::never) return;
+    meeting.movement.timer =
+        machine_.engine.call_at(std::max(next, machine_.engine.now()), cause_of(id_, meeting.seq),
+                                [this, seq = meeting.seq] { go_on(seq); });
+}
+
+void Communicator::go_on(std::int64_t seq) {
+    Meeting& meeting = *open_.front();
+    const Time passed = machine_.engine.now() - meeting.started;
+    bool all = true;
+    for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+        if (meeting.ends[slot] <= passed) leave(meeting, slot);
+        all &= meeting.offers[slot].left;
+    }
+    if (all) return finish(seq);
+    if (machine_.engine.now() >= meeting.gives_up) return break_after_retries(seq);
+    set_timer(meeting);
+}
+
+// While a hop is down it stands still, until the sender's retries run out.
+void Communicator::pace_as_a_whole(Meeting& meeting, const Course& course) {
+    if (meeting.movement.under_way && !machine_.network.disturbed()) return;
+    Time whole = collective_time(course.op, course.bytes, ring_now(nullptr), member(0).algorithm);
+    if (whole != results::never && machine_.network.disturbed()) {
+        const std::int64_t bytes = bytes_per_hop(course.op, course.bytes, size());
+        for (Rank i = 0; i < size() && size() > 1; ++i) {
+            const Hop hop = hop_between(i, (i + 1) % size());
+            whole += loss_penalty(hop, machine_.network.retransmits(hop, bytes));
+        }
+    }
+    machine_.engine.cancel(meeting.movement.timer);
+    const Time left = meeting.movement.advance(machine_.engine.now(), whole);
+    if (left != results::never) {
+        meeting.movement.timer = machine_.engine.call_after(left, cause_of(id_, meeting.seq),
+                                                            [this, seq = meeting.seq] { finish(seq); });
+        return;
+    }
+    ring_now(&meeting.stalled);
+    meeting.towards = (meeting.stalled + 1) % size();
+    const Rank sender = member(meeting.stalled).process;
+    const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
+    if (patience == results::never) return;
+    meeting.movement.timer = machine_.engine.call_after(
+        patience, cause_of(id_, meeting.seq), [this, seq = meeting.seq] { break_after_retries(seq); });
+}
+
+void Communicator::break_after_retries(std::int64_t seq) {
+    Meeting* stalled = meeting(seq);
+    if (!stalled || stalled->state != Meeting::State::moving || stalled->stalled < 0) return;
+    broken_ = true;
+    halt(*stalled);
+    const Process& peer = machine_.processes[member(stalled->towards).process];
+    async_error(stalled->stalled, Code::remote_error,
+                retries_exceeded_text(machine_.topology.host_name(peer.node)));
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,33 @@
+// sim/collectives/communicators.h — All communicators of the job, in order of creation. Numbers go on after a restart.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/machine/changes.h"
+#include "sim/collectives/communicator.h"
+
+namespace deadrank::sim {
+
+class Communicators {
+public:
+    explicit Communicators(Machine& machine) : machine_(machine) {}
+
+    results::CommId next_id() { return ++last_id_; }
+    Communicator& add(results::CommId id, std::string name, std::vector<Rank> ranks,
+                      std::vector<Rank> processes);
+    void member_gone(const Membership& membership) { membership.comm->member_gone(membership.index); }
+    void links_changed(const LinkChange* reset);
+    void shares_changed(const Ports& ports);  // somebody begins or ends to use one of them
+    const std::vector<std::unique_ptr<Communicator>>& all() const { return all_; }
+    void clear();
+
+private:
+    Machine& machine_;
+    results::CommId last_id_ = 0;
+    std::vector<std::unique_ptr<Communicator>> all_;
+    std::vector<std::unique_ptr<Communicator>>
+        past_;  // of earlier attempts: fibers that unwind still point to them
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,203 @@
+// sim/collectives/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that speaks of
+// more reads zeros.
+#include "sim/collectives/offer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/collectives/dtype_bits.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+using results::Op;
+using results::ReduceOp;
+
+// Signed overflow wraps, as integer kernels do.
+Number add(Number a, Number b) {
+    return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+Number multiply(Number a, Number b) {
+    return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+Number combine(Number a, Number b, ReduceOp reduce) {
+    switch (reduce) {
+        case ReduceOp::max:
+            return std::max(a, b);
+        case ReduceOp::min:
+            return std::min(a, b);
+        case ReduceOp::prod:
+            return multiply(a, b);
+        default:
+            return add(a, b);
+    }
+}
+
+Number element(const Offer& offer, std::int64_t at) {
+    Number value = at < offer.in_size ? offer.in[at] : 0;
+    if (offer.flip_bit >= 0 && !offer.flip_received && offer.flip_bit / 64 == at) {
+        value =
+            static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+    }
+    return value;
+}
+
+// What so many members bring together who bring the same.
+Number repeated(Number value, Rank weight, ReduceOp reduce) {
+    if (weight == 1 || reduce == ReduceOp::max || reduce == ReduceOp::min) return value;
+    if (reduce != ReduceOp::prod) return multiply(value, weight);
+    Number power = 1;
+    for (Rank i = 0; i < weight && power != 0; ++i) power = multiply(power, value);
+    return power;
+}
+
+bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
+
+// A call may speak of far more elements than there are; nobody could see the rest.
+std::int64_t visible_part(const Meeting& meeting) {
+    std::int64_t there = 0;
+    for (const Offer& offer : meeting.offers) there = std::max({there, offer.in_size, offer.out_size});
+    return std::min(meeting.offers.front().count, there);
+}
+
+bool alike(const Meeting& meeting) {
+    const Offer& first = meeting.offers.front();
+    return std::all_of(meeting.offers.begin(), meeting.offers.end(), [&](const Offer& offer) {
+        return offer.dtype == first.dtype && offer.reduce == first.reduce;
+    });
+}
+
+void reduce_alike(Meeting& meeting, std::int64_t size) {
+    const ReduceOp reduce = meeting.offers.front().reduce;
+    bool first = true;
+    for (const Offer& offer : meeting.offers) {
+        const bool plain = offer.flip_bit < 0 && offer.in_size >= size;
+        for (std::int64_t at = 0; at < size; ++at) {
+            const Number value = repeated(plain ? offer.in[at] : element(offer, at), offer.weight, reduce);
+            Number& sum = meeting.result[static_cast<std::size_t>(at)];
+            sum = first ? value : combine(sum, value, reduce);
+        }
+        first = false;
+    }
+    if (reduce != ReduceOp::avg) return;
+    for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.members);
+}
+
+// Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to
+// it.
+void reduce_by_owners(Meeting& meeting, std::int64_t size) {
+    const std::int64_t members = meeting.members;
+    for (std::int64_t at = 0; at < size; ++at) {
+        const Offer& owner = offer_at(meeting, at * members / size);
+        Number sum = 0;
+        bool first = true;
+        for (const Offer& offer : meeting.offers) {
+            const Number value = offer.dtype == owner.dtype
+                                     ? element(offer, at)
+                                     : decode(encode(element(offer, at), offer.dtype), owner.dtype);
+            const Number brought = repeated(value, offer.weight, owner.reduce);
+            sum = first ? brought : combine(sum, brought, owner.reduce);
+            first = false;
+        }
+        meeting.result[static_cast<std::size_t>(at)] = owner.reduce == ReduceOp::avg ? sum / members : sum;
+    }
+}
+
+void put(const Offer& offer, std::int64_t at, Number value, Dtype from) {
+    if (!offer.out || at >= offer.out_size) return;
+    if (from != offer.dtype) value = decode(encode(value, from), offer.dtype);
+    if (offer.flip_bit >= 0 && offer.flip_received && offer.flip_bit / 64 == at) {
+        value =
+            static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << offer.flip_bit % 64);
+    }
+    offer.out[at] = value;
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const Offer& offer) {
+    return offer.count * std::max<std::int64_t>(1, results::size_of(offer.dtype));
+}
+
+bool fits(const Offer& one, const Offer& other) {
+    return one.op == other.op && bytes_of(one) == bytes_of(other) && one.root == other.root;
+}
+
+void compute(Meeting& meeting) {
+    const Offer& first = meeting.offers.front();
+    const Rank members = meeting.members;
+    meeting.part = visible_part(meeting);
+    if (reduces(first.op)) {
+        const std::int64_t size = first.op == Op::reduce_scatter ? meeting.part * members : meeting.part;
+        meeting.result.assign(static_cast<std::size_t>(size), 0);
+        alike(meeting) ? reduce_alike(meeting, size) : reduce_by_owners(meeting, size);
+        return;
+    }
+    meeting.result.clear();
+    const auto take = [&](const Offer& offer, std::int64_t count) {
+        for (std::int64_t at = 0; at < count; ++at) meeting.result.push_back(element(offer, at));
+    };
+    if (first.op == Op::broadcast) {
+        take(offer_at(meeting, first.root), meeting.part);
+    } else if (first.op == Op::all_gather) {
+        for (const Offer& offer : meeting.offers) take(offer, meeting.part);
+    } else if (first.op == Op::all_to_all) {
+        for (const Offer& offer : meeting.offers) take(offer, meeting.part * members);
+    }
+}
+
+const Offer& offer_at(const Meeting& meeting, std::int64_t place) {
+    const std::vector<Offer>& offers = meeting.offers;
+    if (offers.size() == static_cast<std::size_t>(meeting.members))
+        return offers[static_cast<std::size_t>(place)];
+    const auto crowd = std::max_element(offers.begin(), offers.end(),
+                                        [](const Offer& a, const Offer& b) { return a.weight < b.weight; });
+    const auto found =
+        std::find_if(offers.begin(), offers.end(), [&](const Offer& offer) { return offer.place == place; });
+    return found == offers.end() ? *crowd : *found;
+}
+
+void deliver(const Meeting& meeting, const Offer& mine) {
+    const Rank index = mine.place;
+    if (!mine.out || mine.op == Op::barrier) return;
+    if (mine.op == Op::reduce && mine.root != index) return;
+    const std::int64_t members = meeting.members;
+    const std::int64_t part = meeting.part;
+    const auto size = static_cast<std::int64_t>(meeting.result.size());
+    // Counts may differ where types do; what is not there reads as 0.
+    const auto result = [&](std::int64_t at) {
+        return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0;
+    };
+    const auto dtype = [&](std::int64_t member) {
+        return offer_at(meeting, std::min(member, members - 1)).dtype;
+    };
+    switch (mine.op) {
+        case Op::all_reduce:
+        case Op::reduce:
+            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(at * members / size));
+            break;
+        case Op::reduce_scatter:
+            for (std::int64_t at = 0; at < part; ++at) put(mine, at, result(index * part + at), dtype(index));
+            break;
+        case Op::broadcast:
+            for (std::int64_t at = 0; at < size; ++at) put(mine, at, result(at), dtype(mine.root));
+            break;
+        case Op::all_gather:
+            for (std::int64_t at = 0; at < size; ++at)
+                put(mine, at, result(at), dtype(at / std::max<std::int64_t>(part, 1)));
+            break;
+        case Op::all_to_all:
+            for (std::int64_t from = 0; from < members; ++from) {
+                for (std::int64_t at = 0; at < part; ++at) {
+                    put(mine, from * part + at, result((from * members + index) * part + at), dtype(from));
+                }
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+}  // namespace deadrank::sim

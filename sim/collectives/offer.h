@@ -1,0 +1,71 @@
+// sim/collectives/offer.h — What one member brings to a collective, and the meeting of all members' offers under one
+// sequence number.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/world/comm.h"
+#include "sim/machine/link_conditions.h"
+#include "sim/machine/movement.h"
+
+namespace deadrank::sim {
+
+class SimWork;
+
+struct Offer {
+    const Number* in = nullptr;
+    Number* out = nullptr;                   // null: nobody takes the result any more
+    std::int64_t in_size = 0, out_size = 0;  // elements that are really there
+    std::int64_t count = 0;                  // elements that the call speaks of (NCCL's count)
+    std::int64_t flip_bit = -1;
+    Time entered{0};
+    SimWork* work = nullptr;  // of an asynchronous call
+    Rank place = 0;           // in the communicator
+    Rank weight = 1;          // so many members bring the same
+    std::int32_t root = -1;
+    results::Op op = results::Op::none;
+    results::Dtype dtype = results::Dtype::none;
+    results::ReduceOp reduce = results::ReduceOp::none;
+    bool flip_received = false;
+    bool arrived = false;
+    bool stuck = false;    // its kernel hangs
+    bool gone = false;     // its process died, or aborted the communicator
+    bool waiting = false;  // its process is to be woken
+    bool left = false;     // it is done, others may not be
+};
+
+inline constexpr std::int64_t count_max = std::int64_t{1} << 50;  // so that its bytes and times stay in range
+
+std::int64_t bytes_of(const Offer& offer);
+
+// Whether NCCL's kernels would fit together. Types and reductions may differ: nobody checks them.
+bool fits(const Offer& one, const Offer& other);
+
+struct Meeting {
+    enum class State : std::uint8_t { gathering, moving, hopeless, failed };
+
+    std::int64_t seq = 0;
+    Rank arrived = 0;
+    bool spoiled = false;  // somebody is stuck or gone
+    State state = State::gathering;
+    Movement movement;  // of the whole, and the timer in any case
+    Time started{0};
+    // Played out chunk by chunk once anything is unusual: what it has met so far, and what came of it.
+    std::vector<LinkConditions> met;
+    std::vector<Time> ends;          // by place
+    Time gives_up = results::never;  // when the sender's retries run out
+    Rank stalled = -1, towards = -1;
+    Rank members = 0;
+    std::vector<Offer> offers;   // by place in the communicator; a crowd has one
+    std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
+    std::vector<Number> result;  // computed when all have come, handed out when the data has moved
+    std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
+};
+
+// The numbers that come of it, by the members' own types and operations. Each takes its part with deliver().
+void compute(Meeting& meeting);
+const Offer& offer_at(const Meeting& meeting, std::int64_t place);
+void deliver(const Meeting& meeting, const Offer& mine);
+
+}  // namespace deadrank::sim

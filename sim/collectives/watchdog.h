@@ -1,0 +1,39 @@
+// sim/collectives/watchdog.h — torch.distributed's watchdog thread of each process: looks once a second for work that is
+// too old and for asynchronous errors, and takes the process down. It sleeps for good while nothing is
+// pending, so that it costs no events.
+#pragma once
+
+#include <string>
+
+#include "results/record/time.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+struct Process;
+class Communicator;
+
+class Watchdog {
+public:
+    explicit Watchdog(Machine& machine) : machine_(machine) {}
+
+    void entered(Process& process);      // something became pending
+    void async_error(Process& process);  // one of its communicators has an error to poll
+    void resumed(Process& process);      // the thread goes on where SIGSTOP held it
+
+private:
+    struct Pending;
+
+    void look_at(Process& process, results::Time when);
+    void look(Process& process);
+    bool oldest(const Process& process, Pending& found) const;
+    void time_out(Process& process, const Pending& late);
+    void report_error(Process& process, Communicator& comm, results::Rank index);
+    void take_down(Process& process, const Communicator& comm, results::Rank index,
+                   const std::string& reason);
+    results::Time next_poll(const Process& process, results::Time after) const;
+
+    Machine& machine_;
+};
+
+}  // namespace deadrank::sim

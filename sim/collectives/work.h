@@ -1,0 +1,70 @@
+// sim/collectives/work.h — Operations under way that a rank may wait for later. Dropped before its end, an operation goes
+// on without a buffer.
+#pragma once
+
+#include <memory>
+
+#include "sim/collectives/communicator.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim {
+
+// A collective. It writes down its own end, so that work nobody waits for does not look hung.
+class SimWork final : public Work {
+public:
+    SimWork(Machine& machine, Process& process, Communicator& comm, Rank index, results::Op op)
+        : machine_(machine), process_(process), comm_(comm), index_(index), op_(op) {}
+    ~SimWork() override;
+
+    void bind(std::int64_t seq) { seq_ = seq; }
+    bool bound() const { return seq_ > 0; }
+    void completed();  // told by the communicator
+
+    bool ready() override;
+    void wait() override;
+
+private:
+    void show();
+    void check();
+
+    Machine& machine_;
+    Process& process_;
+    Communicator& comm_;
+    Rank index_;
+    results::Op op_;
+    std::int64_t seq_ = 0;  // 0: held back, not issued yet
+    bool done_ = false;
+    bool shown_ = false;
+};
+
+class SimP2pWork final : public Work {
+public:
+    SimP2pWork(Machine& machine, Process& process, Communicator& comm)
+        : machine_(machine), process_(process), comm_(comm) {}
+    ~SimP2pWork() override;
+
+    P2pCall& call() { return *call_; }
+    void post();
+    void own_buffers();  // for a call that was held back past its caller's return
+    bool posted() const { return posted_; }
+
+    bool ready() override;
+    void wait() override;
+
+private:
+    void show();
+
+    Machine& machine_;
+    Process& process_;
+    Communicator& comm_;
+    std::unique_ptr<P2pCall> call_ = std::make_unique<P2pCall>();
+    bool posted_ = false;
+    bool shown_ = false;
+};
+
+// What a call on a communicator that this rank aborted, or that failed, throws.
+// What a call that came back without its end says: aborted, or what its library noticed.
+Code why_over(const Communicator& comm, Rank index);
+void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index);
+
+}  // namespace deadrank::sim

@@ -1,0 +1,27 @@
+// sim/engine/trace_hash.cpp — Bisection over checkpoints: once two runs differ, every later checkpoint differs too.
+#include "sim/engine/trace_hash.h"
+
+#include <algorithm>
+
+namespace deadrank::sim {
+
+TraceWindow first_difference(std::span<const std::uint64_t> one, std::span<const std::uint64_t> other) {
+    std::uint64_t same = 0;  // checkpoints known to agree
+    std::uint64_t differs = std::min(one.size(), other.size());
+    const std::uint64_t common = differs;
+    while (same < differs) {
+        const std::uint64_t middle = same + (differs - same) / 2;
+        if (one[middle] == other[middle]) {
+            same = middle + 1;
+        } else {
+            differs = middle;
+        }
+    }
+    TraceWindow window;
+    window.first = same * TraceHash::checkpoint_every;
+    // Past the last common checkpoint one run may simply be longer; the window is then open to its end.
+    if (same < common) window.last = window.first + TraceHash::checkpoint_every;
+    return window;
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,64 @@
+// sim/machine/call.h — A point at which a rank's doings can be altered from outside, and what may be altered there.
+// The cluster asks its Interceptor only for ranks that are armed, so an undisturbed run pays one branch.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "results/record/codes.h"
+#include "results/record/time.h"
+
+namespace deadrank::sim {
+
+enum class CallKind : std::uint8_t {
+    collective,
+    send,
+    recv,
+    comm_init,
+    store,
+    storage_write,
+    storage_read,
+    compute,
+    allocate,
+    step,
+    phase,
+    seam,
+    block,
+};
+
+// Filled in by the cluster; the lower half is what an interceptor may change before the call goes on.
+struct Call {
+    CallKind kind = CallKind::collective;
+    results::Rank rank = 0;  // process in the launch
+    std::string_view name =
+        {};  // "all_reduce", "comm_init", "checkpoint_save", a seam or block, a storage path
+    std::string_view comm = {};  // name of the communicator; empty where there is none
+    std::int64_t seq = 0;
+    std::int64_t step = -1;  // training step under way; -1 before the first
+    results::Phase phase = results::Phase::none;
+    results::Time now{0};
+
+    std::int64_t count = 0;  // elements, bytes, or the value of a seam: may be changed
+    results::Dtype dtype = results::Dtype::none;
+    results::Op op = results::Op::none;
+    results::ReduceOp reduce = results::ReduceOp::none;
+    std::int32_t root = -1;  // root or peer
+    results::Time delay{0};  // waits that long first
+    bool skip = false;       // the call returns at once, as if it had been made
+    bool hold = false;       // exchanged with this rank's next call of the same kind on the same communicator
+    int kill_signal = 0;     // the rank is gone before the call
+    bool stop = false;       // SIGSTOP before the call
+    results::Code answer = results::Code::ok;  // other than ok: the call is not made and answers this
+    std::int64_t flip_bit =
+        -1;  // bit of the payload (element × 64 + bit) to be flipped, of what this rank contributes
+    bool flip_received = false;    // flip what this rank receives instead
+    bool never_completes = false;  // enqueued, but its kernel hangs: peers wait with it
+};
+
+class Interceptor {
+public:
+    virtual ~Interceptor() = default;
+    virtual void before(Call& call) = 0;
+};
+
+}  // namespace deadrank::sim

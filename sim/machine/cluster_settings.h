@@ -1,0 +1,70 @@
+// sim/machine/cluster_settings.h — What a simulated cluster is made of. Plain values; whoever builds the cluster
+// fills them from its plan. Units: nanoseconds, bytes, bits per second; ppb = parts per billion.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/record/time.h"
+
+namespace deadrank::sim {
+
+using results::Rank;
+using results::Time;
+
+enum class TopologyKind { single_switch, rails, leaf_spine };
+enum class LibraryKind { nccl, gloo };
+enum class LauncherKind { torchrun, bare, mpirun, test };
+
+struct ClusterSettings {
+    int nodes = 2;
+    int gpus_per_node = 4;
+    Rank ranks = 0;  // 0 = nodes × gpus_per_node; fewer leave the last devices idle
+
+    TopologyKind topology = TopologyKind::single_switch;
+    int nodes_per_leaf = 4;
+    Time link_latency{5'000};
+    std::int64_t link_bandwidth = 100'000'000'000;
+    Time nvlink_latency{2'000};
+    std::int64_t nvlink_bandwidth = 2'400'000'000'000;
+
+    std::int64_t device_memory = std::int64_t{80} << 30;
+    std::int64_t host_memory = std::int64_t{512} << 30;
+    std::int64_t shared_memory = std::int64_t{64} << 30;
+    std::int64_t open_files = 65'536;
+    std::int64_t disk = std::int64_t{1} << 40;
+    std::int64_t storage_bandwidth = 16'000'000'000;
+    Time storage_latency{1'000'000};
+
+    std::map<std::string, std::string> versions = {
+        {"nccl", "2.28.9"}, {"torch", "2.11.0"}, {"cuda", "13.0"}, {"driver", "580.65"}, {"python", "3.11"}};
+    std::map<std::string, std::string> environment = {};
+    std::vector<std::string> interfaces = {"eth0"};  // routable ones, on every node
+
+    LibraryKind library = LibraryKind::nccl;  // of collectives and messages
+    LauncherKind launcher = LauncherKind::torchrun;
+    Time monitor_interval{5'000'000'000};  // how often torchrun's agents look at their children
+    int restarts_max = 0;
+    Time test_timeout{100'000'000'000};  // how long a test waits for its processes
+    bool watchdog = true;
+    Time collective_timeout{600'000'000'000};
+    Time store_timeout{300'000'000'000};
+    bool debug_detail = false;  // TORCH_DISTRIBUTED_DEBUG=DETAIL
+    Time clock_offset{0};       // each node's clock is off by at most that, either way
+    std::int64_t clock_drift_ppb = 0;
+    Time time_limit{86'400'000'000'000};
+    Time observe{120'000'000'000};  // how long an observer keeps looking at ranks that are stuck
+
+    // Ranks that are played one by one, spread over the job, beside those that are `apart`. All others are a
+    // crowd: they do the same at the same times, and one fiber plays for them. 0 = no crowd.
+    Rank individuals = 0;
+    std::vector<Rank> apart = {};
+
+    std::string job = "train.py";  // what the launcher says it runs
+
+    Rank process_count() const { return ranks > 0 ? ranks : static_cast<Rank>(nodes * gpus_per_node); }
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,90 @@
+// sim/machine/device.h — Accelerators: how fast they compute, what they hold, and what happens when one is throttled,
+// full or gone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/machine/changes.h"
+#include "sim/machine/process.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+
+struct DeviceState {
+    std::int64_t slow_permille = 1000;
+    std::int64_t memory_limit = -1;
+    std::int64_t leak_per_step = 0;
+    std::int64_t used = 0;
+    std::int64_t peak = 0;  // the most of `used` since the last sample
+    int throttle = 0;
+    bool off_bus = false;
+    std::int64_t ecc_corrected = 0, ecc_uncorrected = 0;
+    Time busy{0};  // computing, since the last sample
+    Time sampled_at{0};
+};
+
+class Devices {
+public:
+    explicit Devices(Machine& machine);
+
+    // The device that the process uses, by LOCAL_RANK and CUDA_VISIBLE_DEVICES as a training script reads
+    // them.
+    int bind(Process& process);
+    DeviceState& of(Process& process);
+    DeviceState& at(int node, int device) {
+        std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
+        if (there.empty()) there.resize(static_cast<std::size_t>(per_node_));
+        return there[static_cast<std::size_t>(device)];
+    }
+    std::int64_t bus_id(int device) const;
+
+    void check(Process& process);  // throws when its device is gone
+    void compute(Process& process, Time nominal);
+    // On `device` of its node, or on its own; says which. Throws OutOfMemory.
+    int allocate(Process& process, std::int64_t bytes, int device = -1);
+    std::int64_t limit(Process& process) { return limit_of(of(process)); }
+    void step(Process& process);  // leaks
+    void change(Process& process, const DeviceChange& change);
+    void process_gone(const Process& process);
+
+private:
+    void report(const Process& process, int device, int xid);
+    std::int64_t limit_of(const DeviceState& device) const;
+
+    Machine& machine_;
+    int per_node_;
+    std::vector<std::vector<DeviceState>> nodes_;  // empty where nobody looked yet: a crowd is on many nodes
+};
+
+// One process's view, with handles for what it holds.
+class RankDevice final : public Device {
+public:
+    RankDevice(Machine& machine, Process& process) : machine_(machine), process_(process) {}
+
+    int index() const override;
+    void compute(Time nominal) override;
+    std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }
+    std::int64_t allocate_on(int device, std::int64_t bytes) override;
+    void release(std::int64_t handle) override;
+    std::int64_t used() const override;
+    std::int64_t limit() const override;
+    std::int64_t allocate_host(std::int64_t bytes, bool pinned) override;
+
+private:
+    struct Piece {
+        std::int64_t bytes = 0;
+        bool host = false;
+        int device = -1;
+    };
+
+    Machine& machine_;
+    Process& process_;
+    std::vector<Piece> pieces_;  // handle - 1
+};
+
+std::string memory_text(std::int64_t bytes);  // 2.00 GiB, as torch writes it
+
+}  // namespace deadrank::sim

@@ -1,0 +1,34 @@
+// sim/machine/environment.h — What a process finds in its environment: the cluster's settings, the launcher's, and
+// its own on top. Faults write the own ones, so they have the last word.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/machine/cluster_settings.h"
+#include "sim/machine/process.h"
+
+namespace deadrank::sim {
+
+class Environment {
+public:
+    explicit Environment(const ClusterSettings& settings);
+
+    std::optional<std::string> get(const Process& process, std::string_view name) const;
+    std::string version(const Process& process, std::string_view package) const;  // empty = not installed
+
+    // "NAME=value" lines sorted by name, and "name=version" lines, as the evidence shows them.
+    std::string lines(const Process& process, int attempt) const;
+    std::string version_lines(const Process& process) const;
+
+private:
+    std::optional<std::string> from_launcher(const Process& process, std::string_view name) const;
+
+    const ClusterSettings& settings_;
+};
+
+void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,
+                      std::optional<std::string> value);
+
+}  // namespace deadrank::sim

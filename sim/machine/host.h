@@ -1,0 +1,57 @@
+// sim/machine/host.h — Nodes: their memory, shared memory and file handles, their network interfaces, and their
+// clocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/machine/changes.h"
+#include "sim/machine/process.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+
+struct Interface {
+    std::string name;
+    bool routable = true;  // other nodes reach it
+};
+
+struct HostState {
+    std::int64_t memory_limit = 0, shared_limit = 0, files_limit = 0;
+    std::int64_t memory_used = 0, shared_used = 0, files_used = 0;
+    std::int64_t leak_per_step = 0;
+    Time clock_offset{0};
+    std::int64_t clock_drift_ppb = 0;
+    Time drift_since{0};
+    bool down = false;
+    std::vector<Interface> interfaces;
+};
+
+class Hosts {
+public:
+    explicit Hosts(Machine& machine);
+
+    HostState& operator[](int node) { return all_[static_cast<std::size_t>(node)]; }
+    const HostState& operator[](int node) const { return all_[static_cast<std::size_t>(node)]; }
+
+    Time clock(int node) const;  // what the node believes the time to be
+
+    // Throws OutOfMemory for pinned memory; for other memory the kernel kills the process.
+    void allocate(Process& process, std::int64_t bytes, bool pinned);
+    void release(Process& process, std::int64_t bytes);
+    bool take_shared(int node, std::int64_t bytes);
+    bool open_files(int node, std::int64_t count);
+    void step(Process& process);  // leaks
+
+    void change(int node, const HostChange& change);
+    void add_interface(int node, std::string_view name, bool routable, bool sorts_first);
+
+private:
+    Machine& machine_;
+    std::vector<HostState> all_;
+};
+
+}  // namespace deadrank::sim

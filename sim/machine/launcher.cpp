@@ -1,0 +1,185 @@
+// sim/machine/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest, perhaps
+// begin again.
+#include "sim/machine/launcher.h"
+
+#include <fmt/format.h>
+
+#include "sim/machine/launcher_texts.h"
+#include "sim/machine/machine.h"
+#include "sim/world/rank_list.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+constexpr Time grace{30'000'000'000};       // between SIGTERM and SIGKILL
+constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
+constexpr Time test_interval{100'000'000};  // between two looks of torch's MultiProcessTestCase
+constexpr int sigkill = 9, sigterm = 15;
+
+}  // namespace
+
+ActorId Launcher::actor() const { return static_cast<ActorId>(machine_.processes.count()); }
+
+void Launcher::start() {
+    machine_.engine.spawn(actor(), [this] { body(); });
+}
+
+void Launcher::process_ended(const Process& process) {
+    --running_;
+    node_lost_ |= process.lost;
+    const bool seen_failing = process.exit_code != 0 && !process.lost;
+    if (seen_failing && first_failure_ == results::no_rank) first_failure_ = process.id;
+    machine_.engine.wake(actor());
+}
+
+void Launcher::preempt(std::string_view reason) {
+    preempted_ = true;
+    preempt_reason_ = reason;
+    machine_.engine.wake(actor());
+}
+
+void Launcher::body() {
+    Recorder& recorder = machine_.recorder;
+    const ClusterSettings& settings = machine_.settings;
+    recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes,
+                                                        settings.gpus_per_node, recorder.text(settings.job)});
+    show_sample();
+    for (;;) {
+        start_processes();
+        wait_for_trouble();
+        if (!end_attempt()) return;
+        ++machine_.attempt;
+        recorder.record(
+            results::no_rank,
+            results::Restart{machine_.attempt, recorder.text(fmt::format("rank {} failed", first_failure_))});
+        machine_.begin_attempt();
+    }
+}
+
+// Of a crowd one rank is seen: whoever reads the evidence must know whom not to miss.
+void Launcher::show_sample() {
+    if (!machine_.processes.has_crowd()) return;
+    std::vector<Rank> seen;
+    for (const Process& process : machine_.processes.all()) seen.push_back(process.id);
+    Recorder& recorder = machine_.recorder;
+    recorder.record(results::no_rank,
+                    results::RankConfig{recorder.text("observed_ranks"), recorder.text(rank_list(seen))});
+}
+
+void Launcher::wait_for_trouble() {
+    const LauncherKind kind = machine_.settings.launcher;
+    const Time deadline = machine_.engine.now() + machine_.settings.test_timeout;
+    const bool tells = kind != LauncherKind::bare;
+    while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
+        if (kind != LauncherKind::test)
+            machine_.engine.block({.what = "its processes"});
+        else if (machine_.engine.now() < deadline)
+            machine_.engine.block_until(deadline, {.what = "its processes"});
+        else
+            return;
+    }
+}
+
+void Launcher::start_processes() {
+    first_failure_ = results::no_rank;
+    running_ = static_cast<Rank>(machine_.processes.all().size());
+    for (Process& process : machine_.processes.all()) machine_.processes.start(process);
+}
+
+bool Launcher::end_attempt() {
+    const ClusterSettings& settings = machine_.settings;
+    Recorder& recorder = machine_.recorder;
+    if (preempted_) {
+        recorder.log(results::no_rank, 1, preempt_reason_);
+        end_others();
+        stop_job(128 + sigterm, preempt_reason_);
+        return false;
+    }
+    if (settings.launcher == LauncherKind::test) {
+        if (first_failure_ != results::no_rank) sleep_until_next_look(test_interval);
+        report_test();
+        return false;
+    }
+    if (first_failure_ == results::no_rank) {
+        stop_job(node_lost_ ? 1 : 0, node_lost_ ? "a node was lost" : "");
+        return false;
+    }
+    const Process& failed = machine_.processes[first_failure_];
+    const std::string host = machine_.topology.host_name(failed.node);
+    if (settings.launcher == LauncherKind::bare) {
+        stop_job(failed.exit_code, "");
+        return false;
+    }
+    if (settings.launcher == LauncherKind::mpirun) {
+        const int code = mpirun_code(failed);
+        recorder.log(results::no_rank, 2, mpirun_report(failed, host));
+        end_others();
+        stop_job(code, "");
+        return false;
+    }
+    sleep_until_next_look(settings.monitor_interval);
+    recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
+    const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
+    end_others();
+    recorder.log(results::no_rank, 2, report);
+    if (!node_lost_ && machine_.attempt < settings.restarts_max) {
+        machine_.engine.sleep(start_again);
+        return true;
+    }
+    stop_job(1, fmt::format("rank {} failed", failed.id));
+    return false;
+}
+
+// Launchers look at their children at fixed intervals, for the first time after one of them.
+void Launcher::sleep_until_next_look(Time interval) {
+    interval = std::max(interval, Time{1});
+    const Time since = machine_.engine.now() - machine_.attempt_started;
+    const auto looks = std::max<std::int64_t>(1, (since + interval - Time{1}) / interval);
+    machine_.engine.sleep_until(machine_.attempt_started + interval * looks);
+}
+
+// As torch's MultiProcessTestCase: one line for each process that failed, or is still there when time is up.
+void Launcher::report_test() {
+    Recorder& recorder = machine_.recorder;
+    const std::string name = test_name(machine_.settings.job, machine_.processes.count());
+    bool passed = true;
+    const auto failed = [&](const Process& process, const std::string& problem) {
+        recorder.record(process.id, results::TestResult{recorder.text(name), recorder.text(problem), 0});
+        passed = false;
+    };
+    for (const Process& process : machine_.processes.all()) {
+        if (process.alive && first_failure_ == results::no_rank)
+            failed(process, test_timed_out(process, machine_.settings.test_timeout));
+        if (!process.alive && process.exit_code != 0) failed(process, test_process_failed(process));
+    }
+    if (passed) recorder.record(results::no_rank, results::TestResult{recorder.text(name), {}, 1});
+    end_others();
+    stop_job(passed ? 0 : 1, passed ? "" : "a test failed");
+}
+
+void Launcher::end_others() {
+    const bool says = machine_.settings.launcher == LauncherKind::torchrun;
+    for (Process& process : machine_.processes.all()) {
+        if (!process.alive) continue;
+        if (says) {
+            machine_.recorder.log(results::no_rank, 1,
+                                  fmt::format("Sending process {} closing signal SIGTERM", process.pid));
+        }
+        machine_.processes.signal(process, sigterm);
+    }
+    wait_until_gone(machine_.engine.now() + grace);
+    for (Process& process : machine_.processes.all()) machine_.processes.signal(process, sigkill);
+}
+
+void Launcher::wait_until_gone(Time deadline) {
+    while (!all_gone() && machine_.engine.now() < deadline) {
+        machine_.engine.block_until(deadline, {.what = "its processes"});
+    }
+}
+
+void Launcher::stop_job(int code, std::string_view reason) {
+    machine_.recorder.record(results::no_rank, results::JobStop{code, machine_.recorder.text(reason)});
+}
+
+}  // namespace deadrank::sim

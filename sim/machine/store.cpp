@@ -1,0 +1,263 @@
+// sim/machine/store.cpp — Listening, connecting, and the keys. Texts: TCPStore of torch 2.11; the client does not
+// keep its time-out to the letter when it cannot connect, which was measured and is kept.
+#include "sim/machine/store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <utility>
+
+#include "sim/machine/machine.h"
+
+namespace deadrank::sim {
+
+struct Stores::Server {
+    Rank owner = 0;
+    int node = 0;
+    int port = 0;
+    int torch_major = 2;
+    bool alive = true;
+    std::map<std::string, std::string, std::less<>> values;
+    std::map<std::string, std::vector<Rank>, std::less<>> waiting;  // by key; who gave up may still be in it
+
+    // Whoever waits for the key may look again; an empty key means everybody.
+    void wake(Engine& engine, std::string_view key) {
+        for (auto& [name, ranks] : waiting) {
+            if (!key.empty() && name != key) continue;
+            for (const Rank rank : ranks) engine.wake(static_cast<ActorId>(rank));
+            ranks.clear();
+        }
+    }
+};
+
+namespace {
+
+constexpr const char* closed =
+    "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the "
+    "remote server shutdown or crash?";
+
+StoreTrouble trouble_of(const Process& process) {
+    return process.tampering ? process.tampering->store : StoreTrouble::none;
+}
+
+}  // namespace
+
+class StoreClient final : public Store {
+public:
+    StoreClient(Machine& machine, Process& process, std::shared_ptr<Stores::Server> server)
+        : machine_(machine), process_(process), server_(std::move(server)) {}
+
+    void set(std::string_view key, std::string_view value) override {
+        if (ask("store_set")) return;
+        server_->values.insert_or_assign(std::string(key), std::string(value));
+        server_->wake(machine_.engine, key);
+    }
+
+    std::optional<std::string> wait(std::string_view key, Time timeout) override {
+        if (ask("store_get")) return std::nullopt;
+        const std::string name(key);
+        const WaitNote note{.kind = WaitKind::store, .text = &name};
+        if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
+        machine_.wait_until(process_, note, machine_.engine.now() + timeout,
+                            [&] { return !server_->alive || answered(name); });
+        // An answer that was under way when the host left still arrives.
+        if (answered(name)) return server_->values.find(name)->second;
+        check_alive();
+        return std::nullopt;
+    }
+
+    std::int64_t add(std::string_view key, std::int64_t amount) override {
+        if (ask("store_add")) return 0;
+        std::string& value = server_->values[std::string(key)];
+        std::int64_t sum = 0;
+        std::from_chars(value.data(), value.data() + value.size(), sum);
+        value = std::to_string(sum += amount * process_.weight);
+        server_->wake(machine_.engine, key);
+        return sum;
+    }
+
+private:
+    bool answered(const std::string& name) const {
+        return server_->values.contains(name) && trouble_of(process_) != StoreTrouble::mute;
+    }
+
+    bool ask(std::string_view name) {
+        Call call{.kind = CallKind::store, .name = name};
+        if (machine_.gate.plain(process_, call)) return true;
+        const Hop there = machine_.network.now(machine_.topology.hop({process_.node, 0}, {server_->node, 0}));
+        const Hop back = machine_.network.now(machine_.topology.hop({server_->node, 0}, {process_.node, 0}));
+        if (there.bandwidth == 0 || back.bandwidth == 0) {
+            const std::string silent = "a store that nothing comes back from";
+            server_->waiting[silent].push_back(process_.id);
+            machine_.wait(process_, {.kind = WaitKind::store, .text = &silent},
+                          [&] { return !server_->alive; });
+        }
+        if (trouble_of(process_) == StoreTrouble::mute) {
+            const std::string mute = "a store that does not answer";
+            machine_.wait(process_, {.kind = WaitKind::store, .text = &mute},
+                          [&] { return trouble_of(process_) != StoreTrouble::mute; });
+        }
+        machine_.engine.sleep(there.latency + back.latency);
+        if (trouble_of(process_) == StoreTrouble::late)
+            machine_.engine.sleep(2 * process_.tampering->store_late);
+        check_alive();
+        return false;
+    }
+
+    void check_alive() {
+        machine_.processes.settle(process_);
+        if (server_->alive && trouble_of(process_) != StoreTrouble::cut) return;
+        throw LibraryError(Code::system_error, closed);
+    }
+
+    Machine& machine_;
+    Process& process_;
+    std::shared_ptr<Stores::Server> server_;
+};
+
+Stores::Stores(Machine& machine) : machine_(machine) {}
+Stores::~Stores() = default;
+
+namespace {
+
+constexpr Time loopback{50'000};
+constexpr Time retry{100'000'000};
+
+int parse_port(std::string_view text) {
+    int port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        throw RankFailure(fmt::format("ValueError: invalid literal for int() with base 10: '{}'", text));
+    }
+    return port;
+}
+
+NameTrouble trouble_with(const Process& process, std::string_view host) {
+    if (!process.tampering) return NameTrouble::none;
+    for (const auto& [name, how] : process.tampering->broken_names) {
+        if (name == host || name.empty()) return how;
+    }
+    return NameTrouble::none;
+}
+
+int torch_major(const Machine& machine, const Process& process) {
+    const std::string version = machine.environment.version(process, "torch");
+    return version.empty() ? 2 : static_cast<int>(lax_integer(version));
+}
+
+[[noreturn]] void refuse(std::string what) {
+    throw LibraryError(Code::system_error, "torch.distributed.DistNetworkError: " + std::move(what));
+}
+
+[[noreturn]] void timed_out(std::string_view host, int port, Time timeout) {
+    throw LibraryError(
+        Code::timeout,
+        fmt::format("torch.distributed.DistNetworkError: The client socket has timed out after {}ms "
+                    "while trying to connect to ({}, {}).",
+                    timeout.count() / 1'000'000, host, port));
+}
+
+}  // namespace
+
+std::shared_ptr<Stores::Server> Stores::listening(int node, int port) const {
+    for (const auto& server : servers_) {
+        if (server->alive && server->node == node && server->port == port) return server;
+    }
+    return nullptr;
+}
+
+void Stores::listen(Process& process, int port) {
+    if (taken_.contains({process.node, port}) || listening(process.node, port)) {
+        refuse(
+            fmt::format("The server socket has failed to listen on any local network address. port: {}, "
+                        "useIpv6: false, code: "
+                        "-98, name: EADDRINUSE, message: address already in use",
+                        port));
+    }
+    auto server = std::make_shared<Server>();
+    server->owner = process.id;
+    server->node = process.node;
+    server->port = port;
+    server->torch_major = torch_major(machine_, process);
+    servers_.push_back(std::move(server));
+    wake_connecting();
+}
+
+Store& Stores::connect(Process& process, std::string_view endpoint, bool host, Time timeout) {
+    Call call{.kind = CallKind::store, .name = "rendezvous"};
+    machine_.gate.plain(process, call);
+    const auto colon = endpoint.rfind(':');
+    const std::string name(endpoint.substr(0, colon));
+    const int port = parse_port(colon == std::string_view::npos ? "" : endpoint.substr(colon + 1));
+    if (host) listen(process, port);
+
+    const NameTrouble trouble = trouble_with(process, name);
+    const bool local =
+        name == "localhost" || name.starts_with("127.") || name == machine_.topology.host_name(process.node);
+    const int node = local ? process.node : machine_.topology.node_named(name);
+    // Measured: 17 s for a time-out of 10 s when nobody listens, 13 s without a route, up to 21 s when the
+    // name means nothing.
+    if (trouble == NameTrouble::unroutable) {
+        machine_.engine.sleep(timeout * 13 / 10);
+        refuse(
+            fmt::format("The client socket has failed to connect to any network address of ({}, {}). The "
+                        "client socket has "
+                        "failed to connect to {}:{} (errno: 113 - No route to host).",
+                        name, port, name, port));
+    }
+    if (trouble == NameTrouble::unresolvable || node < 0) {
+        machine_.recorder.log(
+            process.id, 1,
+            fmt::format("The IPv6 network addresses of ({}, {}) cannot be retrieved (gai error: -2 - Name or "
+                        "service not known).",
+                        name, port));
+        machine_.engine.sleep(timeout * 2);
+        timed_out(name, port, timeout);
+    }
+    const WaitNote note{.kind = WaitKind::store, .text = &name};
+    const Hop hop = machine_.network.now(machine_.topology.hop({process.node, 0}, {node, 0}));
+    const auto answers = [&] {
+        return hop.bandwidth > 0 && trouble_of(process) != StoreTrouble::refuse && listening(node, port);
+    };
+    if (const auto taken = taken_.find({node, port}); taken != taken_.end()) {
+        if (taken->second) machine_.wait(process, note, [] { return false; });
+        throw LibraryError(Code::system_error, closed);
+    }
+    const Time given_up = machine_.engine.now() + timeout * 17 / 10;
+    if (!answers()) connecting_.push_back(process.id);
+    if (!machine_.wait_until(process, note, given_up, answers)) timed_out(name, port, timeout);
+    const std::shared_ptr<Server> server = listening(node, port);
+    // A client that came too early tries again after a while.
+    machine_.engine.sleep(process.id == server->owner ? loopback : 2 * hop.latency + retry / 100);
+    machine_.processes.settle(process);
+    if (trouble_of(process) == StoreTrouble::mute)
+        machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
+    if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
+    const int mine = torch_major(machine_, process);
+    if (mine != server->torch_major) {
+        if (mine < server->torch_major)
+            throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
+        refuse(
+            fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, "
+                        "timeout={}ms, delay=1000ms): "
+                        "Connection reset by peer",
+                        name, port, timeout.count() / 1'000'000));
+    }
+    clients_.push_back(std::make_unique<StoreClient>(machine_, process, server));
+    return *clients_.back();
+}
+
+void Stores::wake_connecting() {
+    for (const Rank rank : std::exchange(connecting_, {})) machine_.engine.wake(static_cast<ActorId>(rank));
+}
+
+void Stores::process_gone(const Process& process) {
+    for (const auto& server : servers_) {
+        if (server->owner == process.id && std::exchange(server->alive, false))
+            server->wake(machine_.engine, {});
+    }
+}
+
+void Stores::clear() { servers_.clear(); }
+
+}  // namespace deadrank::sim

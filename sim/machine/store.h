@@ -1,0 +1,45 @@
+// sim/machine/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its process
+// is. Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends in its
+// own words, or never.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/world/world.h"
+
+namespace deadrank::sim {
+
+struct Machine;
+struct Process;
+
+class StoreClient;
+
+class Stores {
+public:
+    explicit Stores(Machine& machine);
+    ~Stores();
+
+    Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout);
+    void process_gone(const Process& process);
+    void clear();
+    void take_port(int node, int port, bool mute) { taken_[{node, port}] = mute; }
+
+private:
+    struct Server;
+    friend class StoreClient;
+
+    std::shared_ptr<Server> listening(int node, int port) const;
+    void listen(Process& process, int port);
+    void wake_connecting();
+
+    Machine& machine_;
+    std::vector<std::shared_ptr<Server>> servers_;
+    std::vector<std::unique_ptr<StoreClient>> clients_;
+    std::vector<Rank> connecting_;               // before anybody listened
+    std::map<std::pair<int, int>, bool> taken_;  // node and port → whether it is mute
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,61 @@
+// sim/machine/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches between
+// leaves.
+#include "sim/machine/topology.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace deadrank::sim {
+
+__extension__ typedef __int128 Wide128;
+
+Time time_of(std::int64_t bytes, std::int64_t bits_per_second) {
+    if (bytes <= 0) return Time{0};
+    const Wide128 bits = Wide128{bytes} * 8 * 1'000'000'000;
+    const Wide128 nanoseconds = (bits + bits_per_second - 1) / std::max<std::int64_t>(bits_per_second, 1);
+    return Time(static_cast<std::int64_t>(std::min<Wide128>(nanoseconds, results::never.count() / 8)));
+}
+
+Hop Topology::hop(Place from, Place to) const {
+    if (from.node == to.node)
+        return {from.node, to.node, settings_.nvlink_latency, settings_.nvlink_bandwidth};
+    Hop hop{from.node, to.node, settings_.link_latency, settings_.link_bandwidth};
+    switch (settings_.topology) {
+        case TopologyKind::single_switch:
+            break;
+        case TopologyKind::rails:
+            // To another rail: first over NVLink to the device that sits on it.
+            if (from.local != to.local) hop.latency += settings_.nvlink_latency;
+            break;
+        case TopologyKind::leaf_spine: {
+            const int nodes_per_leaf = std::max(1, settings_.nodes_per_leaf);
+            if (from.node / nodes_per_leaf != to.node / nodes_per_leaf)
+                hop.latency += 2 * settings_.link_latency;
+            break;
+        }
+    }
+    return hop;
+}
+
+int Topology::port(Place place) const {
+    return settings_.topology == TopologyKind::rails ? place.node * settings_.gpus_per_node + place.local
+                                                     : place.node;
+}
+
+int Topology::ports() const {
+    return settings_.topology == TopologyKind::rails ? settings_.nodes * settings_.gpus_per_node
+                                                     : settings_.nodes;
+}
+
+std::string Topology::host_name(int node) const { return fmt::format("node{}", node); }
+
+int Topology::node_named(std::string_view host) const {
+    if (!host.starts_with("node")) return -1;
+    int node = -1;
+    const auto [end, error] = std::from_chars(host.data() + 4, host.data() + host.size(), node);
+    const bool whole = error == std::errc() && end == host.data() + host.size();
+    return whole && node >= 0 && node < settings_.nodes ? node : -1;
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,85 @@
+// sim/world/comm.h — A communicator as NCCL gives it: collectives and point-to-point on real values, numbered per
+// communicator. It has no time-out of its own; asynchronous errors show only when polled; matching is by
+// order of calls, not by intent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/record/codes.h"
+#include "results/record/time.h"
+
+namespace deadrank::sim {
+
+using results::Code;
+using results::CommId;
+using results::Dtype;
+using results::Op;
+using results::Rank;
+using results::ReduceOp;
+using results::Time;
+
+// Values on the wire. Gradients, shards and activations are integers or fixed point, so that a wrong shard is
+// a wrong number.
+using Number = std::int64_t;
+
+// An operation under way. wait() blocks the rank; ready() asks without blocking.
+class Work {
+public:
+    virtual ~Work() = default;
+    virtual bool ready() = 0;
+    virtual void wait() = 0;
+};
+
+class Comm {
+public:
+    virtual ~Comm() = default;
+
+    virtual CommId id() const = 0;
+    virtual const std::string& name() const = 0;  // world, dp, tp, pp, …
+    virtual Rank rank() const = 0;                // in this communicator
+    virtual Rank size() const = 0;
+    virtual const std::vector<Rank>& members() const = 0;  // world ranks, in order
+
+    // All block until the rank's own part is done, as a call followed by a stream synchronisation would.
+    // Sizes: all_gather out = size × in; reduce_scatter in = size × out; all_to_all in == out, size equal
+    // parts.
+    virtual void all_reduce(std::span<Number> data, ReduceOp reduce = ReduceOp::sum,
+                            Dtype dtype = Dtype::f32) = 0;
+    virtual void broadcast(std::span<Number> data, Rank root, Dtype dtype = Dtype::f32) = 0;
+    virtual void reduce(std::span<Number> data, Rank root, ReduceOp reduce = ReduceOp::sum,
+                        Dtype dtype = Dtype::f32) = 0;
+    virtual void all_gather(std::span<const Number> in, std::span<Number> out, Dtype dtype = Dtype::f32) = 0;
+    virtual void reduce_scatter(std::span<const Number> in, std::span<Number> out,
+                                ReduceOp reduce = ReduceOp::sum, Dtype dtype = Dtype::f32) = 0;
+    virtual void all_to_all(std::span<const Number> in, std::span<Number> out, Dtype dtype = Dtype::f32) = 0;
+    virtual void barrier() = 0;
+    virtual void send(std::span<const Number> data, Rank peer, int tag = 0, Dtype dtype = Dtype::f32) = 0;
+    virtual void recv(std::span<Number> data, Rank peer, int tag = 0, Dtype dtype = Dtype::f32) = 0;
+
+    // Overlapping forms. The buffers must stay alive and untouched until wait(): a fault may make somebody
+    // read too early.
+    virtual std::unique_ptr<Work> all_reduce_async(std::span<Number> data, ReduceOp reduce = ReduceOp::sum,
+                                                   Dtype dtype = Dtype::f32) = 0;
+    virtual std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out,
+                                                   Dtype dtype = Dtype::f32) = 0;
+    virtual std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
+                                                       ReduceOp reduce = ReduceOp::sum,
+                                                       Dtype dtype = Dtype::f32) = 0;
+    virtual std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag = 0,
+                                             Dtype dtype = Dtype::f32) = 0;
+    virtual std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag = 0,
+                                             Dtype dtype = Dtype::f32) = 0;
+
+    // Between these, point-to-point calls do not block; group_end waits for all of them together.
+    virtual void group_start() = 0;
+    virtual void group_end() = 0;
+
+    virtual Code async_error() = 0;  // only when polled
+    virtual void abort() = 0;        // own calls under way end with Code::aborted
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,127 @@
+// sim/world/world.h — All that a rank's code may see: its environment, its clock, its device, its peers, its disk.
+// No fault, no evidence. Workloads are written against this alone and run unchanged in the simulator, under
+// Open MPI and on GPUs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/record/event.h"
+#include "sim/world/comm.h"
+#include "sim/world/failure.h"
+#include "sim/world/members.h"
+
+namespace deadrank::sim {
+
+// The rank's own clock: offset, drift and steps included, as a real host's would be.
+class Timer {
+public:
+    virtual ~Timer() = default;
+    virtual Time now() const = 0;
+    virtual void sleep(Time duration) = 0;
+};
+
+class Env {
+public:
+    virtual ~Env() = default;
+    virtual std::optional<std::string> get(std::string_view name) const = 0;
+    virtual std::string version(
+        std::string_view package) const = 0;  // "nccl", "torch", …; empty = not installed
+};
+
+// One accelerator. Times are nominal: a throttled or slow one takes longer.
+class Device {
+public:
+    virtual ~Device() = default;
+    virtual int index() const = 0;
+    virtual void compute(Time nominal) = 0;                 // blocks the rank that long
+    virtual std::int64_t allocate(std::int64_t bytes) = 0;  // a handle; throws OutOfMemory
+    // On another device of the node, as a process without care does; where a backend cannot, on its own.
+    virtual std::int64_t allocate_on(int /*device*/, std::int64_t bytes) { return allocate(bytes); }
+    virtual void release(std::int64_t handle) = 0;
+    virtual std::int64_t used() const = 0;
+    virtual std::int64_t limit() const = 0;
+    virtual std::int64_t allocate_host(std::int64_t bytes,
+                                       bool pinned = false) = 0;  // host memory; also throws OutOfMemory
+};
+
+// The rendezvous store (c10d's TCPStore): keys shared by all ranks, hosted where MASTER_ADDR and MASTER_PORT
+// say.
+class Store {
+public:
+    virtual ~Store() = default;
+    virtual void set(std::string_view key, std::string_view value) = 0;
+    virtual std::optional<std::string> wait(std::string_view key, Time timeout) = 0;  // nullopt = timed out
+    virtual std::int64_t add(std::string_view key, std::int64_t amount) = 0;          // the sum after it
+};
+
+// Checkpoint storage. A file is published when its write returned and, for durability, was synced; faults may
+// tear or lose it.
+class Storage {
+public:
+    virtual ~Storage() = default;
+    virtual Code write(std::string_view path, std::span<const Number> content) = 0;
+    virtual Code sync(std::string_view path) = 0;
+    virtual Code rename(std::string_view from, std::string_view to) = 0;
+    virtual Code remove(std::string_view path) = 0;
+    // A writer that forgets to close: one descriptor of the host less each time.
+    virtual Code leave_open(std::string_view /*path*/) { return Code::ok; }
+    virtual Code read(std::string_view path, std::vector<Number>& content) = 0;
+    virtual std::vector<std::string> list(std::string_view prefix) const = 0;  // sorted by name
+};
+
+struct CommRequest {
+    std::string name;  // world, dp, tp, pp, ep, …: the same on all members
+    Members members;   // ranks as RANK names them, in the communicator's order
+    Rank rank = 0;     // the caller's place among them, as it believes: two may claim one place
+};
+
+class World {
+public:
+    virtual ~World() = default;
+
+    virtual Rank process()
+        const = 0;  // place in the launch, 0 .. processes()-1: what the launcher knows, not what RANK says
+    virtual Rank processes() const = 0;
+    virtual int node() const = 0;
+    virtual int attempt() const = 0;  // 0 at first, then one more after every restart of the job
+
+    virtual Timer& timer() = 0;
+    virtual Env& env() = 0;
+    virtual Device& device() = 0;
+    virtual Storage& storage() = 0;
+
+    // Connects to the store at `endpoint` ("host:port"); the process whose RANK is 0 hosts it. Throws
+    // LibraryError after the time-out.
+    virtual Store& rendezvous(std::string_view endpoint, bool host, Time timeout) = 0;
+
+    // ncclCommInitRank over a bootstrap root: returns when all members have come, and never otherwise (unless
+    // the framework's watchdog ends the process). Members that disagree on names, size or order meet NCCL's
+    // measured outcomes.
+    virtual std::unique_ptr<Comm> communicator(const CommRequest& request) = 0;
+
+    // Chance that belongs to this rank, this purpose and this index alone; equal on every backend and in
+    // every run of a plan.
+    virtual std::uint64_t chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) = 0;
+
+    // Program points that a fault from outside may bend or skip. Without a fault: `value` and `true`.
+    // The names are stated in the workload's Kind (seams, blocks).
+    virtual std::int64_t seam(std::string_view name, std::int64_t value) = 0;
+    virtual bool block(std::string_view name) = 0;
+
+    // What an observer of a real job would see. Emitting is free of side effects on the job.
+    virtual void record(const results::Payload& what) = 0;
+    virtual results::TextId text(std::string_view words) = 0;
+    void log(std::string_view line, int level = 0) { record(results::RankLog{level, text(line)}); }
+    virtual void step(
+        std::int64_t number) = 0;  // tells the backend which training step begins (triggers hang on it)
+    virtual void phase(
+        results::Phase phase) = 0;  // ends the phase under way and begins this one; none = ends only
+};
+
+}  // namespace deadrank::sim

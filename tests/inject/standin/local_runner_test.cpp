@@ -1,0 +1,57 @@
+// tests/inject/standin/local_runner_test.cpp — Goal: a scenario is played in real processes over torch's own
+// nccl process group, where no GPU is, and judged by what its watchdog said.
+#include <fstream>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "tests/inject/standin/torch_here.h"
+#include "tests/support/shell.h"
+
+namespace deadrank::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+// The manifest of tests/standin, for any build directory.
+fs::path manifest_here(const fs::path& folder) {
+    const fs::path there = fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests/standin";
+    std::ifstream file(there / "nccl.toml");
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto say = [&](const std::string& word, const std::string& instead) {
+        for (std::size_t at = text.find(word); at != std::string::npos;
+             at = text.find(word, at + instead.size()))
+            text.replace(at, word.size(), instead);
+    };
+    say("build/standin", standin_libraries.string());
+    say("\"nccl_train.py\"", "\"" + (there / "nccl_train.py").string() + "\"");
+    std::ofstream(folder / "nccl.toml") << text;
+    return folder / "nccl.toml";
+}
+
+// A finding: the rank that left out a reduction ends well, the other one waits, and is called the root cause.
+TEST(DeviceLocalRunnerOnTheStandIn, HearsTheRealWatchdogAndSeesWhomTheLauncherBlames) {
+    if (const std::string why = why_no_torch(); !why.empty()) GTEST_SKIP() << why;
+    const fs::path folder =
+        fs::temp_directory_path() / ("deadrank-standin-local-" + std::to_string(::getpid()));
+    fs::create_directories(folder);
+    const Answer answer =
+        shell("DEADRANK_PYTHON=" + python_with_torch().string() +
+              " " DEADRANK_BINARY_DIRECTORY
+              "/deadrank run communication/one_rank_skips_a_bucket --runner local --ranks 2 "
+              "--no-control --no-heal --json --subject " +
+              manifest_here(folder).string() + " 2>" + (folder / "errors").string());
+    fs::remove_all(folder);
+    const json said = json::parse(answer.out, nullptr, false);
+    ASSERT_TRUE(said.is_object()) << answer.out;
+    ASSERT_FALSE(said["findings"].empty()) << answer.out;
+    EXPECT_EQ(said["findings"][0]["symptom"], "collective_timeout_abort") << answer.out;
+    EXPECT_THAT(said["findings"][0]["says"].get<std::string>(),
+                HasSubstr("Watchdog caught collective operation timeout"));
+    EXPECT_EQ(said["stood"]["says"], "rank 1 is called the root cause; it was rank 0") << answer.out;
+}
+
+}  // namespace
+}  // namespace deadrank::tests

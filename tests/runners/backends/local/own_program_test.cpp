@@ -1,0 +1,95 @@
+// tests/runners/backends/local/own_program_test.cpp — Goal: somebody's own script of ten lines is a subject, as it is
+// started by hand or with a manifest and nothing else: its steps are seen, and a fault finds its moment.
+#include <fmt/format.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/python.h"
+
+namespace deadrank::runners {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* ten_lines = R"(import torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(8):
+    loss = model(torch.randn(16, 4)).pow(2).mean()
+    loss.backward(), optimizer.step(), optimizer.zero_grad()
+    print(f"step {step} loss {float(loss):.6f}", flush=True)
+)";
+
+constexpr const char* manifest = R"(format = 1
+framework = "ten lines"
+[start]
+command = ["train.py"]
+[read]
+step = '^step (\d+) loss (\S+)'
+)";
+
+// Rank 1 is killed before the first all-reduce of its step 3.
+scenarios::Plan killed_in_step_3() {
+    scenarios::Plan plan;
+    plan.scenario = "test";
+    plan.workload_kind = "data_parallel";
+    plan.cluster["nodes"] = {.type = scenarios::ValueType::integer, .number = 1};
+    for (const char* name : {"ranks", "gpus_per_node"})
+        plan.cluster[name] = {.type = scenarios::ValueType::integer, .number = 2};
+    scenarios::FaultSpec kill{.kind = "kill_rank"};
+    kill.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+    kill.when.step = 3;
+    kill.when.before = "all_reduce";
+    plan.faults = {kill};
+    return plan;
+}
+
+class DeviceOwnProgram : public testing::Test {
+protected:
+    DeviceOwnProgram() {
+        fs::create_directories(directory_);
+        std::ofstream(directory_ / "train.py") << ten_lines;
+        std::ofstream(directory_ / "mine.toml") << manifest;
+    }
+    ~DeviceOwnProgram() override { fs::remove_all(directory_); }
+    void SetUp() override {
+        if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
+    }
+
+    void play(const Manifest& subject) {
+        const auto record = LocalRunner(subject).run(killed_in_step_3(), {});
+        ASSERT_TRUE(record) << record.error().text();
+        ASSERT_TRUE(record->truth.applied());
+        EXPECT_EQ(record->truth.marks.front().blame.step, 3);
+        EXPECT_FALSE(record->truth.completed());
+        int killed = 0, steps = 0;
+        for (const results::Event* event : record->evidence.each<results::RankExit>())
+            killed += event->rank == 1 && event->as<results::RankExit>()->signal == 9;
+        for (const results::Event* event : record->evidence.each<results::StepEnd>())
+            steps += event->rank == 1;
+        EXPECT_EQ(killed, 1);
+        EXPECT_EQ(steps, 3);
+    }
+
+    fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-own-program-{}", getpid());
+};
+
+TEST_F(DeviceOwnProgram, IsASubjectWithNothingButAManifest) {
+    const auto mine = load_manifest(directory_ / "mine.toml");
+    ASSERT_TRUE(mine) << mine.error().text();
+    play(*mine);
+}
+
+// The torchrun that is found is the one of the Python that has torch, wherever our own PATH leads.
+TEST_F(DeviceOwnProgram, IsASubjectAsItsCommandWasTyped) {
+    if (best_python()->major() < 2) GTEST_SKIP() << "torch 1.13 spells the option --nproc_per_node";
+    play(typed_subject({"torchrun", "--nproc-per-node", "2", (directory_ / "train.py").string()}));
+}
+
+}  // namespace
+}  // namespace deadrank::runners
