@@ -13,7 +13,7 @@ import tomllib
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LOCAL = ROOT / "runners" / "local"
+LOCAL = ROOT / "runners" / "backends" / "local"
 
 
 def scenario_of(bug):

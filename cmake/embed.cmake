@@ -1,6 +1,6 @@
-# cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a,b -DROOM=… -DFROM=directory.
+# cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a,b -DHEADER=… -DFROM=directory.
 # Run by the build whenever one of the files changed.
-set(text "// Written by cmake/embed.cmake from the files of ${ROOM}.\n#include \"${ROOM}/assets.h\"\n\n"
+set(text "// Written by cmake/embed.cmake for ${HEADER}.\n#include \"${HEADER}\"\n\n"
          "namespace deadrank::results::reports {\n\n"
          "std::string_view asset(std::string_view name) {\n")
 string(REPLACE "," ";" names "${NAMES}")

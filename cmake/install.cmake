@@ -31,14 +31,10 @@ foreach(page "${CMAKE_INSTALL_DOCDIR}/manual.md" "${CMAKE_INSTALL_MANDIR}/man1/d
                             --out \"\${prefix}/${page}\" COMMAND_ERROR_IS_FATAL ANY)")
 endforeach()
 
-set(rooms scenarios events results sim inject playing build_id runners)
-foreach(room IN LISTS rooms)
-  set_target_properties(deadrank_${room} PROPERTIES EXPORT_NAME ${room})
-  install(TARGETS deadrank_${room} EXPORT deadrank_targets
-          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
-endforeach()
-foreach(room scenarios results sim inject runners)
-  install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")
+get_property(modules GLOBAL PROPERTY DEADRANK_MODULES)
+install(TARGETS ${modules} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
+foreach(folder scenarios results sim inject runners)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")
 endforeach()
 
 install(EXPORT deadrank_targets NAMESPACE deadrank:: DESTINATION ${deadrank_package})

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {
@@ -15,7 +16,7 @@ using ::testing::UnorderedElementsAreArray;
 
 scenarios::Taxonomy shipped_taxonomy() {
     auto taxonomy =
-        scenarios::Taxonomy::load(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
+        scenarios::load_taxonomy(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
     if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
     return std::move(*taxonomy);
 }

@@ -7,6 +7,7 @@
 
 #include "results/diagnosis/clue.h"
 #include "runners/studies/diagnosis_score.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {
@@ -20,7 +21,7 @@ struct Data {
 
     Data() {
         const std::string room = std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/";
-        auto entries = scenarios::Taxonomy::load(room + "taxonomy.toml");
+        auto entries = scenarios::load_taxonomy(room + "taxonomy.toml");
         if (!entries) throw std::runtime_error(entries.error().text());
         taxonomy = std::move(*entries);
         auto table = scenarios::ClueTable::load(room + "clues.toml", taxonomy);

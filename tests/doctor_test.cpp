@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "results/preflight/snapshot.h"
-#include "runners/line/line.h"
 #include "runners/backends/sim/runner.h"
+#include "runners/line/line.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 #include "tests/support/shell.h"

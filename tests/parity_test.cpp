@@ -13,10 +13,11 @@
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/gpu/machine.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
 #include "runners/backends/mpi/mpi_runner.h"
+#include "runners/backends/process/python.h"
 #include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank {
 namespace {
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 std::vector<scenarios::Scenario> played_for_real(const scenarios::Vocabulary& vocabulary,
                                                  const std::string& backend) {
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
-    const auto taxonomy = scenarios::Taxonomy::load(source / "scenarios" / "taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(source / "scenarios" / "taxonomy.toml");
     if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
     auto catalog = scenarios::load_catalog(source / "scenarios" / "catalog", *taxonomy, vocabulary);
     if (!catalog) throw std::runtime_error(catalog.error().text());

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "results/preflight/examine.h"
-#include "runners/line/line.h"
 #include "runners/backends/sim/runner.h"
+#include "runners/line/line.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 

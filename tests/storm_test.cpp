@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {
@@ -16,7 +17,7 @@ constexpr std::int64_t day = 86'400'000'000'000;
 
 scenarios::Taxonomy taxonomy() {
     auto found =
-        scenarios::Taxonomy::load(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
+        scenarios::load_taxonomy(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
     if (!found) throw std::runtime_error(found.error().text());
     return std::move(*found);
 }

@@ -78,28 +78,34 @@ TEST(TidyHouse, HasAGoldenForEachScenario) {
 }
 
 TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
+    expect_complaints(check_include_arrows(
+                          {"sim/clock.cpp", "#include \"sim/clock.h\"\n#include \"inject/core/fault.h\"\n"}),
+                      {"sim/clock.cpp:2: includes inject/core/fault.h"});
     expect_complaints(
-        check_include_arrows({"sim/clock.cpp", "#include \"sim/clock.h\"\n#include \"inject/core/fault.h\"\n"}),
-        {"sim/clock.cpp:2: includes inject/core/fault.h"});
-    expect_complaints(check_include_arrows({"results/detectors/hang.cpp", "#include \"scenarios/model/plan.h\"\n"}),
-                      {"blind"});
-    expect_complaints(check_include_arrows({"results/detectors/hang.cpp", "#include \"results/record/truth.h\"\n"}),
-                      {"blind"});
+        check_include_arrows({"results/detectors/hang.cpp", "#include \"scenarios/model/plan.h\"\n"}),
+        {"blind"});
     expect_complaints(
-        check_include_arrows({"scenarios/format/load.cpp", "#  include \"x/y.h\"\n#include \"../sim/a.h\"\n"}),
-        {"repository's root"});
-    expect_complaints(check_include_arrows({"inject/faults/kill.cpp", "#include \"results/record/evidence.h\"\n"}),
-                      {"levers"});
-    expect_complaints(check_include_arrows({"results/judging/judge.cpp", "#include \"runners/runner/runner.h\"\n"}),
-                      {"results"});
-    expect_complaints(check_include_arrows({"runners/backends/sim/levers.cpp", "#include \"inject/core/levers.h\"\n"}), {});
+        check_include_arrows({"results/detectors/hang.cpp", "#include \"results/record/truth.h\"\n"}),
+        {"blind"});
+    expect_complaints(check_include_arrows(
+                          {"scenarios/format/load.cpp", "#  include \"x/y.h\"\n#include \"../sim/a.h\"\n"}),
+                      {"repository's root"});
+    expect_complaints(
+        check_include_arrows({"inject/faults/kill.cpp", "#include \"results/record/evidence.h\"\n"}),
+        {"levers"});
+    expect_complaints(
+        check_include_arrows({"results/judging/judge.cpp", "#include \"runners/runner/runner.h\"\n"}),
+        {"results"});
+    expect_complaints(
+        check_include_arrows({"runners/backends/sim/levers.cpp", "#include \"inject/core/levers.h\"\n"}), {});
 }
 
 TEST(TidyRules, SeeAForeignHeaderOutsideItsRoom) {
     expect_complaints(
         check_third_party({"sim/a.cpp", "#include <boost/asio.hpp>\n#include <boost/fiber/all.hpp>\n"}),
         {"sim/a.cpp:1: includes <boost/asio.hpp>"});
-    expect_complaints(check_third_party({"scenarios/model/value.h", "#include <toml++/toml.h>\n"}), {"toml++"});
+    expect_complaints(check_third_party({"scenarios/model/value.h", "#include <toml++/toml.h>\n"}),
+                      {"toml++"});
     expect_complaints(check_third_party({"scenarios/format/load.cpp", "#include <toml++/toml.h>\n"}), {});
     expect_complaints(check_third_party({"results/record/evidence.h", "#include <nlohmann/json.hpp>\n"}),
                       {"json_fwd"});

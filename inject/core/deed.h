@@ -1,4 +1,5 @@
-// inject/core/deed.h — A fault told by three functions: for the many whose doing and undoing are one line each.
+// inject/core/deed.h — A fault told by three functions: for the many whose doing and undoing are one line
+// each.
 #pragma once
 
 #include <functional>

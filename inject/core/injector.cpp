@@ -1,5 +1,5 @@
-// inject/core/injector.cpp — Occasions and their alarms. Everything is kept in order of the plan, so one plan acts
-// in one way.
+// inject/core/injector.cpp — Occasions and their alarms. Everything is kept in order of the plan, so one plan
+// acts in one way.
 #include "inject/core/injector.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// inject/core/levers.h — What a backend lets a fault pull. A lever that a backend lacks answers `unsupported` with
-// the reason, and the run becomes unknown with that sentence. On real machines every pull is journalled
+// inject/core/levers.h — What a backend lets a fault pull. A lever that a backend lacks answers `unsupported`
+// with the reason, and the run becomes unknown with that sentence. On real machines every pull is journalled
 // before it is done.
 #pragma once
 
@@ -21,8 +21,8 @@ using scenarios::Result;
 
 struct Done {};  // the lever moved
 
-// How one call of a rank is altered (see sim/machine/call.h; the shims for real libraries read the same names from
-// the plan file).
+// How one call of a rank is altered (see sim/machine/call.h; the shims for real libraries read the same names
+// from the plan file).
 struct Alteration {
     bool skip = false;
     bool hold = false;  // exchanged with the rank's next call
@@ -48,6 +48,9 @@ struct Bend {
     std::int64_t multiply = 1;
     std::int64_t divide = 1;
 };
+
+// value × multiply / divide + add, or `set`; bounded, never wrapping.
+std::int64_t bent(std::int64_t value, const Bend& bend);
 
 // The changes below are states, not deeds: members left unset stay as they are, and undoing is setting what
 // was normal.

@@ -1,5 +1,5 @@
-// inject/core/make_fault.cpp — Looks the kind up, writes defaults out, and says which ranks have an occasion of
-// their own.
+// inject/core/make_fault.cpp — Looks the kind up, writes defaults out, and says which ranks have an occasion
+// of their own.
 #include "inject/core/make_fault.h"
 
 #include <fmt/format.h>

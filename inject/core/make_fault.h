@@ -1,4 +1,5 @@
-// inject/core/make_fault.h — From the words of a plan to a fault that can be applied, every default written out.
+// inject/core/make_fault.h — From the words of a plan to a fault that can be applied, every default written
+// out.
 #pragma once
 
 #include "inject/core/occasion.h"

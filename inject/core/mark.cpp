@@ -1,5 +1,5 @@
-// inject/core/mark.cpp — Blame is completed here from what only the moment knows: step, collective, and the nodes
-// of the ranks.
+// inject/core/mark.cpp — Blame is completed here from what only the moment knows: step, collective, and the
+// nodes of the ranks.
 #include "inject/core/mark.h"
 
 #include <algorithm>

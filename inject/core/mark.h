@@ -1,5 +1,5 @@
-// inject/core/mark.h — What the truth keeps of a fault: that it was applied, taken back or refused, and who is
-// really to blame.
+// inject/core/mark.h — What the truth keeps of a fault: that it was applied, taken back or refused, and who
+// is really to blame.
 #pragma once
 
 #include "inject/core/moment.h"

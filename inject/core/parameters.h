@@ -1,4 +1,5 @@
-// inject/core/parameters.h — The parameters that many faults share, so that one word means one thing everywhere.
+// inject/core/parameters.h — The parameters that many faults share, so that one word means one thing
+// everywhere.
 #pragma once
 
 #include "scenarios/model/vocabulary.h"

@@ -1,5 +1,5 @@
-// inject/faults/links.h — Faults of the network: which links the parameter `node` means, and what is done to each.
-// One node: its links to all others; two: those between them; more: each one's to all others. `inside`:
+// inject/faults/links.h — Faults of the network: which links the parameter `node` means, and what is done to
+// each. One node: its links to all others; two: those between them; more: each one's to all others. `inside`:
 // within each node.
 #pragma once
 

@@ -1,5 +1,5 @@
-// inject/faults/machines.h — Faults of devices, hosts and storage: a state that is broken, and the one that is whole
-// again.
+// inject/faults/machines.h — Faults of devices, hosts and storage: a state that is broken, and the one that
+// is whole again.
 #pragma once
 
 #include "inject/core/deed.h"

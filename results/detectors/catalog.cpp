@@ -1,11 +1,11 @@
 // results/detectors/catalog.cpp — All detectors of our own, one line each. Their order means nothing:
 // settling is done after.
-#include "results/detectors/detect.h"
 #include "results/detectors/checkpoint_integrity.h"
 #include "results/detectors/checkpoint_save.h"
 #include "results/detectors/collective_hang.h"
 #include "results/detectors/collective_mismatch.h"
 #include "results/detectors/collective_timeout.h"
+#include "results/detectors/detect.h"
 #include "results/detectors/device_fault.h"
 #include "results/detectors/device_memory.h"
 #include "results/detectors/environment_fault.h"

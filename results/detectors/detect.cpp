@@ -1,4 +1,5 @@
-// results/detectors/detect.cpp — A detector of ours or of a stranger may throw; the others are heard all the same.
+// results/detectors/detect.cpp — A detector of ours or of a stranger may throw; the others are heard all the
+// same.
 #include "results/detectors/detect.h"
 
 #include <exception>

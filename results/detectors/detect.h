@@ -1,6 +1,6 @@
-// results/detectors/detect.h — Runs every detector of the catalog over one piece of evidence and settles what they say
-// together. Where two describe the same event, the more specific one speaks: an explicit mismatch beats a
-// time-out, a time-out a hang.
+// results/detectors/detect.h — Runs every detector of the catalog over one piece of evidence and settles what
+// they say together. Where two describe the same event, the more specific one speaks: an explicit mismatch
+// beats a time-out, a time-out a hang.
 #pragma once
 
 #include <memory>

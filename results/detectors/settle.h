@@ -1,5 +1,5 @@
-// results/detectors/settle.h — One event, one finding: of several that describe the same trouble, the one nearest to
-// its root stays.
+// results/detectors/settle.h — One event, one finding: of several that describe the same trouble, the one
+// nearest to its root stays.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
+#include "results/diagnosis/clue.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/odd.h"
 #include "results/facts/program.h"
 #include "results/facts/waits.h"
-#include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {
 

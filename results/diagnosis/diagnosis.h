@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "scenarios/format/clue_table.h"
 
 namespace deadrank::results::diagnosis {

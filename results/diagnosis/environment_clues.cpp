@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
+#include "results/diagnosis/clue.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
 #include "results/facts/variables.h"
-#include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {
 

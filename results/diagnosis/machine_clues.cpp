@@ -3,9 +3,9 @@
 #include <map>
 #include <set>
 
+#include "results/diagnosis/clue.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
-#include "results/diagnosis/clue.h"
 #include "results/record/signals.h"
 
 namespace deadrank::results::diagnosis {

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "results/facts/checkpoints.h"
-#include "results/facts/findings.h"
 #include "results/detectors/sample_coverage.h"
 #include "results/diagnosis/clue.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "results/facts/findings.h"
-#include "results/facts/values.h"
 #include "results/detectors/shard_mismatch.h"
 #include "results/diagnosis/clue.h"
+#include "results/facts/findings.h"
+#include "results/facts/values.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "results/facts/calls.h"
-#include "results/facts/lives.h"
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/pickle.h"
+#include "results/facts/calls.h"
+#include "results/facts/lives.h"
 
 namespace deadrank::results::emitters {
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/facts/calls.h"
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/logs.h"
 #include "results/emitters/processes.h"
 #include "results/emitters/stamps.h"
+#include "results/facts/calls.h"
 
 namespace deadrank::results::emitters {
 

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::external {

@@ -9,10 +9,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "results/facts/pairs.h"
 #include "results/external/installed.h"
 #include "results/external/program.h"
 #include "results/external/scratch.h"
+#include "results/facts/pairs.h"
 
 namespace deadrank::results::external {
 

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "results/detectors/detector.h"
 #include "results/facts/lives.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 
 namespace deadrank::results::detectors {
 

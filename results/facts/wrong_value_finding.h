@@ -4,8 +4,9 @@
 
 #include <optional>
 
-#include "results/detectors/detector.h"
 #include "results/facts/values.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 
 namespace deadrank::results::detectors {
 

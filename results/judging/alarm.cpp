@@ -1,5 +1,5 @@
-// results/judging/alarm.cpp — The best answer first: right and in time, right but late, right class about somebody
-// else.
+// results/judging/alarm.cpp — The best answer first: right and in time, right but late, right class about
+// somebody else.
 #include "results/judging/alarm.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// results/judging/alarm.h — The alarm that was due, weighed: which finding answers the expectation, and what became
-// of it.
+// results/judging/alarm.h — The alarm that was due, weighed: which finding answers the expectation, and what
+// became of it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// results/judging/case.cpp — Three judgements become one: a caught fault does not excuse an alarm in the control.
+// results/judging/case.cpp — Three judgements become one: a caught fault does not excuse an alarm in the
+// control.
 #include "results/judging/case.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// results/judging/case.h — One scenario under one seed on one runner, judged: what every report is written from.
-// The faulty run, its control (same draws, no fault) and its healed run each have a judgement; the worst
-// wins.
+// results/judging/case.h — One scenario under one seed on one runner, judged: what every report is written
+// from. The faulty run, its control (same draws, no fault) and its healed run each have a judgement; the
+// worst wins.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// results/judging/coverage.h — Which ids and cells of the taxonomy the catalog covers, and which it does not, and
-// why.
+// results/judging/coverage.h — Which ids and cells of the taxonomy the catalog covers, and which it does not,
+// and why.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// results/judging/error_texts.cpp — Whole words only, and who speaks decides what a sentence about trouble means.
+// results/judging/error_texts.cpp — Whole words only, and who speaks decides what a sentence about trouble
+// means.
 #include "results/judging/error_texts.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// results/judging/error_texts.h — What a job said of its own trouble: error lines, library errors, the launcher's
-// last word.
+// results/judging/error_texts.h — What a job said of its own trouble: error lines, library errors, the
+// launcher's last word.
 #pragma once
 
 #include <string>

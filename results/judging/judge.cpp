@@ -1,5 +1,5 @@
-// results/judging/judge.cpp — The expectation and the truth on one side, the findings on the other; the worst of both
-// verdicts wins.
+// results/judging/judge.cpp — The expectation and the truth on one side, the findings on the other; the worst
+// of both verdicts wins.
 #include "results/judging/judge.h"
 
 #include <algorithm>

@@ -1,14 +1,15 @@
-// results/judging/judge.h — Was the right thing noticed, about the right rank, in time, and did the job react as it
-// should? Three values: pass, fail, unknown; the worst wins. What kept us from knowing is a reason, never a
-// pass.
+// results/judging/judge.h — Was the right thing noticed, about the right rank, in time, and did the job react
+// as it should? Three values: pass, fail, unknown; the worst wins. What kept us from knowing is a reason,
+// never a pass.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "results/detectors/detector.h"
 #include "results/judging/reaction.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "results/record/truth.h"
 #include "scenarios/model/scenario.h"
 

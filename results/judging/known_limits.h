@@ -1,5 +1,5 @@
-// results/judging/known_limits.h — What a release of a tool is known to get wrong, on which scenario. Pinned, so that
-// a change shows either way: a defect that is gone, or a new one.
+// results/judging/known_limits.h — What a release of a tool is known to get wrong, on which scenario. Pinned,
+// so that a change shows either way: a defect that is gone, or a new one.
 #pragma once
 
 #include <string>

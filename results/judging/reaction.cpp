@@ -1,4 +1,5 @@
-// results/judging/reaction.cpp — The end of a job, from exits, restarts, log lines and calls that nobody left.
+// results/judging/reaction.cpp — The end of a job, from exits, restarts, log lines and calls that nobody
+// left.
 #include "results/judging/reaction.h"
 
 #include <algorithm>

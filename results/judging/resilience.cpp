@@ -1,5 +1,5 @@
-// results/judging/resilience.cpp — Ended or not, then how: by error, whose words are weighed elsewhere, or by a
-// result, which is compared with the control's.
+// results/judging/resilience.cpp — Ended or not, then how: by error, whose words are weighed elsewhere, or by
+// a result, which is compared with the control's.
 #include "results/judging/resilience.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// results/judging/resilience.h — How a framework stood a fault: a cell of the resilience table. Read from evidence,
-// its control run, and the truth about who it was; stricter than reaction.h, which asks only how the job
-// ended.
+// results/judging/resilience.h — How a framework stood a fault: a cell of the resilience table. Read from
+// evidence, its control run, and the truth about who it was; stricter than reaction.h, which asks only how
+// the job ended.
 #pragma once
 
 #include <optional>

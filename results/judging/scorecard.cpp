@@ -1,5 +1,5 @@
-// results/judging/scorecard.cpp — A finding is right in the faulty run alone; whatever rings in a control or healed
-// run is false.
+// results/judging/scorecard.cpp — A finding is right in the faulty run alone; whatever rings in a control or
+// healed run is false.
 #include "results/judging/scorecard.h"
 
 #include <algorithm>

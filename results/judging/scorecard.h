@@ -1,6 +1,6 @@
-// results/judging/scorecard.h — Many judged cases counted: per bug class, symptom, stage or detector, what became of
-// the alarms. Precision counts findings, recall and localisation count cases; a share over nothing is absent,
-// never 100 %.
+// results/judging/scorecard.h — Many judged cases counted: per bug class, symptom, stage or detector, what
+// became of the alarms. Precision counts findings, recall and localisation count cases; a share over nothing
+// is absent, never 100 %.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// results/judging/weigh_words.cpp — What torchrun calls the root cause, what ranks say of themselves and of each
-// other.
+// results/judging/weigh_words.cpp — What torchrun calls the root cause, what ranks say of themselves and of
+// each other.
 #include "results/judging/weigh_words.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// results/record/blame.h — Who or what is at fault. Findings say it, the truth says it; the judge compares field by
-// field.
+// results/record/blame.h — Who or what is at fault. Findings say it, the truth says it; the judge compares
+// field by field.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// results/record/evidence.h — Everything that could be observed in one run, in order of time. Detectors read nothing
-// else. As a file: JSON lines, the first of them names the format and its version; a torn last line is
-// tolerated.
+// results/record/evidence.h — Everything that could be observed in one run, in order of time. Detectors read
+// nothing else. As a file: JSON lines, the first of them names the format and its version; a torn last line
+// is tolerated.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// results/record/evidence_file.cpp — Evidence as JSON lines. Payloads list their own fields, so a new kind needs no
-// line here. NaN and infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for them.
+// results/record/evidence_file.cpp — Evidence as JSON lines. Payloads list their own fields, so a new kind
+// needs no line here. NaN and infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for
+// them.
 #include <cmath>
 #include <fmt/format.h>
 #include <fstream>

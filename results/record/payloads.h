@@ -1,5 +1,5 @@
-// results/record/payloads.h — All kinds of events, as one variant. A new kind is added at its end, so that old
-// evidence still reads.
+// results/record/payloads.h — All kinds of events, as one variant. A new kind is added at its end, so that
+// old evidence still reads.
 #pragma once
 
 #include <variant>

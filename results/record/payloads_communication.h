@@ -1,6 +1,6 @@
-// results/record/payloads_communication.h — Meeting at the store, communicators, collectives and point-to-point
-// calls. Trivially copyable; fields are visited in the order written. Units: nanoseconds, bytes, elements,
-// degrees Celsius, watts.
+// results/record/payloads_communication.h — Meeting at the store, communicators, collectives and
+// point-to-point calls. Trivially copyable; fields are visited in the order written. Units: nanoseconds,
+// bytes, elements, degrees Celsius, watts.
 #pragma once
 
 #include <cstdint>

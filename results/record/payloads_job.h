@@ -1,6 +1,6 @@
-// results/record/payloads_job.h — What the launcher and the ranks themselves show: start, configuration, output,
-// exit. Trivially copyable; fields are visited in the order written. Units: nanoseconds, bytes, elements,
-// degrees Celsius, watts.
+// results/record/payloads_job.h — What the launcher and the ranks themselves show: start, configuration,
+// output, exit. Trivially copyable; fields are visited in the order written. Units: nanoseconds, bytes,
+// elements, degrees Celsius, watts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// results/record/payloads_machine.h — Memory, host, device and link counters, as exporters and kernel logs show
-// them. Trivially copyable; fields are visited in the order written. Units: nanoseconds, bytes, elements,
-// degrees Celsius, watts.
+// results/record/payloads_machine.h — Memory, host, device and link counters, as exporters and kernel logs
+// show them. Trivially copyable; fields are visited in the order written. Units: nanoseconds, bytes,
+// elements, degrees Celsius, watts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// results/record/payloads_training.h — Steps, phases, values, shards, samples and checkpoints: what a training job
-// says of its own work. Trivially copyable; fields are visited in the order written. Units: nanoseconds,
-// bytes, elements, degrees Celsius, watts.
+// results/record/payloads_training.h — Steps, phases, values, shards, samples and checkpoints: what a
+// training job says of its own work. Trivially copyable; fields are visited in the order written. Units:
+// nanoseconds, bytes, elements, degrees Celsius, watts.
 #pragma once
 
 #include <cstdint>

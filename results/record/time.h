@@ -1,5 +1,5 @@
-// results/record/time.h — Time of a run, in integer nanoseconds since the job began: virtual in the simulator,
-// monotonic elsewhere.
+// results/record/time.h — Time of a run, in integer nanoseconds since the job began: virtual in the
+// simulator, monotonic elsewhere.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// results/record/truth.h — What we did, and what only a simulator knows: kept beside the evidence, never shown to a
-// detector.
+// results/record/truth.h — What we did, and what only a simulator knows: kept beside the evidence, never
+// shown to a detector.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// results/record/truth_file.cpp — Truth as one JSON document beside the evidence: marks, how each rank ended, who
-// waited for whom.
+// results/record/truth_file.cpp — Truth as one JSON document beside the evidence: marks, how each rank ended,
+// who waited for whom.
 #include <array>
 #include <fmt/format.h>
 #include <fstream>

@@ -1,4 +1,5 @@
-// results/record/waiting.cpp — From the last look before to the first look after: rather too much than too little.
+// results/record/waiting.cpp — From the last look before to the first look after: rather too much than too
+// little.
 #include "results/record/waiting.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// results/record/waiting.h — How long a job's processes wanted to run while others had the processor. A job that
-// waits for a message wants nothing: its silence is its own on a busy machine as well.
+// results/record/waiting.h — How long a job's processes wanted to run while others had the processor. A job
+// that waits for a message wants nothing: its silence is its own on a busy machine as well.
 #pragma once
 
 #include <map>

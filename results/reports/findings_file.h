@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "results/record/blame_json.h"
 #include "results/judging/judge.h"
+#include "results/record/blame_json.h"
 
 namespace deadrank::results::reports {
 

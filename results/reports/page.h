@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "results/judging/case.h"
-#include "results/reports/run_view.h"
 #include "results/judging/resilience.h"
 #include "results/judging/scorecard.h"
+#include "results/reports/run_view.h"
 
 namespace deadrank::results::reports {
 

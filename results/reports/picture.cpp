@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "results/reports/clues.h"
-#include "results/text/style.h"
 #include "results/reports/fold.h"
+#include "results/text/style.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::reports {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "results/text/style.h"
 #include "results/judging/resilience.h"
+#include "results/text/style.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {

@@ -2,8 +2,8 @@
 // table. JSON in a form of its own, which only the page reads.
 #pragma once
 
-#include "results/reports/json_parts.h"
 #include "results/judging/resilience.h"
+#include "results/reports/json_parts.h"
 
 namespace deadrank::results::reports {
 

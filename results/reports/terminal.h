@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "results/judging/case.h"
-#include "results/text/style.h"
 #include "results/judging/scorecard.h"
+#include "results/text/style.h"
 
 namespace deadrank::results::reports {
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "results/record/truth.h"
 
 namespace deadrank::results::reports {

@@ -1,4 +1,5 @@
-// results/text/words.h — Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2 findings".
+// results/text/words.h — Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2
+// findings".
 #pragma once
 
 #include <string>

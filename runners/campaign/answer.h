@@ -1,5 +1,5 @@
-// runners/campaign/answer.h — What a campaign keeps of one trial: what every machine would answer, and beside it
-// the time that it took here.
+// runners/campaign/answer.h — What a campaign keeps of one trial: what every machine would answer, and beside
+// it the time that it took here.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// runners/campaign/children.cpp — The end of a child's pipe is the end of the child; the kernel ends it with us.
+// runners/campaign/children.cpp — The end of a child's pipe is the end of the child; the kernel ends it with
+// us.
 #include "runners/campaign/children.h"
 
 #include <array>

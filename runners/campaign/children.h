@@ -1,6 +1,6 @@
-// runners/campaign/children.h — Pieces of work in forked children: one that crashes or never ends costs itself
-// and nothing else. A child touches no MPI, no database and no terminal; it writes its answer to a pipe and
-// ends.
+// runners/campaign/children.h — Pieces of work in forked children: one that crashes or never ends costs
+// itself and nothing else. A child touches no MPI, no database and no terminal; it writes its answer to a
+// pipe and ends.
 #pragma once
 
 #include <chrono>

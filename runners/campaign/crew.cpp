@@ -1,5 +1,5 @@
-// runners/campaign/crew.cpp — MPI is opened at run time and for everyone: its own parts are libraries that look
-// for its symbols.
+// runners/campaign/crew.cpp — MPI is opened at run time and for everyone: its own parts are libraries that
+// look for its symbols.
 #include "runners/campaign/crew.h"
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "runners/backends/mpi/crew_bridge.h"
+#include "runners/crew/crew_bridge.h"
 
 namespace deadrank::runners::scale {
 

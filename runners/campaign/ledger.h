@@ -1,5 +1,5 @@
-// runners/campaign/ledger.h — A campaign's SQLite file: a row a trial, by number. A killed campaign keeps what
-// was committed, and the same command goes on from there.
+// runners/campaign/ledger.h — A campaign's SQLite file: a row a trial, by number. A killed campaign keeps
+// what was committed, and the same command goes on from there.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// runners/commands/alert_choose.cpp — From what was typed to incidents. Scenarios of the catalogue are played in the
-// simulator at their own size; what became of the job is then shown on the judged cluster.
+// runners/commands/alert_choose.cpp — From what was typed to incidents. Scenarios of the catalogue are played
+// in the simulator at their own size; what became of the job is then shown on the judged cluster.
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "runners/studies/scenario_incident.h"
-#include "runners/studies/site.h"
-#include "runners/commands/selection.h"
 #include "runners/backends/sim/runner.h"
+#include "runners/commands/alert_site.h"
+#include "runners/commands/selection.h"
+#include "runners/studies/scenario_incident.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::alerts {
@@ -35,9 +35,9 @@ bool add_signatures(const Site& site, const std::string& pattern, std::vector<In
     return any;
 }
 
-Result<void> add_scenario(const Site& site, const commands::Library& library,
-                          const scenarios::Scenario& scenario, std::uint64_t seed,
-                          std::vector<Incident>& incidents, std::vector<std::string>& notes) {
+Result<void> add_scenario(const Site& site, const Library& library, const scenarios::Scenario& scenario,
+                          std::uint64_t seed, std::vector<Incident>& incidents,
+                          std::vector<std::string>& notes) {
     SimRunner runner;
     auto trial = scenarios::resolve(scenario, {seed}, runner.capabilities(), library.vocabulary);
     if (!trial) return tl::unexpected(trial.error());
@@ -55,7 +55,7 @@ Result<void> add_scenario(const Site& site, const commands::Library& library,
 
 }  // namespace
 
-Result<std::vector<Incident>> choose_incidents(const Site& site, const commands::Library& library,
+Result<std::vector<Incident>> choose_incidents(const Site& site, const Library& library,
                                                const SiteOptions& options, std::vector<std::string>& notes) {
     std::vector<Incident> incidents;
     commands::SelectionOptions rest{.catalog = options.catalog};

@@ -11,12 +11,12 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/text/toml_tree.h"
 #include "results/external/program.h"
-#include "runners/studies/kept.h"
-#include "runners/studies/site.h"
+#include "results/text/toml_tree.h"
+#include "runners/commands/alert_site.h"
 #include "runners/commands/screen.h"
 #include "runners/serve/server_player.h"
+#include "runners/studies/kept.h"
 
 namespace deadrank::runners::commands {
 
@@ -53,7 +53,7 @@ public:
     AlertsCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.site.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.site.catalog);
         if (!session_.take(library)) return;
         auto site = runners::alerts::open_site(*library, arguments_.site);
         if (!session_.take(site)) return;

@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include "runners/line/build.h"
-#include "runners/line/campaign.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/campaign/crew.h"
+#include "runners/campaign/spread.h"
 #include "runners/commands/campaign_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/campaign/crew.h"
-#include "runners/campaign/spread.h"
+#include "runners/line/build.h"
+#include "runners/line/campaign.h"
 
 namespace deadrank::runners::commands {
 
@@ -56,7 +56,7 @@ public:
 
     void operator()() {
         if (!join()) return;
-        library_ = open_library(session_, arguments_.selection.catalog);
+        library_ = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library_)) return leave();
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return leave();

@@ -12,8 +12,8 @@
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/studies/conformance.h"
 #include "runners/line/line.h"
+#include "runners/studies/conformance.h"
 
 namespace deadrank::runners::commands {
 
@@ -69,7 +69,7 @@ void print(const std::vector<ConformanceCheck>& checks, bool json) {
 }
 
 void conformance(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto command = results::external::parse_command(arguments.command);
     if (!session.take(command)) return;

@@ -154,7 +154,7 @@ void print_text(const Coverage& coverage, bool cells) {
 }
 
 void coverage(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto selection = select(*library, {});
     if (!session.take(selection)) return;

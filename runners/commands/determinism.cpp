@@ -67,7 +67,7 @@ public:
         : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.selection.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;

@@ -75,7 +75,7 @@ void diagnose(const Arguments& arguments, Session& session) {
                           "name a run's directory or an evidence file, or ask for --accuracy"});
         return;
     }
-    auto library = open_library(session, arguments.selection.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.selection.catalog);
     if (!session.take(library)) return;
     auto clues = ClueTable::load(library->data / "clues.toml", library->taxonomy);
     if (!session.take(clues)) return;

@@ -11,9 +11,9 @@
 
 #include "results/text/style.h"
 #include "results/text/words.h"
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
+#include "runners/line/library.h"
 #include "runners/preflight/gathering.h"
 #include "runners/preflight/library_answer.h"
 #include "runners/preflight/probe.h"
@@ -179,7 +179,7 @@ void doctor(const Arguments& arguments, Session& session) {
     if (arguments.libraries) return fmt::print("{}\n", library_versions());
     if (arguments.rules) return print_rules();
     if (!arguments.snapshot.empty()) return save(arguments, session);
-    auto library = open_library(session, "");
+    auto library = open_library(session.executable, session.extension, "");
     if (!session.take(library)) return;
     auto knowledge = results::preflight::load_knowledge(knowledge_of(*library));
     if (!session.take(knowledge)) return;

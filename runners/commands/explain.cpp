@@ -40,7 +40,7 @@ void print(const std::vector<Explanation>& explanations, bool json) {
 }
 
 void explain(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto explanations = explain_word(*library, arguments.word);
     if (session.take(explanations)) print(*explanations, arguments.json);

@@ -8,10 +8,10 @@
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
 #include "results/text/words.h"
-#include "runners/line/judging.h"
 #include "runners/commands/options.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/screen.h"
+#include "runners/line/judge_files.h"
 
 namespace deadrank::runners::commands {
 
@@ -29,7 +29,7 @@ int code_of(results::Verdict verdict) {
 }
 
 void judge(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     results::Verdict worst = results::Verdict::pass;
     results::reports::Page page;

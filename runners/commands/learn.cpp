@@ -48,7 +48,7 @@ public:
         if (!progress) return;
         progress_ = std::move(*progress);
         if (arguments_.forget) return keep(progress_.forget());
-        auto library = open_library(session_, arguments_.selection.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;

@@ -67,7 +67,7 @@ void print_text(const std::vector<scenarios::Scenario>& scenarios) {
 }
 
 void list(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.selection.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.selection.catalog);
     if (!session.take(library)) return;
     auto selection = select(*library, arguments.selection);
     if (!session.take(selection)) return;

@@ -44,7 +44,7 @@ void manual(const Arguments& arguments, const CLI::App& program, Session& sessio
     if (arguments.man) {
         text = man_page(program, this_build().version);
     } else {
-        auto library = open_library(session, "");
+        auto library = open_library(session.executable, session.extension, "");
         if (!session.take(library)) return;
         text = fmt::format("# deadrank {}\n\nWritten by `deadrank manual`.\n\n", this_build().version) +
                manual_of_commands(program) + manual_of_scenarios(*library);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runners/line/library.h"
 #include "runners/commands/manual.h"
+#include "runners/line/library.h"
 #include "scenarios/model/plan.h"
 #include "sim/workloads/places.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "results/text/text_file.h"
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
+#include "runners/line/library.h"
 #include "scenarios/format/skeleton.h"
 
 namespace deadrank::runners::commands {
@@ -29,7 +29,7 @@ struct Arguments {
 };
 
 void create(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
     if (!session.take(text)) return;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "results/reports/page.h"
-#include "runners/line/judging.h"
+#include "runners/line/judge_files.h"
 #include "runners/line/line.h"
 
 namespace deadrank::runners::commands {

@@ -51,7 +51,7 @@ public:
     ParityCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.selection.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         library_ = &*library;
         auto reality = make_runner(arguments_.runner, session_.extension);

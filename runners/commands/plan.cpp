@@ -39,7 +39,7 @@ void print(const scenarios::Plan& plan, bool json) {
 }
 
 void plan(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto runner = make_runner(arguments.runner, session.extension);
     if (!session.take(runner)) return;

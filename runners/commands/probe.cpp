@@ -36,7 +36,7 @@ bool is_complete(const ProbeArguments& arguments, Session& session) {
 
 void probe(const ProbeArguments& arguments, Session& session) {
     if (!is_complete(arguments, session)) return;
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     std::atomic<bool>& stop = stop_on_interrupt();
     Progress progress;

@@ -5,8 +5,8 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/text/toml_tree.h"
-#include "runners/studies/site.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/alert_site.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/probe_subject.h"
 #include "runners/find/alert_probe.h"

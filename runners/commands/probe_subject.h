@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/probe_report.h"
 #include "runners/commands/screen.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 

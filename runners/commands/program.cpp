@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "runners/line/build.h"
 #include "runners/commands/command.h"
 #include "runners/commands/under_test.h"
+#include "runners/line/build.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {

@@ -98,7 +98,7 @@ scenarios::Result<void> write_page(Replayed& replayed, const Wanted& wanted, con
 }
 
 void replay(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto wanted = arguments.what.starts_with("dr1-")
                       ? wanted_by_token(*library, arguments.what, arguments.scenario)

@@ -5,11 +5,11 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "runners/line/build.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/line/judging.h"
 #include "runners/commands/selection.h"
+#include "runners/line/build.h"
 #include "runners/line/compare.h"
+#include "runners/line/judge_files.h"
 #include "runners/line/line.h"
 #include "runners/line/token.h"
 

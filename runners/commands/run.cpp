@@ -11,13 +11,13 @@
 #include "results/reports/resilience_table.h"
 #include "results/reports/verdict_json.h"
 #include "results/text/words.h"
-#include "runners/line/campaign.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/run_report.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
+#include "runners/line/campaign.h"
 #include "runners/line/scale.h"
 
 namespace deadrank::runners::commands {
@@ -86,7 +86,7 @@ public:
     RunCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.selection.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/judging/case.h"
 #include "results/detectors/detect.h"
+#include "results/judging/case.h"
 #include "results/judging/resilience.h"
 #include "results/judging/scorecard.h"
 #include "runners/commands/screen.h"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
+#include "runners/line/library.h"
 #include "scenarios/format/schema.h"
 
 namespace deadrank::runners::commands {
@@ -22,7 +22,7 @@ void add_schema(CLI::App& app, Session& session) {
     auto catalog = std::make_shared<std::string>();
     add_catalog(*command, *catalog);
     command->callback([catalog, &session] {
-        auto library = open_library(session, *catalog);
+        auto library = open_library(session.executable, session.extension, *catalog);
         if (session.take(library))
             fmt::print("{}", scenarios::editor_schema(library->taxonomy, library->vocabulary));
     });

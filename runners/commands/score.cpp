@@ -71,7 +71,7 @@ public:
             if (session_.take(tools)) list(*tools, arguments_.json);
             return;
         }
-        auto library = open_library(session_, arguments_.selection.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         auto tools = tools_for(arguments_, scenarios::ids(library->taxonomy.symptoms), bounds);
         if (!session_.take(tools)) return;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "results/text/style.h"
 #include "results/judging/scorecard.h"
+#include "results/text/style.h"
 #include "runners/studies/score.h"
 
 namespace deadrank::runners::commands {

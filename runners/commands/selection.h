@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "results/text/toml_tree.h"
-#include "runners/studies/site.h"
+#include "runners/commands/alert_site.h"
 #include "runners/serve/replay.h"
 
 namespace deadrank::runners::commands {
@@ -47,7 +47,7 @@ void serve_until_done(serve::Replay& replay, double duration, double real_second
 }
 
 void serve_command(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.site.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.site.catalog);
     if (!session.take(library)) return;
     auto site = runners::alerts::open_site(*library, arguments.site);
     if (!session.take(site)) return;

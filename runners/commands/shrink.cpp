@@ -125,7 +125,7 @@ void print_text(const Signature& signature, const find::Shrunk& shrunk, const st
 }
 
 void shrink(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto plan = one_plan(*library, arguments.what, arguments.seed);
     if (!session.take(plan)) return;

@@ -120,7 +120,7 @@ fs::path file_of(const std::string& word, const Library& library) {
 }
 
 void storm(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto storm = scenarios::load_storm(file_of(arguments.storm, *library), library->taxonomy);
     if (!session.take(storm)) return;

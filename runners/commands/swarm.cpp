@@ -12,13 +12,13 @@
 #include "results/text/text_file.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/swarm_report.h"
 #include "runners/find/alike.h"
 #include "runners/find/base.h"
 #include "runners/find/shrink.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 
@@ -49,7 +49,7 @@ public:
     SwarmCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        auto library = open_library(session_, arguments_.catalog);
+        auto library = open_library(session_.executable, session_.extension, arguments_.catalog);
         if (!session_.take(library)) return;
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;

@@ -89,7 +89,7 @@ int code_of(const find::Sweep& sweep, bool stopped) {
 }
 
 void sweep(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto base = base_of(arguments, *library);
     if (!session.take(base)) return;

@@ -9,9 +9,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/line/library.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
+#include "runners/line/library.h"
 
 namespace deadrank::runners::commands {
 
@@ -156,7 +156,7 @@ void print_matrix(const Style& style, const Taxonomy& taxonomy) {
 }
 
 void taxonomy(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     const Style style = style_of(stdout);
     if (arguments.json) return print_json(library->taxonomy);

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/text/text_file.h"
 #include "results/reports/trace.h"
+#include "results/text/text_file.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"
-#include "runners/line/judging.h"
 #include "runners/commands/selection.h"
+#include "runners/line/judge_files.h"
 #include "runners/line/line.h"
 
 namespace deadrank::runners::commands {
@@ -69,7 +69,7 @@ Result<Trace> of_scenario(const Arguments& arguments, const Library& library, Se
 }
 
 void trace(const Arguments& arguments, Session& session) {
-    auto library = open_library(session, arguments.catalog);
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto made =
         is_run(arguments.what) ? of_files(arguments, *library) : of_scenario(arguments, *library, session);

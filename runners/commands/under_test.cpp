@@ -8,8 +8,8 @@
 
 #include "runners/backends/catalog/backend.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/local/mpi_program.h"
 #include "runners/backends/local/shared_controls.h"
-#include "runners/backends/mpi/mpi_program.h"
 
 namespace deadrank::runners::commands {
 

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "results/text/words.h"
-#include "runners/commands/command.h"
-#include "runners/commands/options.h"
 #include "runners/backends/process/deeds.h"
 #include "runners/backends/process/journal.h"
+#include "runners/commands/command.h"
+#include "runners/commands/options.h"
 
 namespace deadrank::runners::commands {
 

@@ -10,12 +10,12 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
-#include "results/record/event.h"
 #include "results/external/program.h"
-#include "runners/line/build.h"
+#include "results/record/event.h"
 #include "runners/backends/gpu/machine.h"
 #include "runners/backends/process/python.h"
-#include "scenarios/format/document.h"
+#include "runners/line/build.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "results/detectors/detector.h"
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
 #include "results/record/truth.h"
 
 namespace deadrank::runners::find {

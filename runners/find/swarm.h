@@ -9,8 +9,8 @@
 
 #include "runners/find/defaults.h"
 #include "runners/find/drawing.h"
-#include "runners/line/parallel.h"
 #include "runners/find/properties.h"
+#include "runners/line/parallel.h"
 
 namespace deadrank::runners::find {
 

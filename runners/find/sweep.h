@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runners/find/bench.h"
-#include "runners/line/parallel.h"
 #include "runners/find/stock.h"
+#include "runners/line/parallel.h"
 
 namespace deadrank::runners::find {
 

@@ -1,4 +1,5 @@
-// runners/line/campaign.cpp — A shared counter hands out the jobs; results wait until all before them were taken.
+// runners/line/campaign.cpp — A shared counter hands out the jobs; results wait until all before them were
+// taken.
 #include "runners/line/campaign.h"
 
 #include <algorithm>

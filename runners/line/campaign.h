@@ -1,5 +1,5 @@
-// runners/line/campaign.h — Many scenarios under many seeds, on several threads; what comes of them arrives in the
-// order asked for.
+// runners/line/campaign.h — Many scenarios under many seeds, on several threads; what comes of them arrives
+// in the order asked for.
 #pragma once
 
 #include <functional>

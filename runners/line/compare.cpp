@@ -1,4 +1,5 @@
-// runners/line/compare.cpp — Compares events as they are written, so that a difference can be shown as it is read.
+// runners/line/compare.cpp — Compares events as they are written, so that a difference can be shown as it is
+// read.
 #include "runners/line/compare.h"
 
 #include <algorithm>

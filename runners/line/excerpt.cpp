@@ -1,4 +1,5 @@
-// runners/line/excerpt.cpp — Picks events by their distance in order, not in time: a hang is hours of nothing.
+// runners/line/excerpt.cpp — Picks events by their distance in order, not in time: a hang is hours of
+// nothing.
 #include "runners/line/excerpt.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "results/record/evidence.h"
 #include "results/judging/judge.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::runners {
 

@@ -7,8 +7,9 @@
 #include <fstream>
 
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -49,9 +50,10 @@ std::string stated_catalog(const std::string& option) {
 
 }  // namespace
 
-Result<Library> open_library(const Session& session, const std::string& catalog) {
+Result<Library> open_library(const std::filesystem::path& executable, const Extension& extension,
+                             const std::string& catalog) {
     Library library;
-    library.data = session.extension.data.empty() ? find_data(session.executable) : session.extension.data;
+    library.data = extension.data.empty() ? find_data(executable) : extension.data;
     const std::string stated = stated_catalog(catalog);
     std::error_code trouble;
     if (!stated.empty()) {
@@ -70,11 +72,11 @@ Result<Library> open_library(const Session& session, const std::string& catalog)
         return refuse(ErrorCode::environment, "the taxonomy and the catalog were not found near the program",
                       "name the catalog with --catalog or DEADRANK_CATALOG; taxonomy.toml lies beside it");
     }
-    auto taxonomy = scenarios::Taxonomy::load(library.data / "taxonomy.toml");
+    auto taxonomy = scenarios::load_taxonomy(library.data / "taxonomy.toml");
     if (!taxonomy) return tl::unexpected(taxonomy.error());
     library.taxonomy = std::move(*taxonomy);
-    library.extension = &session.extension;
-    library.vocabulary = runners::vocabulary(session.extension);
+    library.extension = &extension;
+    library.vocabulary = runners::vocabulary(extension);
     return library;
 }
 
@@ -99,4 +101,4 @@ Result<scenarios::Scenario> load_scenario(const Library& library, const fs::path
     return scenarios::load(file, library.taxonomy, library.vocabulary);
 }
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "runners/commands/command.h"
 #include "runners/runner/extension.h"
 #include "scenarios/model/scenario.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 struct Library {
     std::filesystem::path catalog;  // directory of <stage>/<bug>.toml
@@ -24,7 +23,8 @@ struct Library {
 
 // The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in
 // its build tree's source, in ../share/deadrank, or in the directory `scenarios` above it.
-scenarios::Result<Library> open_library(const Session& session, const std::string& catalog);
+scenarios::Result<Library> open_library(const std::filesystem::path& executable, const Extension& extension,
+                                        const std::string& catalog);
 
 // Ids of all scenario files below the catalog, in order, without loading them.
 scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library);
@@ -32,4 +32,4 @@ scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library)
 scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
                                                      const std::filesystem::path& file);
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

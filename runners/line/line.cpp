@@ -1,5 +1,5 @@
-// runners/line/line.cpp — Control first: only beside it can a wrong result of the faulty run be told from a right
-// one.
+// runners/line/line.cpp — Control first: only beside it can a wrong result of the faulty run be told from a
+// right one.
 #include "runners/line/line.h"
 
 #include <algorithm>

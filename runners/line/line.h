@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "results/judging/case.h"
 #include "results/detectors/detect.h"
+#include "results/judging/case.h"
 #include "runners/runner/runner.h"
 #include "scenarios/model/scenario.h"
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "results/reports/findings_file.h"
-#include "results/text/text_file.h"
 #include "results/reports/verdict_json.h"
+#include "results/text/text_file.h"
 #include "runners/line/line.h"
 
 namespace deadrank::runners {

@@ -1,6 +1,6 @@
-// runners/line/run_directory.h — Where one trial's values lie as files, so that one may enter the line anywhere:
-// <out>/<scenario>/<seed>/ plan.toml, evidence.jsonl, truth.json, findings.json, verdict.json; control/ and
-// healed/ likewise.
+// runners/line/run_directory.h — Where one trial's values lie as files, so that one may enter the line
+// anywhere: <out>/<scenario>/<seed>/ plan.toml, evidence.jsonl, truth.json, findings.json, verdict.json;
+// control/ and healed/ likewise.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runners/line/scale.h — A scenario on fewer ranks than it was written for: its bug, on a machine that has no room
-// for its cluster.
+// runners/line/scale.h — A scenario on fewer ranks than it was written for: its bug, on a machine that has no
+// room for its cluster.
 #pragma once
 
 #include "scenarios/model/scenario.h"

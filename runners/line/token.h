@@ -1,5 +1,5 @@
-// runners/line/token.h — One line that says which run it was, exactly: enough to play it again and to see that it
-// was the same. dr1-<build>-<runner>-<scenario>-<seed>-<scenario digest>-<plan digest>-<trace hash>
+// runners/line/token.h — One line that says which run it was, exactly: enough to play it again and to see
+// that it was the same. dr1-<build>-<runner>-<scenario>-<seed>-<scenario digest>-<plan digest>-<trace hash>
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runners/runner/extension.h — What a framework developer brings from her own tree: workloads and detectors that
-// stand beside ours in every command. See runners/suites/README.md.
+// runners/runner/extension.h — What a framework developer brings from her own tree: workloads and detectors
+// that stand beside ours in every command. See runners/suites/README.md.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// runners/runner/runner.h — Plays a plan somewhere and gives back what happened: evidence, and truth beside it.
+// runners/runner/runner.h — Plays a plan somewhere and gives back what happened: evidence, and truth beside
+// it.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,8 @@
 
 namespace deadrank::runners {
 
-// The faults of inject/faults/catalog.cpp, the workloads of sim/workloads/catalog.cpp, and those of the extension.
+// The faults of inject/faults/catalog.cpp, the workloads of sim/workloads/catalog.cpp, and those of the
+// extension.
 scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/studies/conformance.h — Does a detector's command keep to the protocol of results/external/README.md? Not
-// how good it is: that is for the scorecard.
+// runners/studies/conformance.h — Does a detector's command keep to the protocol of
+// results/external/README.md? Not how good it is: that is for the scorecard.
 #pragma once
 
 #include <atomic>

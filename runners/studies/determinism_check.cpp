@@ -1,5 +1,5 @@
-// runners/studies/determinism_check.cpp — The second run is played by the same runner on the same stage as the first:
-// what a run leaves behind there would show.
+// runners/studies/determinism_check.cpp — The second run is played by the same runner on the same stage as
+// the first: what a run leaves behind there would show.
 #include "runners/studies/determinism_check.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// runners/studies/determinism_check.h — One plan is one run: every trial played twice here and once in another
-// process, and compared in events, evidence, findings and verdict. Where they differ, the event is named.
+// runners/studies/determinism_check.h — One plan is one run: every trial played twice here and once in
+// another process, and compared in events, evidence, findings and verdict. Where they differ, the event is
+// named.
 #pragma once
 
 #include <functional>

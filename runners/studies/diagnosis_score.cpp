@@ -1,5 +1,5 @@
-// runners/studies/diagnosis_score.cpp — Each trial is played with its fault and as a control; the label is looked at
-// last.
+// runners/studies/diagnosis_score.cpp — Each trial is played with its fault and as a control; the label is
+// looked at last.
 #include "runners/studies/diagnosis_score.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// runners/studies/diagnosis_score.h — How often a diagnosis names the right cause and fix pattern, over scenarios and
-// seeds, and whether a healthy run is called healthy. Only here are diagnosis and label held side by side.
+// runners/studies/diagnosis_score.h — How often a diagnosis names the right cause and fix pattern, over
+// scenarios and seeds, and whether a healthy run is called healthy. Only here are diagnosis and label held
+// side by side.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// runners/studies/parity.h — One scenario in the simulator and for real: do the same findings come of both? Times and
-// texts may differ; who is said to be ill, and of what, may not, unless the scenario says why.
+// runners/studies/parity.h — One scenario in the simulator and for real: do the same findings come of both?
+// Times and texts may differ; who is said to be ill, and of what, may not, unless the scenario says why.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// runners/studies/parity_page.cpp — Lines of JSON to and fro, and Markdown. The sentences of a scenario's [parity]
-// stand below the row that needs them.
+// runners/studies/parity_page.cpp — Lines of JSON to and fro, and Markdown. The sentences of a scenario's
+// [parity] stand below the row that needs them.
 #include "runners/studies/parity_page.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// runners/studies/parity_page.h — What parity found, kept as a line of JSON a scenario, counted, and written as a
-// page: how many scenarios a backend can play, how many agree, and why the others do not or were not played.
+// runners/studies/parity_page.h — What parity found, kept as a line of JSON a scenario, counted, and written
+// as a page: how many scenarios a backend can play, how many agree, and why the others do not or were not
+// played.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// runners/studies/scenario_incident.h — A scenario of the catalogue as the incident that exporters would show:
-// its faults by kind and parameters, and what became of the job in the simulator.
+// runners/studies/scenario_incident.h — A scenario of the catalogue as the incident that exporters would
+// show: its faults by kind and parameters, and what became of the job in the simulator.
 #pragma once
 
 #include "results/exporters/incident.h"

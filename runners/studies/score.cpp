@@ -1,4 +1,5 @@
-// runners/studies/score.cpp — The judge is the same for all; only the expectation is cut to what a tool can say.
+// runners/studies/score.cpp — The judge is the same for all; only the expectation is cut to what a tool can
+// say.
 #include "runners/studies/score.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// runners/studies/score.h — Tools judged over scenarios: each run is played once, and every tool is asked about the
-// same evidence.
+// runners/studies/score.h — Tools judged over scenarios: each run is played once, and every tool is asked
+// about the same evidence.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// runners/studies/storm.cpp — Each incident's scenario is laid over the storm's cluster and played there; after it
-// the job starts again from its last checkpoint.
+// runners/studies/storm.cpp — Each incident's scenario is laid over the storm's cluster and played there;
+// after it the job starts again from its last checkpoint.
 #include "runners/studies/storm.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// runners/studies/storm.h — A storm played: around each incident a segment of the job, with the fault and without.
-// What lies between is quiet by construction and is accounted for, not played.
+// runners/studies/storm.h — A storm played: around each incident a segment of the job, with the fault and
+// without. What lies between is quiet by construction and is accounted for, not played.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runners/line/line.h"
-#include "scenarios/model/storm.h"
+#include "scenarios/format/storm.h"
 
 namespace deadrank::runners {
 

@@ -5,6 +5,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/line/line.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank::runners::suites {
 
@@ -50,12 +51,12 @@ Suite& Suite::operator=(Suite&&) noexcept = default;
 Result<Suite> Suite::open(const SuiteOptions& options) {
     auto inside = std::make_unique<Inside>();
     inside->options = options;
-    auto taxonomy = scenarios::Taxonomy::load(options.data / "taxonomy.toml");
+    auto taxonomy = scenarios::load_taxonomy(options.data / "taxonomy.toml");
     if (!taxonomy) return tl::unexpected(taxonomy.error());
     inside->taxonomy = std::move(*taxonomy);
     inside->vocabulary = vocabulary(options.extension);
     inside->detectors = options.extension.all_detectors();
-    if (auto runner = commands::make_runner(options.runner, options.extension); !runner)
+    if (auto runner = make_runner(options.runner, options.extension); !runner)
         return tl::unexpected(runner.error());
     auto all = load_all(options.scenarios, inside->taxonomy, inside->vocabulary);
     if (!all) return tl::unexpected(all.error());
@@ -66,7 +67,7 @@ Result<Suite> Suite::open(const SuiteOptions& options) {
 const std::vector<scenarios::Scenario>& Suite::scenarios() const { return inside_->scenarios; }
 
 results::Case Suite::play(const scenarios::Scenario& scenario, std::uint64_t seed) const {
-    auto runner = commands::make_runner(inside_->options.runner, inside_->options.extension);
+    auto runner = make_runner(inside_->options.runner, inside_->options.extension);
     if (!runner) {
         return results::unknown_case(scenario, seed, inside_->options.runner, runner.error().text());
     }

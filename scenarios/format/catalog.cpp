@@ -1,5 +1,5 @@
-// scenarios/format/catalog.cpp — Every scenario below a directory, in order of id; a broken file does not hide the
-// others.
+// scenarios/format/catalog.cpp — Every scenario below a directory, in order of id; a broken file does not
+// hide the others.
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// scenarios/format/closing.h — Closes what a scenario leaves open: choices, ranges and selectors become values,
-// defaults are filled in.
+// scenarios/format/closing.h — Closes what a scenario leaves open: choices, ranges and selectors become
+// values, defaults are filled in.
 #pragma once
 
 #include <string>

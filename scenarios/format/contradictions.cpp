@@ -1,5 +1,5 @@
-// scenarios/format/contradictions.cpp — Looked for after all draws: a scenario may be sound for one seed and not for
-// the next.
+// scenarios/format/contradictions.cpp — Looked for after all draws: a scenario may be sound for one seed and
+// not for the next.
 #include "scenarios/format/contradictions.h"
 
 #include <fmt/format.h>

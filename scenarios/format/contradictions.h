@@ -1,5 +1,5 @@
-// scenarios/format/contradictions.h — What cannot be meant in a plan: a rank outside the cluster, a step after the
-// end, a degree that does not divide.
+// scenarios/format/contradictions.h — What cannot be meant in a plan: a rank outside the cluster, a step
+// after the end, a degree that does not divide.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// scenarios/format/json_text.h — JSON built from the inside out: just enough for the editor schema, in an order that
-// never changes.
+// scenarios/format/json_text.h — JSON built from the inside out: just enough for the editor schema, in an
+// order that never changes.
 #pragma once
 
 #include <string>

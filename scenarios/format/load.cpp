@@ -1,12 +1,13 @@
-// scenarios/format/load.cpp — One scenario file into one Scenario; whatever nobody reads is refused with its place.
+// scenarios/format/load.cpp — One scenario file into one Scenario; whatever nobody reads is refused with its
+// place.
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <xxhash.h>
 
 #include "scenarios/format/parts.h"
-#include "scenarios/model/plan.h"
 #include "scenarios/format/setting_reader.h"
+#include "scenarios/model/plan.h"
 #include "scenarios/model/story.h"
 
 namespace deadrank::scenarios {

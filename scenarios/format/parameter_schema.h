@@ -1,4 +1,5 @@
-// scenarios/format/parameter_schema.h — A declared parameter as JSON Schema: value, list of choices, range and unit.
+// scenarios/format/parameter_schema.h — A declared parameter as JSON Schema: value, list of choices, range
+// and unit.
 #pragma once
 
 #include <string>

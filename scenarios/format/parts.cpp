@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/model/plan.h"
 #include "scenarios/format/setting_reader.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {
 

@@ -1,5 +1,5 @@
-// scenarios/format/parts_expect.cpp — Reads [expect]: what must be noticed, about whom, how soon, and how the job
-// must react.
+// scenarios/format/parts_expect.cpp — Reads [expect]: what must be noticed, about whom, how soon, and how the
+// job must react.
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/format/parts.h"
-#include "scenarios/model/plan.h"
 #include "scenarios/format/setting_reader.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {
 

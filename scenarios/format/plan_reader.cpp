@@ -1,5 +1,5 @@
-// scenarios/format/plan_reader.cpp — Reads a plan back, or one that somebody edited: what a scenario may leave open
-// is refused here.
+// scenarios/format/plan_reader.cpp — Reads a plan back, or one that somebody edited: what a scenario may
+// leave open is refused here.
 #include <charconv>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// scenarios/format/plan_toml.cpp — Writes a plan: every value stated, in one order, so that equal plans are equal
-// bytes.
+// scenarios/format/plan_toml.cpp — Writes a plan: every value stated, in one order, so that equal plans are
+// equal bytes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <xxhash.h>

@@ -1,5 +1,5 @@
-// scenarios/format/reader.h — Reads a table key by key and remembers which were asked for: what nobody asked for is
-// refused.
+// scenarios/format/reader.h — Reads a table key by key and remembers which were asked for: what nobody asked
+// for is refused.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/format/document.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::scenarios {
 

@@ -1,11 +1,11 @@
-// scenarios/format/resolve.cpp — Makes the three plans of a scenario from one set of draws, and refuses what cannot
-// be meant or done.
+// scenarios/format/resolve.cpp — Makes the three plans of a scenario from one set of draws, and refuses what
+// cannot be meant or done.
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/model/check.h"
 #include "scenarios/format/closing.h"
 #include "scenarios/format/contradictions.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::scenarios {
 

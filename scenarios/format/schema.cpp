@@ -1,4 +1,5 @@
-// scenarios/format/schema.cpp — One schema a table of the file; kinds are alternatives told apart by their `kind`.
+// scenarios/format/schema.cpp — One schema a table of the file; kinds are alternatives told apart by their
+// `kind`.
 #include "scenarios/format/schema.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// scenarios/format/schema.h — The scenario format as a JSON Schema, for editors that complete and check TOML while
-// one types (taplo, Even Better TOML). It knows every word the loader knows; what only a seed can decide,
-// only the loader refuses.
+// scenarios/format/schema.h — The scenario format as a JSON Schema, for editors that complete and check TOML
+// while one types (taplo, Even Better TOML). It knows every word the loader knows; what only a seed can
+// decide, only the loader refuses.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// scenarios/format/setting_reader.cpp — Each type says which TOML forms it takes; a list is a choice, except of
-// ranks and nodes.
+// scenarios/format/setting_reader.cpp — Each type says which TOML forms it takes; a list is a choice, except
+// of ranks and nodes.
 #include "scenarios/format/setting_reader.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// scenarios/format/skeleton.cpp — Picks what the taxonomy's mapping makes likely, and shows every parameter of the
-// fault.
+// scenarios/format/skeleton.cpp — Picks what the taxonomy's mapping makes likely, and shows every parameter
+// of the fault.
 #include "scenarios/format/skeleton.h"
 
 #include <algorithm>

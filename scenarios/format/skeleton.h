@@ -1,5 +1,5 @@
-// scenarios/format/skeleton.h — A new scenario file to start from: it loads as it stands, and its comments say what
-// to write where.
+// scenarios/format/skeleton.h — A new scenario file to start from: it loads as it stands, and its comments
+// say what to write where.
 #pragma once
 
 #include <string>

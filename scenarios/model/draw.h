@@ -1,5 +1,5 @@
-// scenarios/model/draw.h — Chance while resolving: value = f(seed, scenario, name of the setting, n), in integers
-// only. No stream is shared, so adding a setting to a scenario moves no other draw.
+// scenarios/model/draw.h — Chance while resolving: value = f(seed, scenario, name of the setting, n), in
+// integers only. No stream is shared, so adding a setting to a scenario moves no other draw.
 #pragma once
 
 #include <cstdint>

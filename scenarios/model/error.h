@@ -1,5 +1,6 @@
-// scenarios/model/error.h — What may go wrong at our own doors: a bad file, a missing backend, a refused lever.
-// Failures inside the training job are not errors; they are exceptions in a rank and events in the evidence.
+// scenarios/model/error.h — What may go wrong at our own doors: a bad file, a missing backend, a refused
+// lever. Failures inside the training job are not errors; they are exceptions in a rank and events in the
+// evidence.
 #pragma once
 
 #include <string>

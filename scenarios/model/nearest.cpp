@@ -1,5 +1,5 @@
-// scenarios/model/nearest.cpp — Which known word was meant: edit distance, with neighbours exchanged counted as one
-// edit.
+// scenarios/model/nearest.cpp — Which known word was meant: edit distance, with neighbours exchanged counted
+// as one edit.
 #include "scenarios/model/nearest.h"
 
 #include <algorithm>

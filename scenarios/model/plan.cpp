@@ -44,4 +44,9 @@ std::int64_t Plan::number(const Values& values, std::string_view name) const {
     return found->second.number;
 }
 
+std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise) {
+    const auto found = plan.cluster.find(name);
+    return found == plan.cluster.end() ? otherwise : found->second.number;
+}
+
 }  // namespace deadrank::scenarios

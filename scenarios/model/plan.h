@@ -1,6 +1,6 @@
-// scenarios/model/plan.h — A scenario with nothing left to chance: every draw made by the seed and written down.
-// A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the same
-// plan.
+// scenarios/model/plan.h — A scenario with nothing left to chance: every draw made by the seed and written
+// down. A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the
+// same plan.
 #pragma once
 
 #include <cstdint>
@@ -86,6 +86,9 @@ struct Trial {
 // …).
 Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
                       const Vocabulary& vocabulary);
+
+// Of [cluster]; `otherwise` when the plan does not say.
+std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise);
 
 // The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
 // value that is absent or left to chance.

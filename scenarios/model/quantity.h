@@ -1,4 +1,5 @@
-// scenarios/model/quantity.h — Numbers with units, exactly: "1.5ms" is 1,500,000 ns without a float on the way.
+// scenarios/model/quantity.h — Numbers with units, exactly: "1.5ms" is 1,500,000 ns without a float on the
+// way.
 #pragma once
 
 #include <cstdint>

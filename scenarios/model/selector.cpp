@@ -1,5 +1,5 @@
-// scenarios/model/selector.cpp — Grammar: (number list | all | first | last | same | others | [any] node … | any
-// [n] [other | of node n]) [but list], and several of them joined by "and".
+// scenarios/model/selector.cpp — Grammar: (number list | all | first | last | same | others | [any] node … |
+// any [n] [other | of node n]) [but list], and several of them joined by "and".
 #include "scenarios/model/selector.h"
 
 #include <algorithm>

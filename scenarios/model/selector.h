@@ -1,5 +1,5 @@
-// scenarios/model/selector.h — Words for "which ranks" and "which nodes" ("any 2 but 0", "node 1", "others"), and
-// how a seed closes them.
+// scenarios/model/selector.h — Words for "which ranks" and "which nodes" ("any 2 but 0", "node 1", "others"),
+// and how a seed closes them.
 #pragma once
 
 #include <cstdint>

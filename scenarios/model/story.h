@@ -1,5 +1,5 @@
-// scenarios/model/story.h — The comment that opens a scenario file is its story, for people: `explain` and `learn`
-// show it.
+// scenarios/model/story.h — The comment that opens a scenario file is its story, for people: `explain` and
+// `learn` show it.
 #pragma once
 
 #include <string>

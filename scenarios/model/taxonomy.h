@@ -1,10 +1,9 @@
-// scenarios/model/taxonomy.h — The bug taxonomy as data: 34 symptoms, 28 root causes, 6 fix patterns, 6 stages.
-// Read from taxonomy.toml, which says of each entry whether a paper names it or this project reconstructed
-// it.
+// scenarios/model/taxonomy.h — The bug taxonomy as data: 34 symptoms, 28 root causes, 6 fix patterns, 6
+// stages. Read from taxonomy.toml, which says of each entry whether a paper names it or this project
+// reconstructed it.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -94,8 +93,6 @@ struct Taxonomy {
     std::vector<CoarseClass> coarse_classes;
     std::vector<TieBreak> tie_breaks;
     std::string disclosure;  // what is in print and what is ours, in one sentence
-
-    static Result<Taxonomy> load(const std::filesystem::path& file);
 };
 
 // nullptr when there is no such id.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/format/document.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/quantity.h"
 #include "scenarios/model/quote.h"
 

@@ -1,5 +1,5 @@
-// scenarios/model/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at
-// the door. Inside there are no floats, so that every compiler draws and compares the same.
+// scenarios/model/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an
+// integer at the door. Inside there are no floats, so that every compiler draws and compares the same.
 #pragma once
 
 #include <cstdint>

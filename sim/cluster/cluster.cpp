@@ -1,10 +1,11 @@
-// sim/cluster/cluster.cpp — The door: a run from launch to outcome, and the levers, each handed to the part that it
-// moves.
+// sim/cluster/cluster.cpp — The door: a run from launch to outcome, and the levers, each handed to the part
+// that it moves.
 #include "sim/cluster/cluster.h"
 
 #include "scenarios/model/check.h"
-#include "sim/machine/machine.h"
+#include "sim/cluster/rank_world.h"
 #include "sim/cluster/wait_graph.h"
+#include "sim/collectives/fabric.h"
 
 namespace deadrank::sim {
 
@@ -37,13 +38,25 @@ Outcome play(Engine& engine, Time until, const ClusterOptions& options) {
 
 }  // namespace
 
+// What runs on the fabric: one workload, in a world of its own for each process.
+struct Cluster::Job final : Fabric {
+    using Fabric::Fabric;
+
+    void play(Process& process) override {
+        RankWorld world(*this, process);
+        workload(world);
+    }
+
+    std::function<void(World&)> workload;
+};
+
 Cluster::Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink,
                  const ClusterOptions& options)
     : options_(options) {
     CHECK(settings.nodes > 0 && settings.gpus_per_node > 0);
     CHECK(settings.process_count() <= static_cast<Rank>(settings.nodes * settings.gpus_per_node));
     engine.reset(engine_options(settings, options));
-    machine_ = std::make_unique<Machine>(engine, settings, seed, sink);
+    machine_ = std::make_unique<Job>(engine, settings, seed, sink);
 }
 
 Cluster::~Cluster() {
@@ -52,7 +65,7 @@ Cluster::~Cluster() {
 }
 
 RunResult Cluster::run(const std::function<void(World&)>& workload) {
-    Machine& machine = *machine_;
+    Job& machine = *machine_;
     machine.workload = workload;
     machine.launcher.start();
     const Outcome outcome = play(machine.engine, machine.settings.time_limit, options_);

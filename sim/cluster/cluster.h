@@ -1,6 +1,6 @@
-// sim/cluster/cluster.h — A whole simulated cluster with one job on it: nodes, links, devices, launcher, and a fiber
-// for every rank. Faults act through the methods below and through one Interceptor; they never see what a
-// rank or a detector sees.
+// sim/cluster/cluster.h — A whole simulated cluster with one job on it: nodes, links, devices, launcher, and
+// a fiber for every rank. Faults act through the methods below and through one Interceptor; they never see
+// what a rank or a detector sees.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,14 @@
 #include <vector>
 
 #include "results/record/event.h"
+#include "sim/engine/engine.h"
 #include "sim/machine/call.h"
 #include "sim/machine/changes.h"
 #include "sim/machine/cluster_settings.h"
-#include "sim/engine/engine.h"
+#include "sim/machine/process.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
-
-struct Machine;
-
-// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
-// under SIGSTOP.
-enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };
 
 struct RunResult {
     Ending ending = Ending::completed;  // of sim/engine/engine.h
@@ -51,8 +46,8 @@ struct ClusterOptions {
 
 class Cluster {
 public:
-    // `engine` comes from on_stage() (sim/engine/stage.h) and must not be shared; everything recorded goes to `sink`
-    // in order of time.
+    // `engine` comes from on_stage() (sim/engine/stage.h) and must not be shared; everything recorded goes to
+    // `sink` in order of time.
     Cluster(Engine& engine, const ClusterSettings& settings, Seed seed, results::EventSink& sink,
             const ClusterOptions& options = {});
     ~Cluster();
@@ -104,8 +99,9 @@ public:
     void preempt(std::string_view reason);  // the scheduler takes the whole job: SIGTERM to all
 
 private:
+    struct Job;
     ClusterOptions options_;
-    std::unique_ptr<Machine> machine_;
+    std::unique_ptr<Job> machine_;
 };
 
 }  // namespace deadrank::sim

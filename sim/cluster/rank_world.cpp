@@ -1,8 +1,8 @@
-// sim/cluster/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of the
-// machine that knows.
+// sim/cluster/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of
+// the machine that knows.
 #include "sim/cluster/rank_world.h"
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 
 namespace deadrank::sim {
 
@@ -24,7 +24,7 @@ std::string RankEnv::version(std::string_view package) const {
     return machine_.environment.version(process_, package);
 }
 
-RankWorld::RankWorld(Machine& machine, Process& process)
+RankWorld::RankWorld(Fabric& machine, Process& process)
     : machine_(machine),
       process_(process),
       timer_(machine, process),

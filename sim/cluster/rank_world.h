@@ -1,4 +1,5 @@
-// sim/cluster/rank_world.h — The World that a simulated rank sees. Small: everything large belongs to the machine.
+// sim/cluster/rank_world.h — The World that a simulated rank sees. Small: everything large belongs to the
+// machine.
 #pragma once
 
 #include "sim/machine/device.h"
@@ -7,34 +8,34 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 struct Process;
 
 class RankTimer final : public Timer {
 public:
-    RankTimer(Machine& machine, Process& process) : machine_(machine), process_(process) {}
+    RankTimer(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     Time now() const override;
     void sleep(Time duration) override;
 
 private:
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
 };
 
 class RankEnv final : public Env {
 public:
-    RankEnv(Machine& machine, Process& process) : machine_(machine), process_(process) {}
+    RankEnv(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     std::optional<std::string> get(std::string_view name) const override;
     std::string version(std::string_view package) const override;
 
 private:
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
 };
 
 class RankWorld final : public World {
 public:
-    RankWorld(Machine& machine, Process& process);
+    RankWorld(Fabric& machine, Process& process);
 
     Rank process() const override;
     Rank processes() const override;
@@ -55,7 +56,7 @@ public:
     void phase(results::Phase phase) override;
 
 private:
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
     RankTimer timer_;
     RankEnv env_;

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/world/rank_list.h"
 
 namespace deadrank::sim {
@@ -30,7 +30,7 @@ std::string named(const Process& process) {
     return fmt::format("rank {}{}{}", process.id, state.empty() ? "" : ", ", state);
 }
 
-std::string listed(const Machine& machine, const std::vector<Rank>& ranks) {
+std::string listed(const Fabric& machine, const std::vector<Rank>& ranks) {
     if (ranks.size() == 1) return named(machine.processes[ranks.front()]);
     return fmt::format("ranks {}", rank_list(ranks));
 }
@@ -40,7 +40,7 @@ std::string op_text(const Offer& offer, std::int64_t seq) {
                        results::name_of(offer.dtype));
 }
 
-std::string collective_words(const Machine& machine, const Process& process, const Communicator& comm,
+std::string collective_words(const Fabric& machine, const Process& process, const Communicator& comm,
                              std::int64_t seq) {
     const Meeting* own = comm.meeting(seq);
     if (!own) return "waits for a call that is over";
@@ -75,7 +75,7 @@ std::string collective_words(const Machine& machine, const Process& process, con
     return fmt::format("{}: its connections are broken", where);
 }
 
-std::string words(const Machine& machine, const Process& process) {
+std::string words(const Fabric& machine, const Process& process) {
     const WaitNote& note = process.waits;
     switch (note.kind) {
         case WaitKind::collective:
@@ -102,7 +102,7 @@ std::string words(const Machine& machine, const Process& process) {
 
 }  // namespace
 
-std::vector<std::string> wait_graph(const Machine& machine) {
+std::vector<std::string> wait_graph(const Fabric& machine) {
     std::vector<std::string> lines;
     for (const Process& process : machine.processes.all()) {
         if (process.alive)

@@ -1,4 +1,5 @@
-// sim/cluster/wait_graph.h — Who waits for whom, in words, when nothing can happen any more. Truth, never evidence.
+// sim/cluster/wait_graph.h — Who waits for whom, in words, when nothing can happen any more. Truth, never
+// evidence.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 
-std::vector<std::string> wait_graph(const Machine& machine);
+std::vector<std::string> wait_graph(const Fabric& machine);
 
 }  // namespace deadrank::sim

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "sim/collectives/comm_sim.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/gathering.h"
-#include "sim/machine/machine.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

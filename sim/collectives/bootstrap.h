@@ -1,6 +1,6 @@
-// sim/collectives/bootstrap.h — How a communicator comes to be: all members check in at a root, compare notes, and
-// connect. The root tells nobody when something is wrong, so most disagreements are a silence; few are an
-// error.
+// sim/collectives/bootstrap.h — How a communicator comes to be: all members check in at a root, compare
+// notes, and connect. The root tells nobody when something is wrong, so most disagreements are a silence; few
+// are an error.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 struct Process;
 class Communicator;
 
 class Bootstrap {
 public:
-    explicit Bootstrap(Machine& machine) : machine_(machine) {}
+    explicit Bootstrap(Fabric& machine) : machine_(machine) {}
 
     // ncclCommInitRank, on the process's own fiber.
     std::unique_ptr<Comm> join(Process& process, const CommRequest& request);
@@ -47,7 +47,7 @@ private:
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
 
-    Machine& machine_;
+    Fabric& machine_;
     std::vector<std::shared_ptr<Gathering>> open_;
 };
 

@@ -1,13 +1,13 @@
-// sim/collectives/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they do not.
-// Facts: NCCL 2.18 to 2.30, run against stock and self-built libraries; layouts of the messages differ
-// between releases, so skew has three faces.
+// sim/collectives/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they
+// do not. Facts: NCCL 2.18 to 2.30, run against stock and self-built libraries; layouts of the messages
+// differ between releases, so skew has three faces.
 #include <algorithm>
 #include <fmt/format.h>
 #include <tuple>
 
 #include "sim/collectives/bootstrap.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/gathering.h"
-#include "sim/machine/machine.h"
 
 namespace deadrank::sim {
 

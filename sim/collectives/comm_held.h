@@ -1,5 +1,5 @@
-// sim/collectives/comm_held.h — A collective that was held back to be exchanged with the next one: the call, and a copy
-// of its data.
+// sim/collectives/comm_held.h — A collective that was held back to be exchanged with the next one: the call,
+// and a copy of its data.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 #include "scenarios/model/check.h"
 #include "sim/collectives/comm_held.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {
@@ -38,7 +38,7 @@ const std::vector<Rank> nobody_at_all;
 
 }  // namespace
 
-SimComm::SimComm(Machine& machine, Process& process, Communicator* comm, Rank index, CommId id,
+SimComm::SimComm(Fabric& machine, Process& process, Communicator* comm, Rank index, CommId id,
                  std::string name)
     : machine_(machine), process_(process), comm_(comm), index_(index), id_(id), name_(std::move(name)) {}
 

@@ -1,5 +1,5 @@
-// sim/collectives/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered from
-// outside, and entered.
+// sim/collectives/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered
+// from outside, and entered.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 struct Call;
 
 class SimComm final : public Comm {
 public:
     // Without a communicator (its creation was skipped) every call is refused as NCCL refuses a null comm.
-    SimComm(Machine& machine, Process& process, Communicator* comm, Rank index, CommId id, std::string name);
+    SimComm(Fabric& machine, Process& process, Communicator* comm, Rank index, CommId id, std::string name);
     ~SimComm() override;
 
     CommId id() const override { return id_; }
@@ -67,7 +67,7 @@ private:
                                     int tag, Dtype dtype);
     void release_held_p2p(bool is_send);
 
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
     Communicator* comm_;
     Rank index_;

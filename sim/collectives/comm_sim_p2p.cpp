@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/collectives/comm_held.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

@@ -1,5 +1,5 @@
-// sim/collectives/communicator.cpp — A collective starts when all have come and the one before it is over, and ends for
-// all at one time.
+// sim/collectives/communicator.cpp — A collective starts when all have come and the one before it is over,
+// and ends for all at one time.
 #include "sim/collectives/communicator.h"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "scenarios/model/check.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 #include "sim/collectives/work.h"
 
 namespace deadrank::sim {
 
-Communicator::Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+Communicator::Communicator(Fabric& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                            std::vector<Rank> processes)
     : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), p2p_(machine, *this) {
     for (Rank place = 0; place < size(); ++place) {

@@ -1,6 +1,6 @@
-// sim/collectives/communicator.h — What the members of one communicator share: calls matched by their number, in order,
-// one after another. No time-out, no check of what others call: what does not fit together never ends. Errors
-// wait until somebody asks.
+// sim/collectives/communicator.h — What the members of one communicator share: calls matched by their number,
+// in order, one after another. No time-out, no check of what others call: what does not fit together never
+// ends. Errors wait until somebody asks.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 
 struct Member {
     Rank process = 0;
@@ -36,7 +36,7 @@ struct Member {
 
 class Communicator {
 public:
-    Communicator(Machine& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
+    Communicator(Fabric& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                  std::vector<Rank> processes);
 
     results::CommId id() const { return id_; }
@@ -117,7 +117,7 @@ private:
     void tell_who_waits_for(Rank lost);
     void abort_the_shorter(const Meeting& meeting);
 
-    Machine& machine_;
+    Fabric& machine_;
     results::CommId id_;
     bool detail_ = false;
     bool broken_ = false;  // connections are gone: nothing completes any more

@@ -1,10 +1,11 @@
-// sim/collectives/communicator_gloo.cpp — Where gloo differs from NCCL: ranks are joined by connections, and a connection
-// tells of its end; and who gets more than it has room for, aborts. What else does not fit waits, as there.
+// sim/collectives/communicator_gloo.cpp — Where gloo differs from NCCL: ranks are joined by connections, and
+// a connection tells of its end; and who gets more than it has room for, aborts. What else does not fit
+// waits, as there.
 #include <algorithm>
 
 #include "sim/collectives/communicator.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/gloo_texts.h"
-#include "sim/machine/machine.h"
 
 namespace deadrank::sim {
 

@@ -1,10 +1,10 @@
-// sim/collectives/communicator_links.cpp — A communicator's ring as the links are now: its hops, what crosses a link that
-// changes, and what breaks when one stays down.
+// sim/collectives/communicator_links.cpp — A communicator's ring as the links are now: its hops, what crosses
+// a link that changes, and what breaks when one stays down.
 #include <algorithm>
 #include <utility>
 
 #include "sim/collectives/communicator.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

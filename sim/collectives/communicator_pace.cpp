@@ -1,11 +1,11 @@
-// sim/collectives/communicator_pace.cpp — How long a collective takes: in closed form while all is as usual, chunk by
-// chunk over everything that it meets as soon as something is not, and as a whole where that would be too
-// much.
+// sim/collectives/communicator_pace.cpp — How long a collective takes: in closed form while all is as usual,
+// chunk by chunk over everything that it meets as soon as something is not, and as a whole where that would
+// be too much.
 #include <algorithm>
 #include <utility>
 
 #include "sim/collectives/communicator.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

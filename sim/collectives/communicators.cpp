@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 
 namespace deadrank::sim {
 

@@ -1,17 +1,18 @@
-// sim/collectives/communicators.h — All communicators of the job, in order of creation. Numbers go on after a restart.
+// sim/collectives/communicators.h — All communicators of the job, in order of creation. Numbers go on after a
+// restart.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "sim/machine/changes.h"
 #include "sim/collectives/communicator.h"
+#include "sim/machine/changes.h"
 
 namespace deadrank::sim {
 
 class Communicators {
 public:
-    explicit Communicators(Machine& machine) : machine_(machine) {}
+    explicit Communicators(Fabric& machine) : machine_(machine) {}
 
     results::CommId next_id() { return ++last_id_; }
     Communicator& add(results::CommId id, std::string name, std::vector<Rank> ranks,
@@ -23,7 +24,7 @@ public:
     void clear();
 
 private:
-    Machine& machine_;
+    Fabric& machine_;
     results::CommId last_id_ = 0;
     std::vector<std::unique_ptr<Communicator>> all_;
     std::vector<std::unique_ptr<Communicator>>

@@ -1,6 +1,6 @@
-// sim/collectives/cost.cpp — Ring: every chunk passes every hop, so latencies add up and the narrowest hop sets the pace.
-// Tree (a double binary one): depth × latency, twice the bytes. The cheaper one is taken unless told
-// otherwise.
+// sim/collectives/cost.cpp — Ring: every chunk passes every hop, so latencies add up and the narrowest hop
+// sets the pace. Tree (a double binary one): depth × latency, twice the bytes. The cheaper one is taken
+// unless told otherwise.
 #include "sim/collectives/cost.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// sim/collectives/dtype_bits.cpp — IEEE 754 by the hardware for f32 and f64; half precisions through f32, f16 by hand.
+// sim/collectives/dtype_bits.cpp — IEEE 754 by the hardware for f32 and f64; half precisions through f32, f16
+// by hand.
 #include "sim/collectives/dtype_bits.h"
 
 #include <bit>

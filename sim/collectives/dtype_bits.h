@@ -1,5 +1,5 @@
-// sim/collectives/dtype_bits.h — A number as the bits of a type on the wire, and bits read back as another type: where
-// silent garbage comes from.
+// sim/collectives/dtype_bits.h — A number as the bits of a type on the wire, and bits read back as another
+// type: where silent garbage comes from.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// sim/collectives/gathering.h — One creation of a communicator: who came to the root so far, and what came of it.
+// sim/collectives/gathering.h — One creation of a communicator: who came to the root so far, and what came of
+// it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// sim/collectives/gloo_texts.h — The words of gloo under torch.distributed 2.11, where it notices what NCCL does not.
+// sim/collectives/gloo_texts.h — The words of gloo under torch.distributed 2.11, where it notices what NCCL
+// does not.
 #pragma once
 
 #include <cstdint>

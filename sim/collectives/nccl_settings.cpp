@@ -1,4 +1,5 @@
-// sim/collectives/nccl_settings.cpp — Facts: param.cc, socket.cc and tuning of NCCL 2.28, run with the stock library.
+// sim/collectives/nccl_settings.cpp — Facts: param.cc, socket.cc and tuning of NCCL 2.28, run with the stock
+// library.
 #include "sim/collectives/nccl_settings.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 
 namespace deadrank::sim {
 
@@ -141,7 +142,7 @@ std::int64_t network_chunk(const std::optional<std::string>& buffer, int version
 
 }  // namespace
 
-NcclSettings read_nccl_settings(const Machine& machine, const Process& process) {
+NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
     NcclSettings settings;
     check_driver(settings, machine.environment.version(process, "cuda"),
                  machine.environment.version(process, "driver"));

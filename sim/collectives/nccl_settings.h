@@ -1,5 +1,5 @@
-// sim/collectives/nccl_settings.h — NCCL's environment variables as NCCL reads them: garbage becomes 0, unknown names are
-// ignored, and only a few wrong values are noticed at all.
+// sim/collectives/nccl_settings.h — NCCL's environment variables as NCCL reads them: garbage becomes 0,
+// unknown names are ignored, and only a few wrong values are noticed at all.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 struct Process;
 
 struct NcclSettings {
@@ -26,7 +26,7 @@ struct NcclSettings {
     std::string root_address = {};  // NCCL_COMM_ID
     std::int64_t channels_max = -1;
     bool socket_transport = false;
-    bool gives_up = true;  // a network transfer, at last
+    bool gives_up = true;            // a network transfer, at last
     std::int64_t network_chunk = 0;  // bytes of a message between nodes, which the receiver must expect
     std::int64_t ib_timeout = 20;
     std::int64_t ib_retries = 7;
@@ -37,7 +37,7 @@ struct NcclSettings {
         const;  // how long a network transfer is retried before it is given up; never = for ever
 };
 
-NcclSettings read_nccl_settings(const Machine& machine, const Process& process);
+NcclSettings read_nccl_settings(const Fabric& machine, const Process& process);
 
 // strtoll with base 0, whose end pointer nobody looks at: "abc" is 0 and "1O" is 1.
 std::int64_t lax_integer(const std::string& text);

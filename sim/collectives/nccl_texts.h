@@ -1,5 +1,5 @@
-// sim/collectives/nccl_texts.h — The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so
-// that they stay exact.
+// sim/collectives/nccl_texts.h — The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One
+// place, so that they stay exact.
 #pragma once
 
 #include <string>

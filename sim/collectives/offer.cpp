@@ -1,5 +1,5 @@
-// sim/collectives/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that speaks of
-// more reads zeros.
+// sim/collectives/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that
+// speaks of more reads zeros.
 #include "sim/collectives/offer.h"
 
 #include <algorithm>

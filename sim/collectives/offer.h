@@ -1,13 +1,13 @@
-// sim/collectives/offer.h — What one member brings to a collective, and the meeting of all members' offers under one
-// sequence number.
+// sim/collectives/offer.h — What one member brings to a collective, and the meeting of all members' offers
+// under one sequence number.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "sim/world/comm.h"
 #include "sim/machine/link_conditions.h"
 #include "sim/machine/movement.h"
+#include "sim/world/comm.h"
 
 namespace deadrank::sim {
 

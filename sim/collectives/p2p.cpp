@@ -1,5 +1,5 @@
-// sim/collectives/p2p.cpp — Matching by order, moving over one hop, and what a receiver meets whose size is not the
-// sender's.
+// sim/collectives/p2p.cpp — Matching by order, moving over one hop, and what a receiver meets whose size is
+// not the sender's.
 #include "sim/collectives/p2p.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "sim/collectives/communicator.h"
 #include "sim/collectives/dtype_bits.h"
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

@@ -1,6 +1,6 @@
-// sim/collectives/p2p.h — Sends and receives of one communicator: between two ranks they match in the order of their
-// calls. Tags are written down and ignored, as NCCL's process group does. A send ends when its receiver has
-// the data.
+// sim/collectives/p2p.h — Sends and receives of one communicator: between two ranks they match in the order
+// of their calls. Tags are written down and ignored, as NCCL's process group does. A send ends when its
+// receiver has the data.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace deadrank::sim {
 
 class Communicator;
-struct Machine;
+struct Fabric;
 
 // One call under way. Belongs to the caller; the board keeps a pointer until it is over or withdrawn.
 struct P2pCall {
@@ -44,7 +44,7 @@ struct P2pCall {
 
 class P2pBoard {
 public:
-    P2pBoard(Machine& machine, Communicator& comm) : machine_(machine), comm_(comm) {}
+    P2pBoard(Fabric& machine, Communicator& comm) : machine_(machine), comm_(comm) {}
 
     void post(P2pCall& call);
     void withdraw(P2pCall& call);
@@ -67,7 +67,7 @@ private:
     void lay_dead(P2pCall& receive);
     void forget(std::vector<P2pCall*>& list, const P2pCall& call);
 
-    Machine& machine_;
+    Fabric& machine_;
     Communicator& comm_;
     bool broken_ = false;
     std::vector<std::vector<P2pCall*>> waiting_;  // unmatched, by receiver; empty until the first call

@@ -1,7 +1,7 @@
-// sim/collectives/playout.cpp — Two shapes. In rounds (ring, all-to-all) a member sends its next message when the last
-// one has left and what it waits for has come. In a stream (chain, tree) each part is passed on while it
-// comes in. The latency of a lap is spread evenly over its rounds, and all links move at the pace of the
-// narrowest.
+// sim/collectives/playout.cpp — Two shapes. In rounds (ring, all-to-all) a member sends its next message when
+// the last one has left and what it waits for has come. In a stream (chain, tree) each part is passed on
+// while it comes in. The latency of a lap is spread evenly over its rounds, and all links move at the pace of
+// the narrowest.
 #include "sim/collectives/playout.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// sim/collectives/playout.h — A collective chunk by chunk: when each member is done, over links that change under it.
-// Where nothing changes, that is to the nanosecond what the closed form of sim/collectives/cost.h says.
+// sim/collectives/playout.h — A collective chunk by chunk: when each member is done, over links that change
+// under it. Where nothing changes, that is to the nanosecond what the closed form of sim/collectives/cost.h
+// says.
 #pragma once
 
 #include <cstdint>

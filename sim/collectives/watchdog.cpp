@@ -1,11 +1,11 @@
-// sim/collectives/watchdog.cpp — Texts of ProcessGroupNCCL in torch 2.11. The poll grid begins with the process, as its
-// thread does.
+// sim/collectives/watchdog.cpp — Texts of ProcessGroupNCCL in torch 2.11. The poll grid begins with the
+// process, as its thread does.
 #include "sim/collectives/watchdog.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {

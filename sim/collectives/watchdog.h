@@ -1,6 +1,6 @@
-// sim/collectives/watchdog.h — torch.distributed's watchdog thread of each process: looks once a second for work that is
-// too old and for asynchronous errors, and takes the process down. It sleeps for good while nothing is
-// pending, so that it costs no events.
+// sim/collectives/watchdog.h — torch.distributed's watchdog thread of each process: looks once a second for
+// work that is too old and for asynchronous errors, and takes the process down. It sleeps for good while
+// nothing is pending, so that it costs no events.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace deadrank::sim {
 
-struct Machine;
+struct Fabric;
 struct Process;
 class Communicator;
 
 class Watchdog {
 public:
-    explicit Watchdog(Machine& machine) : machine_(machine) {}
+    explicit Watchdog(Fabric& machine) : machine_(machine) {}
 
     void entered(Process& process);      // something became pending
     void async_error(Process& process);  // one of its communicators has an error to poll
@@ -33,7 +33,7 @@ private:
                    const std::string& reason);
     results::Time next_poll(const Process& process, results::Time after) const;
 
-    Machine& machine_;
+    Fabric& machine_;
 };
 
 }  // namespace deadrank::sim

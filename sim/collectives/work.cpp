@@ -5,7 +5,7 @@
 #include <exception>
 #include <fmt/format.h>
 
-#include "sim/machine/machine.h"
+#include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
 
 namespace deadrank::sim {
@@ -24,7 +24,7 @@ Code why_over(const Communicator& comm, Rank index) {
     return member.aborted || member.async_error == Code::ok ? Code::aborted : member.async_error;
 }
 
-void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index) {
+void check_usable(Fabric& machine, Process& process, Communicator& comm, Rank index) {
     if (comm.member(index).aborted) {
         throw LibraryError(Code::aborted,
                            fmt::format("torch.distributed.DistBackendError: NCCL communicator was aborted on "

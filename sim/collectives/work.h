@@ -1,5 +1,5 @@
-// sim/collectives/work.h — Operations under way that a rank may wait for later. Dropped before its end, an operation goes
-// on without a buffer.
+// sim/collectives/work.h — Operations under way that a rank may wait for later. Dropped before its end, an
+// operation goes on without a buffer.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace deadrank::sim {
 // A collective. It writes down its own end, so that work nobody waits for does not look hung.
 class SimWork final : public Work {
 public:
-    SimWork(Machine& machine, Process& process, Communicator& comm, Rank index, results::Op op)
+    SimWork(Fabric& machine, Process& process, Communicator& comm, Rank index, results::Op op)
         : machine_(machine), process_(process), comm_(comm), index_(index), op_(op) {}
     ~SimWork() override;
 
@@ -27,7 +27,7 @@ private:
     void show();
     void check();
 
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
     Communicator& comm_;
     Rank index_;
@@ -39,7 +39,7 @@ private:
 
 class SimP2pWork final : public Work {
 public:
-    SimP2pWork(Machine& machine, Process& process, Communicator& comm)
+    SimP2pWork(Fabric& machine, Process& process, Communicator& comm)
         : machine_(machine), process_(process), comm_(comm) {}
     ~SimP2pWork() override;
 
@@ -54,7 +54,7 @@ public:
 private:
     void show();
 
-    Machine& machine_;
+    Fabric& machine_;
     Process& process_;
     Communicator& comm_;
     std::unique_ptr<P2pCall> call_ = std::make_unique<P2pCall>();
@@ -65,6 +65,6 @@ private:
 // What a call on a communicator that this rank aborted, or that failed, throws.
 // What a call that came back without its end says: aborted, or what its library noticed.
 Code why_over(const Communicator& comm, Rank index);
-void check_usable(Machine& machine, Process& process, Communicator& comm, Rank index);
+void check_usable(Fabric& machine, Process& process, Communicator& comm, Rank index);
 
 }  // namespace deadrank::sim

@@ -1,5 +1,5 @@
-// sim/engine/action_pool.h — The handlers of events to come, one cache line each, without an allocation an event.
-// Slots have stable addresses; a generation number tells a stale handle from a live one.
+// sim/engine/action_pool.h — The handlers of events to come, one cache line each, without an allocation an
+// event. Slots have stable addresses; a generation number tells a stale handle from a live one.
 #pragma once
 
 #include <cstddef>

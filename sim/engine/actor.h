@@ -1,5 +1,5 @@
-// sim/engine/actor.h — Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no
-// stack.
+// sim/engine/actor.h — Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that
+// needs no stack.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sim/engine/deadlines.h — The deadline of each actor's wait, in blocks: of a crowd of a million only those who ever
-// wait for a time own memory.
+// sim/engine/deadlines.h — The deadline of each actor's wait, in blocks: of a crowd of a million only those
+// who ever wait for a time own memory.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// sim/engine/engine.cpp — The event loop. It runs in place on the stack of whoever waits, so that an event costs one
-// switch at most.
+// sim/engine/engine.cpp — The event loop. It runs in place on the stack of whoever waits, so that an event
+// costs one switch at most.
 #include "sim/engine/engine.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// sim/engine/engine.h — The event loop in virtual time: actors that wait and are woken, and handlers called at a
-// time. One thread, one simulation at a time, and nothing that asks the machine: the same calls give the same
-// run and trace hash.
+// sim/engine/engine.h — The event loop in virtual time: actors that wait and are woken, and handlers called
+// at a time. One thread, one simulation at a time, and nothing that asks the machine: the same calls give the
+// same run and trace hash.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sim/engine/fiber_pool.cpp — Creating, switching and retiring fibers. Every switch of a simulation passes through
-// switch_to().
+// sim/engine/fiber_pool.cpp — Creating, switching and retiring fibers. Every switch of a simulation passes
+// through switch_to().
 #include "sim/engine/fiber_pool.h"
 
 #include <boost/fiber/fiber.hpp>

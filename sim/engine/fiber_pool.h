@@ -1,5 +1,5 @@
-// sim/engine/fiber_pool.h — Fibers that outlive their scripts: one that has ended its body is parked, and takes the
-// next one. A short scenario so pays a switch per rank instead of creating and destroying a fiber.
+// sim/engine/fiber_pool.h — Fibers that outlive their scripts: one that has ended its body is parked, and
+// takes the next one. A short scenario so pays a switch per rank instead of creating and destroying a fiber.
 #pragma once
 
 #include <cstddef>

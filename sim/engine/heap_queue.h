@@ -1,5 +1,5 @@
-// sim/engine/heap_queue.h — A 4-ary heap: shallow, contiguous, and without a tuning knob. The best queue for a few
-// thousand events.
+// sim/engine/heap_queue.h — A 4-ary heap: shallow, contiguous, and without a tuning knob. The best queue for
+// a few thousand events.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// sim/engine/queue.cpp — When to leave the heap: above this many events in flight the wheel was the faster one on
-// the ring benchmark.
+// sim/engine/queue.cpp — When to leave the heap: above this many events in flight the wheel was the faster
+// one on the ring benchmark.
 #include "sim/engine/queue.h"
 
 #include <limits>

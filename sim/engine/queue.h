@@ -1,5 +1,5 @@
-// sim/engine/queue.h — What will happen, in order of (time, tie, sequence). A heap while few events are in flight, a
-// timing wheel above that; both give the same order, so the choice is seen in speed only.
+// sim/engine/queue.h — What will happen, in order of (time, tie, sequence). A heap while few events are in
+// flight, a timing wheel above that; both give the same order, so the choice is seen in speed only.
 #pragma once
 
 #include <cstddef>

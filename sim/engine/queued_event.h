@@ -1,5 +1,5 @@
-// sim/engine/queued_event.h — An entry of the event queue: 24 bytes that say when, in which order, for whom, and
-// what.
+// sim/engine/queued_event.h — An entry of the event queue: 24 bytes that say when, in which order, for whom,
+// and what.
 #pragma once
 
 #include <cstdint>

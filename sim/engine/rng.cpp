@@ -1,4 +1,5 @@
-// sim/engine/rng.cpp — Bounded draws, by the arithmetic that plans use too: one value, one meaning everywhere.
+// sim/engine/rng.cpp — Bounded draws, by the arithmetic that plans use too: one value, one meaning
+// everywhere.
 #include "sim/engine/rng.h"
 
 namespace deadrank::sim {

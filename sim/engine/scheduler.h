@@ -1,6 +1,6 @@
-// sim/engine/scheduler.h — The Boost.Fiber scheduling algorithm of a stage. It never chooses: the event loop has
-// chosen already. Two traps live here: the active context is never returned, and the dispatcher is kept aside
-// until it is asked for.
+// sim/engine/scheduler.h — The Boost.Fiber scheduling algorithm of a stage. It never chooses: the event loop
+// has chosen already. Two traps live here: the active context is never returned, and the dispatcher is kept
+// aside until it is asked for.
 #pragma once
 
 #include <boost/fiber/algo/algorithm.hpp>

@@ -1,5 +1,5 @@
-// sim/engine/stacks.cpp — mmap without reservation, guards without new mappings, and the high-water mark read from
-// page residency.
+// sim/engine/stacks.cpp — mmap without reservation, guards without new mappings, and the high-water mark read
+// from page residency.
 #include "sim/engine/stacks.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// sim/engine/stage.h — Where simulations are played: a thread of its own, since a scheduling algorithm stays until
-// its thread ends. Many simulations run on one stage one after another; to use more cores, open more stages
-// over other seeds.
+// sim/engine/stage.h — Where simulations are played: a thread of its own, since a scheduling algorithm stays
+// until its thread ends. Many simulations run on one stage one after another; to use more cores, open more
+// stages over other seeds.
 #pragma once
 
 #include <functional>

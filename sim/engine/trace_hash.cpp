@@ -1,4 +1,5 @@
-// sim/engine/trace_hash.cpp — Bisection over checkpoints: once two runs differ, every later checkpoint differs too.
+// sim/engine/trace_hash.cpp — Bisection over checkpoints: once two runs differ, every later checkpoint
+// differs too.
 #include "sim/engine/trace_hash.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// sim/engine/trace_hash.h — One 64-bit number for everything that happened, in order: two runs are the same run or
-// they are not. A change detector, one multiplication an event; not a cryptographic hash.
+// sim/engine/trace_hash.h — One 64-bit number for everything that happened, in order: two runs are the same
+// run or they are not. A change detector, one multiplication an event; not a cryptographic hash.
 #pragma once
 
 #include <cstdint>

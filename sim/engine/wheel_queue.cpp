@@ -1,5 +1,5 @@
-// sim/engine/wheel_queue.cpp — Turning the wheel: find the next bucket by its bit, sort it, bring far events within
-// the horizon.
+// sim/engine/wheel_queue.cpp — Turning the wheel: find the next bucket by its bit, sort it, bring far events
+// within the horizon.
 #include "sim/engine/wheel_queue.h"
 
 #include <algorithm>

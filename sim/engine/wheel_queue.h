@@ -1,6 +1,7 @@
-// sim/engine/wheel_queue.h — A timing wheel: buckets of 2^shift ns, far events in a heap until they come within the
-// horizon. Insertion costs the same for ten events and for a million; a bucket is sorted only when its time
-// has come. Number and width of the buckets follow the load, so that a small run works within a small cache.
+// sim/engine/wheel_queue.h — A timing wheel: buckets of 2^shift ns, far events in a heap until they come
+// within the horizon. Insertion costs the same for ten events and for a million; a bucket is sorted only when
+// its time has come. Number and width of the buckets follow the load, so that a small run works within a
+// small cache.
 #pragma once
 
 #include <cstddef>

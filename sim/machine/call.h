@@ -1,5 +1,6 @@
-// sim/machine/call.h — A point at which a rank's doings can be altered from outside, and what may be altered there.
-// The cluster asks its Interceptor only for ranks that are armed, so an undisturbed run pays one branch.
+// sim/machine/call.h — A point at which a rank's doings can be altered from outside, and what may be altered
+// there. The cluster asks its Interceptor only for ranks that are armed, so an undisturbed run pays one
+// branch.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,10 @@ struct Call {
     bool flip_received = false;    // flip what this rank receives instead
     bool never_completes = false;  // enqueued, but its kernel hangs: peers wait with it
 };
+
+// The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
+// it does.
+std::string_view call_name(const Call& call);
 
 class Interceptor {
 public:

@@ -1,5 +1,5 @@
-// sim/machine/changes.h — How a machine may be changed from outside while the job runs. Changes are states: members
-// left unset stay as they are, and undoing is setting what was normal.
+// sim/machine/changes.h — How a machine may be changed from outside while the job runs. Changes are states:
+// members left unset stay as they are, and undoing is setting what was normal.
 #pragma once
 
 #include <cstdint>

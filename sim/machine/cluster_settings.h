@@ -1,5 +1,5 @@
-// sim/machine/cluster_settings.h — What a simulated cluster is made of. Plain values; whoever builds the cluster
-// fills them from its plan. Units: nanoseconds, bytes, bits per second; ppb = parts per billion.
+// sim/machine/cluster_settings.h — What a simulated cluster is made of. Plain values; whoever builds the
+// cluster fills them from its plan. Units: nanoseconds, bytes, bits per second; ppb = parts per billion.
 #pragma once
 
 #include <cstdint>

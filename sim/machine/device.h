@@ -1,5 +1,5 @@
-// sim/machine/device.h — Accelerators: how fast they compute, what they hold, and what happens when one is throttled,
-// full or gone.
+// sim/machine/device.h — Accelerators: how fast they compute, what they hold, and what happens when one is
+// throttled, full or gone.
 #pragma once
 
 #include <cstdint>

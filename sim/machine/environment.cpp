@@ -1,4 +1,5 @@
-// sim/machine/environment.cpp — Three layers, the nearest first: the process's own, the launcher's, the cluster's.
+// sim/machine/environment.cpp — Three layers, the nearest first: the process's own, the launcher's, the
+// cluster's.
 #include "sim/machine/environment.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// sim/machine/environment.h — What a process finds in its environment: the cluster's settings, the launcher's, and
-// its own on top. Faults write the own ones, so they have the last word.
+// sim/machine/environment.h — What a process finds in its environment: the cluster's settings, the
+// launcher's, and its own on top. Faults write the own ones, so they have the last word.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// sim/machine/files.h — The shared file system: what was written, what of it is safe, and how a bad store answers.
-// A write is seen by all at once; without a sync it is gone when the node that wrote it is lost.
+// sim/machine/files.h — The shared file system: what was written, what of it is safe, and how a bad store
+// answers. A write is seen by all at once; without a sync it is gone when the node that wrote it is lost.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,11 @@
-// sim/machine/gate.cpp — The order of things before a call: the delay passes, then signals arrive, then its own code
-// may raise.
+// sim/machine/gate.cpp — The order of things before a call: the delay passes, then signals arrive, then its
+// own code may raise.
 #include "sim/machine/gate.h"
 
 #include <fmt/format.h>
 
-#include "sim/world/failure.h"
 #include "sim/machine/machine.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::sim {
 

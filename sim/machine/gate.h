@@ -1,5 +1,5 @@
-// sim/machine/gate.h — Before each call of an armed process somebody outside may look at it and alter it. Others pay
-// one branch.
+// sim/machine/gate.h — Before each call of an armed process somebody outside may look at it and alter it.
+// Others pay one branch.
 #pragma once
 
 #include "sim/machine/call.h"

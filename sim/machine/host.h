@@ -1,5 +1,5 @@
-// sim/machine/host.h — Nodes: their memory, shared memory and file handles, their network interfaces, and their
-// clocks.
+// sim/machine/host.h — Nodes: their memory, shared memory and file handles, their network interfaces, and
+// their clocks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sim/machine/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest, perhaps
-// begin again.
+// sim/machine/launcher.cpp — The launcher's own life: start all, wait for the first trouble, end the rest,
+// perhaps begin again.
 #include "sim/machine/launcher.h"
 
 #include <fmt/format.h>

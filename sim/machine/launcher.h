@@ -1,6 +1,6 @@
-// sim/machine/launcher.h — Who starts the job, watches its processes, and decides what one failure means for the
-// others. torchrun looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells
-// nobody.
+// sim/machine/launcher.h — Who starts the job, watches its processes, and decides what one failure means for
+// the others. torchrun looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh
+// tells nobody.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// sim/machine/link_conditions.h — What is unusual for a transfer from a time on: links that were changed, ports that
-// it shares with others, members whose processes stand still.
+// sim/machine/link_conditions.h — What is unusual for a transfer from a time on: links that were changed,
+// ports that it shares with others, members whose processes stand still.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// sim/machine/link_history.cpp — Crossing a link piece by piece: what is done stays done when its pace changes.
+// sim/machine/link_history.cpp — Crossing a link piece by piece: what is done stays done when its pace
+// changes.
 #include "sim/machine/link_history.h"
 
 #include <algorithm>

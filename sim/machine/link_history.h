@@ -1,5 +1,5 @@
-// sim/machine/link_history.h — What lies between two members over the time of a collective, and when a message that
-// is sent across it has left, however often it changes on the way.
+// sim/machine/link_history.h — What lies between two members over the time of a collective, and when a
+// message that is sent across it has left, however often it changes on the way.
 #pragma once
 
 #include <cstdint>

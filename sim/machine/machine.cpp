@@ -18,16 +18,12 @@ Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed d
       processes(*this),
       gate(*this),
       stores(*this),
-      communicators(*this),
-      bootstrap(*this),
-      watchdog(*this),
       samples(*this),
       launcher(*this) {}
 
 void Machine::begin_attempt() {
     attempt_started = engine.now();
-    communicators.clear();
-    bootstrap.clear();
+    forget_communicators();
     stores.clear();
 }
 

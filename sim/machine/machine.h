@@ -1,11 +1,9 @@
-// sim/machine/machine.h — All parts of one simulated cluster, known to each other. Only sim/*.cpp include this.
+// sim/machine/machine.h — The machines of one simulated cluster: hosts, devices, files, network, processes
+// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks
+// below.
 #pragma once
 
-#include <functional>
-
-#include "sim/collectives/bootstrap.h"
-#include "sim/cluster/cluster.h"
-#include "sim/collectives/communicators.h"
+#include "sim/engine/engine.h"
 #include "sim/machine/device.h"
 #include "sim/machine/environment.h"
 #include "sim/machine/files.h"
@@ -16,17 +14,25 @@
 #include "sim/machine/process.h"
 #include "sim/machine/processes.h"
 #include "sim/machine/recorder.h"
-#include "sim/cluster/samples.h"
+#include "sim/machine/samples.h"
 #include "sim/machine/store.h"
 #include "sim/machine/topology.h"
-#include "sim/collectives/watchdog.h"
 
 namespace deadrank::sim {
 
 struct Machine {
     Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn, results::EventSink& sink);
+    virtual ~Machine() = default;
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
+
+    // What the layer above hears.
+    virtual void play(Process& process) = 0;                  // the workload, on the process's own fiber
+    virtual void links_changed(const LinkChange* reset) = 0;  // `reset`: connections broke at once
+    virtual void process_gone(Process& process) = 0;
+    virtual void process_stopped(Process& process) = 0;  // under SIGSTOP, or no longer
+    virtual void process_resumed(Process& process) = 0;  // after process_stopped
+    virtual void forget_communicators() = 0;             // a new attempt begins
 
     // Blocks the process's fiber until `done()`. Signals and raised exits come through here.
     template <class Condition>
@@ -51,13 +57,12 @@ struct Machine {
         return done();
     }
 
-    void begin_attempt();  // what does not outlive the processes is forgotten: communicators, stores, device
-                           // memory
+    void
+    begin_attempt();  // forgets what does not outlive the processes: communicators, stores, device memory
 
     Engine& engine;
     const ClusterSettings settings;
     const Seed seed;
-    std::function<void(World&)> workload;
     int attempt = 0;
     Time attempt_started{0};
 
@@ -71,9 +76,6 @@ struct Machine {
     Processes processes;
     Gate gate;
     Stores stores;
-    Communicators communicators;
-    Bootstrap bootstrap;
-    Watchdog watchdog;
     Samples samples;
     Launcher launcher;
 };

@@ -1,5 +1,5 @@
-// sim/machine/network.cpp — Changes are kept as patterns and folded when asked: a cluster of thousands of nodes has
-// millions of pairs.
+// sim/machine/network.cpp — Changes are kept as patterns and folded when asked: a cluster of thousands of
+// nodes has millions of pairs.
 #include "sim/machine/network.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void Network::change(const LinkChange& change) {
     for (const int node : were_up) {
         if (!up(node)) ++ports(node).errors;
     }
-    machine_.communicators.links_changed(change.reset && change.down.value_or(false) ? &change : nullptr);
+    machine_.links_changed(change.reset && change.down.value_or(false) ? &change : nullptr);
 }
 
 bool Network::touches(const std::vector<int>& nodes) const {

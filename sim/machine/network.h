@@ -1,5 +1,5 @@
-// sim/machine/network.h — The state of the links between nodes, and how long data takes over them while they are
-// healthy, slow, lossy or down. Untouched links cost nothing to ask about: disturbed() is false then.
+// sim/machine/network.h — The state of the links between nodes, and how long data takes over them while they
+// are healthy, slow, lossy or down. Untouched links cost nothing to ask about: disturbed() is false then.
 #pragma once
 
 #include <algorithm>

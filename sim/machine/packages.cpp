@@ -1,5 +1,5 @@
-// sim/machine/packages.cpp — Imports in the order of a training script: broken ones as the fault describes them, then
-// torch and what it binds.
+// sim/machine/packages.cpp — Imports in the order of a training script: broken ones as the fault describes
+// them, then torch and what it binds.
 #include "sim/machine/packages.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// sim/machine/packages.h — What a process imports before its script runs: packages that are missing, broken or of the
-// wrong kind end it there.
+// sim/machine/packages.h — What a process imports before its script runs: packages that are missing, broken
+// or of the wrong kind end it there.
 #pragma once
 
 namespace deadrank::sim {

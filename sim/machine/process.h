@@ -1,5 +1,6 @@
-// sim/machine/process.h — What the cluster knows of one process of the job: where it runs, whether it lives, what it
-// waits for. Kept small: a crowd of a million has one each, and what most never use is an empty vector.
+// sim/machine/process.h — What the cluster knows of one process of the job: where it runs, whether it lives,
+// what it waits for. Kept small: a crowd of a million has one each, and what most never use is an empty
+// vector.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,13 @@
 
 #include "results/record/codes.h"
 #include "results/record/time.h"
-#include "sim/cluster/cluster.h"
+#include "sim/machine/changes.h"
 
 namespace deadrank::sim {
+
+// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
+// under SIGSTOP.
+enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };
 
 class Communicator;
 

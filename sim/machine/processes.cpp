@@ -1,5 +1,5 @@
-// sim/machine/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows nothing
-// more.
+// sim/machine/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows
+// nothing more.
 #include "sim/machine/processes.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "sim/machine/machine.h"
 #include "sim/machine/packages.h"
-#include "sim/cluster/rank_world.h"
 
 namespace deadrank::sim {
 
@@ -96,8 +95,7 @@ void Processes::run(Process& process) {
     try {
         settle(process);
         load_packages(machine_, process);
-        RankWorld world(machine_, process);
-        machine_.workload(world);
+        machine_.play(process);
         settle(process);
         if (process.alive) end(process, ProcessEnd::finished, 0, 0);
     } catch (const RankFailure& failure) {
@@ -123,8 +121,7 @@ void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
     process.exit_signal = signal;
     process.exit_code = signal != 0 ? -signal : code;
     if (!process.lost) machine_.recorder.record(process.id, results::RankExit{process.exit_code, signal});
-    for (const Membership& membership : process.comms) machine_.communicators.member_gone(membership);
-    machine_.bootstrap.process_gone(process);
+    machine_.process_gone(process);
     machine_.stores.process_gone(process);
     machine_.devices.process_gone(process);
     machine_.launcher.process_ended(process);
@@ -165,14 +162,14 @@ void Processes::resume(Process& process) {
     set_stopped(process, false);
     machine_.engine.thaw(static_cast<ActorId>(process.id));
     if (process.pending_signal != 0) return signal(process, std::exchange(process.pending_signal, 0));
-    machine_.watchdog.resumed(process);
+    machine_.process_resumed(process);
 }
 
 // The network needs the process: what it sends to other nodes stands still with it.
 void Processes::set_stopped(Process& process, bool stopped) {
     if (std::exchange(process.stopped, stopped) == stopped) return;
     stopped_ += stopped ? 1 : -1;
-    for (const Membership& membership : process.comms) membership.comm->member_stopped();
+    machine_.process_stopped(process);
 }
 
 void Processes::lose(Process& process) {

@@ -1,12 +1,12 @@
-// sim/machine/processes.h — The life of the job's processes: started, stopped, killed, raising, ended. The kernel's
-// part of the cluster.
+// sim/machine/processes.h — The life of the job's processes: started, stopped, killed, raising, ended. The
+// kernel's part of the cluster.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
-#include "sim/world/failure.h"
 #include "sim/machine/process.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::sim {
 

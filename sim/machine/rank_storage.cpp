@@ -1,4 +1,5 @@
-// sim/machine/rank_storage.cpp — A rank's calls to the file system, each of which somebody outside may look at first.
+// sim/machine/rank_storage.cpp — A rank's calls to the file system, each of which somebody outside may look
+// at first.
 #include <algorithm>
 
 #include "sim/machine/files.h"

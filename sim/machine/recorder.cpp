@@ -1,4 +1,5 @@
-// sim/machine/recorder.cpp — The digest of an event is folded from its kind and its fields in their written order.
+// sim/machine/recorder.cpp — The digest of an event is folded from its kind and its fields in their written
+// order.
 #include "sim/machine/recorder.h"
 
 #include <bit>

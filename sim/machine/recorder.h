@@ -1,5 +1,5 @@
-// sim/machine/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into the
-// trace, then to the sink.
+// sim/machine/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into
+// the trace, then to the sink.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// sim/machine/store.cpp — Listening, connecting, and the keys. Texts: TCPStore of torch 2.11; the client does not
-// keep its time-out to the letter when it cannot connect, which was measured and is kept.
+// sim/machine/store.cpp — Listening, connecting, and the keys. Texts: TCPStore of torch 2.11; the client does
+// not keep its time-out to the letter when it cannot connect, which was measured and is kept.
 #include "sim/machine/store.h"
 
 #include <algorithm>

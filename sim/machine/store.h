@@ -1,6 +1,6 @@
-// sim/machine/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its process
-// is. Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends in its
-// own words, or never.
+// sim/machine/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its
+// process is. Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends
+// in its own words, or never.
 #pragma once
 
 #include <map>

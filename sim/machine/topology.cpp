@@ -1,5 +1,5 @@
-// sim/machine/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches between
-// leaves.
+// sim/machine/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches
+// between leaves.
 #include "sim/machine/topology.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// sim/machine/topology.h — Where things are, and what lies between two devices: NVLink within a node, the network
-// between nodes. Switches do not block; a hop costs its latency and its bytes over its bandwidth, which
-// transfers that use a port at the same time share.
+// sim/machine/topology.h — Where things are, and what lies between two devices: NVLink within a node, the
+// network between nodes. Switches do not block; a hop costs its latency and its bytes over its bandwidth,
+// which transfers that use a port at the same time share.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,8 @@ scenarios::Kind data_parallel_words() {
                                "begin with weights that each node fetches to its own disk",
                                {},
                                true});
-    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten",
-                             "dp.size"})
+    for (const char* seam :
+         {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten", "dp.size"})
         kind.seams.emplace_back(seam);
     for (const char* block :
          {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate",

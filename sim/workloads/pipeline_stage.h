@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/world/comm.h"
 #include "sim/workloads/footprint.h"
 #include "sim/workloads/model.h"
 #include "sim/workloads/pipeline_schedule.h"
+#include "sim/world/comm.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {

@@ -1,5 +1,5 @@
-// sim/world/comm.h — A communicator as NCCL gives it: collectives and point-to-point on real values, numbered per
-// communicator. It has no time-out of its own; asynchronous errors show only when polled; matching is by
+// sim/world/comm.h — A communicator as NCCL gives it: collectives and point-to-point on real values, numbered
+// per communicator. It has no time-out of its own; asynchronous errors show only when polled; matching is by
 // order of calls, not by intent.
 #pragma once
 

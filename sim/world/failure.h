@@ -1,5 +1,5 @@
-// sim/world/failure.h — What goes wrong inside a rank: exceptions that end at the rank's edge and become an exit
-// and a log line. The harness itself never throws these.
+// sim/world/failure.h — What goes wrong inside a rank: exceptions that end at the rank's edge and become an
+// exit and a log line. The harness itself never throws these.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// sim/world/members.h — The ranks of a communicator, in its order. Ranks at equal distances, as nearly all are, are
-// three numbers: a million members may ask for one communicator without a list each.
+// sim/world/members.h — The ranks of a communicator, in its order. Ranks at equal distances, as nearly all
+// are, are three numbers: a million members may ask for one communicator without a list each.
 #pragma once
 
 #include <initializer_list>

@@ -1,6 +1,6 @@
-// sim/world/world.h — All that a rank's code may see: its environment, its clock, its device, its peers, its disk.
-// No fault, no evidence. Workloads are written against this alone and run unchanged in the simulator, under
-// Open MPI and on GPUs.
+// sim/world/world.h — All that a rank's code may see: its environment, its clock, its device, its peers, its
+// disk. No fault, no evidence. Workloads are written against this alone and run unchanged in the simulator,
+// under Open MPI and on GPUs.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,10 @@
 #include <cstdint>
 
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const auto taxonomy = deadrank::scenarios::Taxonomy::load("scenarios/taxonomy.toml").value();
+    static const auto taxonomy = deadrank::scenarios::load_taxonomy("scenarios/taxonomy.toml").value();
     static const auto vocabulary = deadrank::runners::vocabulary();
     deadrank::fuzz::read_scenario({reinterpret_cast<const char*>(data), size}, taxonomy, vocabulary);
     return 0;

@@ -11,6 +11,7 @@
 
 #include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
 
 namespace {
@@ -50,7 +51,7 @@ int main(int count, char** words) {
     if (count != 2) return fail("name the directory with taxonomy.toml and catalog/");
     const std::filesystem::path directory = words[1];
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // no line is cut in two by what a build says on stderr
-    const auto taxonomy = scenarios::Taxonomy::load(directory / "taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(directory / "taxonomy.toml");
     if (!taxonomy) return fail(taxonomy.error().text());
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
     runners::SimRunner runner;

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "results/judging/scorecard.h"
 #include "results/reports/event_text.h"
 #include "results/reports/findings_file.h"
 #include "results/reports/junit.h"
 #include "results/reports/terminal.h"
 #include "results/reports/verdict_json.h"
-#include "results/judging/scorecard.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {

@@ -105,7 +105,7 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
 TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
     namespace reports = results::reports;
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
-    const std::string page = *reports::read_text(source / "runners" / "local" / "RESILIENCE.md");
+    const std::string page = *reports::read_text(source / "runners" / "backends" / "local" / "RESILIENCE.md");
     const std::string frame = reports::resilience_table({});
     const std::string intro = frame.substr(0, frame.find("\n\n"));
     const std::size_t begin = page.find(intro), end = page.find("<!-- end of the resilience table -->");
@@ -129,7 +129,8 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
             EXPECT_TRUE(fs::exists(file) ||
                         fs::exists(source / "scenarios" / "catalog" / (found[1].str() + ".toml")))
                 << line;
-            EXPECT_TRUE(fs::exists(source / "runners/backends/local/subjects" / (found[3].str() + ".toml"))) << line;
+            EXPECT_TRUE(fs::exists(source / "runners/backends/local/subjects" / (found[3].str() + ".toml")))
+                << line;
         }
         if (!line.starts_with("| ") || line.starts_with("| bug |")) continue;
         ++rows;

@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "results/detectors/detect.h"
+#include "runners/backends/sim/runner.h"
 #include "runners/learn/chance.h"
 #include "runners/learn/course.h"
 #include "runners/learn/pages.h"
 #include "runners/learn/progress.h"
-#include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 const fs::path data = fs::path(DEADRANK_SOURCE_DIRECTORY) / "scenarios";
 
 struct School {
-    scenarios::Taxonomy taxonomy = *scenarios::Taxonomy::load(data / "taxonomy.toml");
+    scenarios::Taxonomy taxonomy = *scenarios::load_taxonomy(data / "taxonomy.toml");
     scenarios::Vocabulary vocabulary = runners::vocabulary();
     std::unique_ptr<Runner> runner = std::make_unique<SimRunner>();
     results::Detectors detectors = results::all_detectors();

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runners/runner/vocabulary.h"
 #include "runners/line/token.h"
+#include "runners/runner/vocabulary.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

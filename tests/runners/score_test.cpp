@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/commands/score_report.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
 #include "tests/support/catalog.h"
 
@@ -119,7 +120,7 @@ TEST(Score, IsARowForASpreadsheetWithTheRelease) {
 // One of the scenarios for tools.
 scenarios::Scenario for_tools(const std::string& name) {
     const std::filesystem::path root = DEADRANK_SOURCE_DIRECTORY;
-    const auto taxonomy = scenarios::Taxonomy::load(root / "scenarios/taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(root / "scenarios/taxonomy.toml");
     EXPECT_TRUE(taxonomy);
     auto scenario = scenarios::load(root / "results/external/scenarios" / (name + ".toml"), *taxonomy,
                                     catalog().vocabulary);

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "results/reports/again.h"
-#include "runners/runner/extension.h"
 #include "runners/line/scale.h"
+#include "runners/runner/extension.h"
 
 namespace deadrank::runners::commands {
 namespace {

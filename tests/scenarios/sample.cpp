@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "scenarios/format/taxonomy_file.h"
+
 namespace deadrank::tests {
 
 using scenarios::Kind;
@@ -37,7 +39,7 @@ Kind workload(std::string name, std::vector<Parameter> further) {
 
 const scenarios::Taxonomy& sample_taxonomy() {
     static const scenarios::Taxonomy taxonomy =
-        scenarios::Taxonomy::load(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml").value();
+        scenarios::load_taxonomy(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml").value();
     return taxonomy;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runners/runner/vocabulary.h"
-#include "scenarios/format/document.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/draw.h"
 #include "tests/fuzz/scenario_fuzz.h"
 #include "tests/scenarios/sample.h"

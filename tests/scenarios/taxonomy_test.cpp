@@ -1,12 +1,11 @@
 // tests/scenarios/taxonomy_test.cpp — Goal: the shipped taxonomy has the counts in print, its ids refer to
 // each other, and a broken file is refused.
-#include "scenarios/model/taxonomy.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
@@ -85,7 +84,7 @@ TEST(Taxonomy, FindsById) {
 std::string refusal_of_taxonomy(std::string_view text) {
     const auto file = std::filesystem::path(testing::TempDir()) / "deadrank_taxonomy_test.toml";
     std::ofstream(file) << text;
-    const auto taxonomy = Taxonomy::load(file);
+    const auto taxonomy = load_taxonomy(file);
     std::filesystem::remove(file);
     return taxonomy ? "loads" : taxonomy.error().text().substr(file.string().size());
 }
@@ -96,7 +95,7 @@ TEST(Taxonomy, RefusesReferencesToNothing) {
               ":1:1: s names the stage 'memry', which is not defined — did you mean 'memory'?");
     EXPECT_EQ(refusal_of_taxonomy("[[symptom]]\nname = \"s\"\n"),
               ":1:1: [[symptom]] lacks 'id' — add id = \"…\"");
-    EXPECT_EQ(Taxonomy::load("no/such.toml").error().code, scenarios::ErrorCode::io);
+    EXPECT_EQ(load_taxonomy("no/such.toml").error().code, scenarios::ErrorCode::io);
 }
 
 }  // namespace

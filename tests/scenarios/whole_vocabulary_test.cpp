@@ -6,9 +6,9 @@
 #include <set>
 
 #include "runners/runner/vocabulary.h"
-#include "scenarios/format/document.h"
 #include "scenarios/format/schema.h"
 #include "scenarios/format/skeleton.h"
+#include "scenarios/model/document.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

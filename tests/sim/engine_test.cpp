@@ -1,5 +1,5 @@
-// tests/sim/engine_test.cpp — Goal: virtual time, waits, wakes, deadlines and handlers do what sim/engine/engine.h
-// promises.
+// tests/sim/engine_test.cpp — Goal: virtual time, waits, wakes, deadlines and handlers do what
+// sim/engine/engine.h promises.
 #include "sim/engine/engine.h"
 
 #include <gtest/gtest.h>

@@ -105,9 +105,8 @@ TEST(Sharing, WhatAStoppedProcessSendsToOtherNodesStandsStillWithIt) {
     EXPECT_LE(held_up, 10s);
     EXPECT_GE(held_up, 10s - 5us);
     EXPECT_LT(last_took(stopped(bare(1, 2)), 0), 1s) << "kernels that need no network go on";
-    const Trial for_good = play(bare(2, 1), sum, [=](Cluster& cluster) {
-        cluster.at(middle, [&cluster] { cluster.stop(1); });
-    });
+    const Trial for_good =
+        play(bare(2, 1), sum, [=](Cluster& cluster) { cluster.at(middle, [&cluster] { cluster.stop(1); }); });
     EXPECT_EQ(for_good.result.ending, Ending::deadlock);
     EXPECT_EQ(for_good.result.waits_for.at(0),
               "rank 0 waits in all_reduce #1 of world for rank 1, which is stopped");

@@ -4,11 +4,13 @@
 
 #include <filesystem>
 
+#include "scenarios/format/taxonomy_file.h"
+
 namespace deadrank::tests {
 
 ShippedCatalog::ShippedCatalog() {
     const std::filesystem::path room = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "scenarios";
-    const auto taxonomy = scenarios::Taxonomy::load(room / "taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(room / "taxonomy.toml");
     if (!taxonomy) throw std::runtime_error(taxonomy.error().text());
     auto catalog = scenarios::load_catalog(room / "catalog", *taxonomy, vocabulary);
     if (!catalog) throw std::runtime_error(catalog.error().text());

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runners/line/line.h"
 #include "runners/backends/sim/runner.h"
+#include "runners/line/line.h"
 #include "runners/runner/vocabulary.h"
 
 namespace deadrank::tests {

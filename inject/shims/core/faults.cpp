@@ -1,13 +1,13 @@
-// inject/shims/core/faults.cpp — The rules of a moment are inject/core/trigger.h's; the truth is written before
-// the deed, since a rank that is killed by its own fault says nothing afterwards.
+// inject/shims/core/faults.cpp — The rules of a moment are inject/core/trigger.h's; the truth is written
+// before the deed, since a rank that is killed by its own fault says nothing afterwards.
 #include "inject/shims/core/faults.h"
 
 #include <algorithm>
 #include <charconv>
 #include <thread>
 
-#include "inject/shims/core/process.h"
 #include "inject/core/trigger.h"
+#include "inject/shims/core/process.h"
 
 namespace deadrank::inject::shims {
 

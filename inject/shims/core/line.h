@@ -1,4 +1,5 @@
-// inject/shims/core/line.h — One line of evidence or truth, as runners/backends/process/event_reader.cpp reads it:
+// inject/shims/core/line.h — One line of evidence or truth, as runners/backends/process/event_reader.cpp
+// reads it:
 // {"t": nanoseconds since 1970, "rank": 1, "kind": "collective.enter", …}
 #pragma once
 

@@ -1,5 +1,6 @@
-// inject/shims/core/plan.h — The plan file that $DEADRANK_PLAN names: the JSON that runners/backends/local/arming.cpp
-// writes and its Python hook reads, too. Members that a shim does not know are left alone.
+// inject/shims/core/plan.h — The plan file that $DEADRANK_PLAN names: the JSON that
+// runners/backends/local/arming.cpp writes and its Python hook reads, too. Members that a shim does not know
+// are left alone.
 #pragma once
 
 #include <map>

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "inject/core/trigger.h"
 #include "inject/shims/core/inside.h"
 #include "inject/shims/core/process.h"
-#include "inject/core/trigger.h"
 
 namespace deadrank::inject::shims {
 

@@ -1,5 +1,5 @@
-// inject/standin/device/devices.cpp — Handles are addresses that are looked up, so that a wrong one is refused
-// rather than followed.
+// inject/standin/device/devices.cpp — Handles are addresses that are looked up, so that a wrong one is
+// refused rather than followed.
 #include "inject/standin/device/devices.h"
 
 #include <algorithm>

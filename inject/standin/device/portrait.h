@@ -1,5 +1,5 @@
-// inject/standin/device/portrait.h — What every device says of itself, through runtime, driver and NVML alike:
-// an H100 by its published numbers, with its place on the bus by its number on the machine.
+// inject/standin/device/portrait.h — What every device says of itself, through runtime, driver and NVML
+// alike: an H100 by its published numbers, with its place on the bus by its number on the machine.
 #pragma once
 
 #include <array>

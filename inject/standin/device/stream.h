@@ -1,6 +1,6 @@
-// inject/standin/device/stream.h — A stream is a list of work, done in order by a thread of its own that begins
-// with the first work. An event is a mark in such a list: what is waited for is the last record before the
-// wait.
+// inject/standin/device/stream.h — A stream is a list of work, done in order by a thread of its own that
+// begins with the first work. An event is a mark in such a list: what is waited for is the last record before
+// the wait.
 #pragma once
 
 #include <chrono>

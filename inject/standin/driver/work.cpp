@@ -1,5 +1,5 @@
-// inject/standin/driver/work.cpp — Memory, copies, streams and events of the driver: the runtime's own, by their
-// other names.
+// inject/standin/driver/work.cpp — Memory, copies, streams and events of the driver: the runtime's own, by
+// their other names.
 #include "inject/standin/device/devices.h"
 #include "inject/standin/driver/driver.h"
 

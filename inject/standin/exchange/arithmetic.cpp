@@ -7,8 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "scenarios/model/check.h"
 #include "inject/standin/exchange/small_float.h"
+#include "scenarios/model/check.h"
 
 namespace deadrank::standin {
 

@@ -1,5 +1,6 @@
-// inject/standin/exchange/meeting.h — One collective in the making: finished when every member has enqueued the
-// matching call, never when they do not match. The rules are those of sim/collectives/offer.h, on real bytes.
+// inject/standin/exchange/meeting.h — One collective in the making: finished when every member has enqueued
+// the matching call, never when they do not match. The rules are those of sim/collectives/offer.h, on real
+// bytes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// inject/standin/exchange/member.h — A rank's line to the coordinator: one for each communicator that it is in.
-// Calls are submitted by any thread and awaited by any; an abort wakes all that wait.
+// inject/standin/exchange/member.h — A rank's line to the coordinator: one for each communicator that it is
+// in. Calls are submitted by any thread and awaited by any; an abort wakes all that wait.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 #include <string_view>
 #include <thread>
 
-#include "results/record/codes.h"
 #include "inject/standin/exchange/sockets.h"
 #include "inject/standin/exchange/wire.h"
+#include "results/record/codes.h"
 
 namespace deadrank::standin {
 

@@ -1,5 +1,5 @@
-// inject/standin/exchange/room.cpp — The order in which members learn of one completion is a function of seed,
-// room and sequence number; what they learn is a function of what they brought.
+// inject/standin/exchange/room.cpp — The order in which members learn of one completion is a function of
+// seed, room and sequence number; what they learn is a function of what they brought.
 #include "inject/standin/exchange/room.h"
 
 #include <algorithm>

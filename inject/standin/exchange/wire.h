@@ -1,5 +1,5 @@
-// inject/standin/exchange/wire.h — What a rank and the coordinator say to each other: a frame's head, then one
-// of these, then the bytes of a buffer. Both ends are on one machine, so numbers travel as they lie in
+// inject/standin/exchange/wire.h — What a rank and the coordinator say to each other: a frame's head, then
+// one of these, then the bytes of a buffer. Both ends are on one machine, so numbers travel as they lie in
 // memory.
 #pragma once
 

@@ -1,6 +1,7 @@
-// inject/standin/kernels/host_kernels.h — For a library that holds host versions of a program's kernels: include
-// it first, then the kernels, and name each in deadrank_standin_kernels. DEADRANK_STANDIN_KERNELS is its
-// path. Blocks and threads run one after another, so a kernel must not wait for another thread of its block.
+// inject/standin/kernels/host_kernels.h — For a library that holds host versions of a program's kernels:
+// include it first, then the kernels, and name each in deadrank_standin_kernels. DEADRANK_STANDIN_KERNELS is
+// its path. Blocks and threads run one after another, so a kernel must not wait for another thread of its
+// block.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-// inject/standin/nccl/communicator.h — What stands behind an ncclComm_t. It stays after its destruction, so that
-// a use after it is refused rather than followed.
+// inject/standin/nccl/communicator.h — What stands behind an ncclComm_t. It stays after its destruction, so
+// that a use after it is refused rather than followed.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// inject/standin/nccl/faults.cpp — Reading the plan, waiting, pulling. A moment or a lever that this place does
-// not know is refused in the truth file, not passed over.
+// inject/standin/nccl/faults.cpp — Reading the plan, waiting, pulling. A moment or a lever that this place
+// does not know is refused in the truth file, not passed over.
 #include "inject/standin/nccl/faults.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// inject/standin/nccl/faults.h — The plan's faults of the ranks in this process, in the words of the plan file
-// (DEADRANK_PLAN). Each waits for its moment among the calls of this library; steps and phases are not seen
-// here.
+// inject/standin/nccl/faults.h — The plan's faults of the ranks in this process, in the words of the plan
+// file (DEADRANK_PLAN). Each waits for its moment among the calls of this library; steps and phases are not
+// seen here.
 #pragma once
 
 #include <cstdint>

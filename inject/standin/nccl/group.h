@@ -1,6 +1,6 @@
-// inject/standin/nccl/group.h — Calls on their way into streams. A call outside a group is a group of one; those
-// of one communicator and stream in a group are one piece of work, so that messages of both directions can
-// meet.
+// inject/standin/nccl/group.h — Calls on their way into streams. A call outside a group is a group of one;
+// those of one communicator and stream in a group are one piece of work, so that messages of both directions
+// can meet.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// inject/standin/nccl/initialization.cpp — Communicators come into being: from a unique id, by one process for
-// many devices, and out of another communicator.
+// inject/standin/nccl/initialization.cpp — Communicators come into being: from a unique id, by one process
+// for many devices, and out of another communicator.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
-// inject/standin/nccl/job.cpp — The coordinator lies beside this library. It belongs to nobody: it outlives the
-// rank that started it for as long as another one is connected.
+// inject/standin/nccl/job.cpp — The coordinator lies beside this library. It belongs to nobody: it outlives
+// the rank that started it for as long as another one is connected.
 #include "inject/standin/nccl/job.h"
 
 #include <cerrno>

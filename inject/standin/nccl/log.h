@@ -1,5 +1,5 @@
-// inject/standin/nccl/log.h — Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A line
-// is one system call, so a killed rank loses none.
+// inject/standin/nccl/log.h — Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A
+// line is one system call, so a killed rank loses none.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// inject/standin/nccl/teams.cpp — Who of a communicator can reach whom, by the sizes of its teams: no rank loads
-// from another one's memory here, so each is alone in its own, and a rail holds them all.
+// inject/standin/nccl/teams.cpp — Who of a communicator can reach whom, by the sizes of its teams: no rank
+// loads from another one's memory here, so each is alone in its own, and a rail holds them all.
 #include "inject/standin/nccl/communicator.h"
 #include "inject/standin/nccl/log.h"
 

@@ -1,5 +1,5 @@
-// inject/standin/nccl/work.h — The work that a group leaves in a stream: read the buffers, tell the coordinator,
-// wait for everybody, and let the values appear.
+// inject/standin/nccl/work.h — The work that a group leaves in a stream: read the buffers, tell the
+// coordinator, wait for everybody, and let the values appear.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// inject/standin/nvml/nvml.cpp — What NVML says of the same devices. Its header comes with no CUDA package, so
-// signatures and codes are written down here.
+// inject/standin/nvml/nvml.cpp — What NVML says of the same devices. Its header comes with no CUDA package,
+// so signatures and codes are written down here.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

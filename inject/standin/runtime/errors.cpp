@@ -1,5 +1,5 @@
-// inject/standin/runtime/errors.cpp — Codes, their names and their sentences; what this runtime does not do is
-// refused with a line that says so.
+// inject/standin/runtime/errors.cpp — Codes, their names and their sentences; what this runtime does not do
+// is refused with a line that says so.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// inject/standin/runtime/kernels.cpp — nvcc's binaries register their kernels by name and launch them by handle.
-// Code for a device cannot run here: the host version of that name does, where a library brings one.
+// inject/standin/runtime/kernels.cpp — nvcc's binaries register their kernels by name and launch them by
+// handle. Code for a device cannot run here: the host version of that name does, where a library brings one.
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>

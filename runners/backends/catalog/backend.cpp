@@ -11,7 +11,7 @@
 #include "runners/backends/sim/runner.h"
 #include "scenarios/model/vocabulary.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -32,4 +32,4 @@ int usual_jobs(const std::string& runner) {
     return runner == "sim" ? std::max(1, static_cast<int>(std::thread::hardware_concurrency())) : 1;
 }
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/catalog/backend.h — The runner that --runner names, or the reason why this build or machine has
-// none.
+// runners/backends/catalog/backend.h — The runner that --runner names, or the reason why this build or
+// machine has none.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "runners/runner/extension.h"
 #include "runners/runner/runner.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 // Errors: usage, for an unknown name; unsupported, when this build was made without it.
 scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name,
@@ -18,4 +18,4 @@ scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name,
 // need it whole.
 int usual_jobs(const std::string& runner);
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "runners/backends/gpu/machine.h"
-#include "runners/backends/gpu/reach.h"
-#include "runners/backends/local/job.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/ranks/gpu_reach.h"
 #include "runners/backends/ranks/play.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,5 @@
-// runners/backends/gpu/gpu_runner.h — Plays a plan as a job of NCCL ranks on this machine: the simulator's workloads,
-// unchanged, in real processes, their messages through device memory.
+// runners/backends/gpu/gpu_runner.h — Plays a plan as a job of NCCL ranks on this machine: the simulator's
+// workloads, unchanged, in real processes, their messages through device memory.
 #pragma once
 
 #include "runners/runner/runner.h"

@@ -1,5 +1,5 @@
-// runners/backends/gpu/machine.cpp — The ranks' program looks, in a process of its own: deadrank loads nothing of
-// CUDA.
+// runners/backends/gpu/machine.cpp — The ranks' program looks, in a process of its own: deadrank loads
+// nothing of CUDA.
 #include "runners/backends/gpu/machine.h"
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/external/program.h"
-#include "runners/backends/ranks/play.h"
+#include "runners/backends/process/home.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// runners/backends/gpu/machine.h — What this machine has for a GPU job: GPUs, or, where that was asked for, the
-// drop-in that needs none.
+// runners/backends/gpu/machine.h — What this machine has for a GPU job: GPUs, or, where that was asked for,
+// the drop-in that needs none.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
-// runners/backends/gpu_rank/agent.cpp — torchrun looks at its children every five seconds of the job's, mpirun hears
-// of them at once, and nobody watches where each was started by hand. Words: sim/machine/launcher_texts.h.
+// runners/backends/gpu_rank/agent.cpp — torchrun looks at its children every five seconds of the job's,
+// mpirun hears of them at once, and nobody watches where each was started by hand. Words:
+// sim/machine/launcher_texts.h.
 #include "runners/backends/gpu_rank/agent.h"
 
 #include <cerrno>

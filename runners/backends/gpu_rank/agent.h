@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/agent.h — The launcher of a GPU job: starts a keeper for each rank, and does what the
-// plan's launcher does when one fails.
+// runners/backends/gpu_rank/agent.h — The launcher of a GPU job: starts a keeper for each rank, and does what
+// the plan's launcher does when one fails.
 #pragma once
 
 #include <filesystem>

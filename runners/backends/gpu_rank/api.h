@@ -1,6 +1,6 @@
-// runners/backends/gpu_rank/api.h — The functions of CUDA's runtime and of NCCL that our ranks call, found by name
-// in whatever libraries the machine has: nothing is linked, so this is built everywhere. Names, numbers and
-// signatures are those of cuda_runtime_api.h and nccl.h.
+// runners/backends/gpu_rank/api.h — The functions of CUDA's runtime and of NCCL that our ranks call, found by
+// name in whatever libraries the machine has: nothing is linked, so this is built everywhere. Names, numbers
+// and signatures are those of cuda_runtime_api.h and nccl.h.
 #pragma once
 
 #include <cstddef>

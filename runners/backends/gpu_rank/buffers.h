@@ -1,5 +1,6 @@
-// runners/backends/gpu_rank/buffers.h — Memory on the device, and pinned memory of the host beside it, handed out
-// again and again: CUDA may wait for all kernels when it allocates, and one of them may be waiting for ever.
+// runners/backends/gpu_rank/buffers.h — Memory on the device, and pinned memory of the host beside it, handed
+// out again and again: CUDA may wait for all kernels when it allocates, and one of them may be waiting for
+// ever.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// runners/backends/gpu_rank/claimed_version.h — NCCL asks for its own version by name, through whoever exports that
-// name first: this program. A rank can claim another release, and NCCL's own check of its peers sees it.
+// runners/backends/gpu_rank/claimed_version.h — NCCL asks for its own version by name, through whoever
+// exports that name first: this program. A rank can claim another release, and NCCL's own check of its peers
+// sees it.
 #pragma once
 
 namespace deadrank::runners {

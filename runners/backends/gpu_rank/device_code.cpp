@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_code.cpp — As functions of the host. Threads come one after another, so a sum
-// needs no lock.
+// runners/backends/gpu_rank/device_code.cpp — As functions of the host. Threads come one after another, so a
+// sum needs no lock.
 #include "runners/backends/gpu_rank/device_code.h"
 
 #include <functional>

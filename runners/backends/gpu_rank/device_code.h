@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_code.h — Our kernels, ready to be launched: compiled for the GPU that is there,
-// or as functions that the drop-in's stream calls.
+// runners/backends/gpu_rank/device_code.h — Our kernels, ready to be launched: compiled for the GPU that is
+// there, or as functions that the drop-in's stream calls.
 #pragma once
 
 #include <cstdint>

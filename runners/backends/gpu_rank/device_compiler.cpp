@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_compiler.cpp — For a GPU: NVRTC compiles the text, the driver loads and launches
-// it. Both are found by name when they are wanted.
+// runners/backends/gpu_rank/device_compiler.cpp — For a GPU: NVRTC compiles the text, the driver loads and
+// launches it. Both are found by name when they are wanted.
 #include <array>
 #include <dlfcn.h>
 #include <fmt/format.h>

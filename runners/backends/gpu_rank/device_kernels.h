@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_kernels.h — What our ranks compute on a device. One source for both: NVRTC gets
-// its text for a GPU, and any compiler makes functions of it for the drop-in. So it includes nothing.
+// runners/backends/gpu_rank/device_kernels.h — What our ranks compute on a device. One source for both: NVRTC
+// gets its text for a GPU, and any compiler makes functions of it for the drop-in. So it includes nothing.
 #pragma once
 
 extern "C" __global__ void deadrank_fill(unsigned long long* to, unsigned long long count,

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/kernels_check.cpp — Numbers filled in, summed up and bent on the device, then looked at
-// here.
+// runners/backends/gpu_rank/kernels_check.cpp — Numbers filled in, summed up and bent on the device, then
+// looked at here.
 #include "runners/backends/gpu_rank/kernels_check.h"
 
 #include <algorithm>

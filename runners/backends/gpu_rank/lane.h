@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/lane.h — The thread that calls NCCL. Its calls may wait for peers; the rank's own thread
-// must go on to hear its clock's faults and its watchdog.
+// runners/backends/gpu_rank/lane.h — The thread that calls NCCL. Its calls may wait for peers; the rank's own
+// thread must go on to hear its clock's faults and its watchdog.
 #pragma once
 
 #include <atomic>

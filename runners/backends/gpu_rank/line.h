@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/line.h — One communicator of NCCL as this rank holds it: a handle, a stream, and a
-// thread for its calls.
+// runners/backends/gpu_rank/line.h — One communicator of NCCL as this rank holds it: a handle, a stream, and
+// a thread for its calls.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// runners/backends/gpu_rank/nccl_library.cpp — What is not said by the plan is said so that any machine will do: the
-// loopback interface, sockets between ranks that share a device, NCCL's log in a file of the rank's own.
+// runners/backends/gpu_rank/nccl_library.cpp — What is not said by the plan is said so that any machine will
+// do: the loopback interface, sockets between ranks that share a device, NCCL's log in a file of the rank's
+// own.
 #include "runners/backends/gpu_rank/nccl_library.h"
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 #include "runners/backends/gpu_rank/claimed_version.h"
 #include "runners/backends/gpu_rank/unique_id.h"
 #include "runners/backends/gpu_rank/wire.h"
-#include "sim/world/failure.h"
 #include "sim/collectives/nccl_settings.h"
 #include "sim/collectives/nccl_texts.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::runners {
 

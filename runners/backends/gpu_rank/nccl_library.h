@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/nccl_library.h — NCCL as our ranks use it: a unique id handed over at the meeting place,
-// ncclCommInitRank, and all calls on a thread of their own.
+// runners/backends/gpu_rank/nccl_library.h — NCCL as our ranks use it: a unique id handed over at the meeting
+// place, ncclCommInitRank, and all calls on a thread of their own.
 #pragma once
 
 #include "runners/backends/gpu_rank/wire.h"

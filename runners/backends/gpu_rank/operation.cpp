@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/operation.cpp — Values are 64-bit on the wire whatever the job calls them; a type that
-// is wrong is wrong for NCCL too: the same bytes as another number, or another number of bytes.
+// runners/backends/gpu_rank/operation.cpp — Values are 64-bit on the wire whatever the job calls them; a type
+// that is wrong is wrong for NCCL too: the same bytes as another number, or another number of bytes.
 #include "runners/backends/gpu_rank/operation.h"
 
 #include <algorithm>

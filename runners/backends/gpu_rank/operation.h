@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/operation.h — One call of NCCL: its data on the device, the call itself as a job of the
-// lane, and an event behind it in the stream.
+// runners/backends/gpu_rank/operation.h — One call of NCCL: its data on the device, the call itself as a job
+// of the lane, and an event behind it in the stream.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/probe.cpp — In a process of its own: libraries of a vendor are loaded, and may do as
-// they like.
+// runners/backends/gpu_rank/probe.cpp — In a process of its own: libraries of a vendor are loaded, and may do
+// as they like.
 #include "runners/backends/gpu_rank/probe.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/rank_main.cpp — One program in three parts: it looks what there is, it leads a job, and
-// each rank is a copy of it that was forked before anything of CUDA was loaded.
+// runners/backends/gpu_rank/rank_main.cpp — One program in three parts: it looks what there is, it leads a
+// job, and each rank is a copy of it that was forked before anything of CUDA was loaded.
 #include <cstdlib>
 #include <fmt/format.h>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "runners/backends/gpu_rank/kernels_check.h"
 #include "runners/backends/gpu_rank/nccl_library.h"
 #include "runners/backends/gpu_rank/probe.h"
-#include "runners/backends/gpu/reach.h"
+#include "runners/backends/ranks/gpu_reach.h"
 #include "runners/backends/ranks/life.h"
 
 namespace deadrank::runners {

@@ -1,4 +1,5 @@
-// runners/backends/gpu_rank/wire.cpp — Calls of a group need no group here: their lines do not wait for each other.
+// runners/backends/gpu_rank/wire.cpp — Calls of a group need no group here: their lines do not wait for each
+// other.
 #include "runners/backends/gpu_rank/wire.h"
 
 #include <fmt/format.h>

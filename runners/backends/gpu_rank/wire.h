@@ -1,6 +1,6 @@
-// runners/backends/gpu_rank/wire.h — A communicator of our ranks over NCCL: one line for its collectives, and one
-// from each sender to each receiver, opened by their first message. A line does one thing at a time, so that
-// a rank which sends without waiting and then receives would stand in its own way on a single one.
+// runners/backends/gpu_rank/wire.h — A communicator of our ranks over NCCL: one line for its collectives, and
+// one from each sender to each receiver, opened by their first message. A line does one thing at a time, so
+// that a rank which sends without waiting and then receives would stand in its own way on a single one.
 #pragma once
 
 #include <map>

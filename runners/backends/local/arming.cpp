@@ -1,5 +1,5 @@
-// runners/backends/local/arming.cpp — Each fault pulls its levers once on paper; what it pulled is what the hook will
-// do.
+// runners/backends/local/arming.cpp — Each fault pulls its levers once on paper; what it pulled is what the
+// hook will do.
 #include "runners/backends/local/arming.h"
 
 #include <fmt/format.h>

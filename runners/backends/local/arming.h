@@ -1,5 +1,5 @@
-// runners/backends/local/arming.h — A plan's faults made ready for real processes: settings for the start, and a file
-// for the hook.
+// runners/backends/local/arming.h — A plan's faults made ready for real processes: settings for the start,
+// and a file for the hook.
 #pragma once
 
 #include <filesystem>

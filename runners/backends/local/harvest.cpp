@@ -1,5 +1,5 @@
-// runners/backends/local/harvest.cpp — Hooks' lines, logs, exits and torchrun's error files become one timeline; what
-// the hooks did, the truth.
+// runners/backends/local/harvest.cpp — Hooks' lines, logs, exits and torchrun's error files become one
+// timeline; what the hooks did, the truth.
 #include "runners/backends/local/harvest.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 #include "inject/core/mark.h"
 #include "results/judging/resilience.h"
-#include "runners/backends/process/event_reader.h"
 #include "runners/backends/local/log_reader.h"
+#include "runners/backends/process/event_reader.h"
 
 namespace deadrank::runners {
 

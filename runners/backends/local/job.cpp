@@ -1,5 +1,5 @@
-// runners/backends/local/job.cpp — What a shell script around a training job does, with nothing left to the user's
-// shell.
+// runners/backends/local/job.cpp — What a shell script around a training job does, with nothing left to the
+// user's shell.
 #include "runners/backends/local/job.h"
 
 #include <fmt/format.h>
@@ -133,11 +133,6 @@ ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subje
 }
 
 }  // namespace
-
-std::int64_t cluster_number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise) {
-    const auto found = plan.cluster.find(name);
-    return found == plan.cluster.end() ? otherwise : found->second.number;
-}
 
 bool starts_bare(const scenarios::Plan& plan) {
     const auto stated = plan.cluster.find("launcher");

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "runners/backends/local/subject.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"
-#include "runners/backends/local/subject.h"
 
 namespace deadrank::runners {
 
@@ -26,8 +26,5 @@ bool starts_bare(const scenarios::Plan& plan);
 
 std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
                                    const Subject& subject, const Python& python, const JobPlace& place);
-
-// Of [cluster]; `otherwise` when the plan does not say.
-std::int64_t cluster_number(const scenarios::Plan& plan, const std::string& name, std::int64_t otherwise);
 
 }  // namespace deadrank::runners

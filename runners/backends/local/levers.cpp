@@ -1,13 +1,13 @@
-// runners/backends/local/levers.cpp — What each lever becomes: a variable, a directory on the path, or a line for the
-// hook.
+// runners/backends/local/levers.cpp — What each lever becomes: a variable, a directory on the path, or a line
+// for the hook.
 #include "runners/backends/local/levers.h"
 
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/namespaces.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
 
 namespace deadrank::runners {

@@ -1,6 +1,6 @@
-// runners/backends/local/levers.h — The levers of real processes. Before the job starts they set what a rank will
-// find; for later moments they are written down, and the hook inside the rank pulls them when the moment has
-// come.
+// runners/backends/local/levers.h — The levers of real processes. Before the job starts they set what a rank
+// will find; for later moments they are written down, and the hook inside the rank pulls them when the moment
+// has come.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// runners/backends/local/local_runner.h — Plays a plan in real processes under a real PyTorch, over gloo on this
-// machine.
+// runners/backends/local/local_runner.h — Plays a plan in real processes under a real PyTorch, over gloo on
+// this machine.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// runners/backends/local/log_reader.h — What a job prints, as events: every line, and what some lines say besides.
+// runners/backends/local/log_reader.h — What a job prints, as events: every line, and what some lines say
+// besides.
 #pragma once
 
 #include <map>

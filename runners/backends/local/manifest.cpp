@@ -1,4 +1,5 @@
-// runners/backends/local/manifest.cpp — Tables read key by key; what nobody asked for is refused with its place.
+// runners/backends/local/manifest.cpp — Tables read key by key; what nobody asked for is refused with its
+// place.
 #include "runners/backends/local/manifest.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// runners/backends/local/manifest.h — A program under test, as a TOML file describes it: how it starts, what it needs,
-// how its steps and losses are read, and how long it may take. The program itself knows nothing of us.
+// runners/backends/local/manifest.h — A program under test, as a TOML file describes it: how it starts, what
+// it needs, how its steps and losses are read, and how long it may take. The program itself knows nothing of
+// us.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runners/backends/local/namespaces.cpp — By ip and nft, as an administrator would. Nothing is made in the namespace
-// that we are in: both ends of each cable are born inside.
+// runners/backends/local/namespaces.cpp — By ip and nft, as an administrator would. Nothing is made in the
+// namespace that we are in: both ends of each cable are born inside.
 #include "runners/backends/local/namespaces.h"
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 #include "results/external/bounded.h"
 #include "results/external/program.h"
-#include "runners/backends/process/launch.h"
 #include "runners/backends/process/deeds.h"
+#include "runners/backends/process/launch.h"
 
 namespace deadrank::runners {
 

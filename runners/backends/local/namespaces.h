@@ -1,6 +1,6 @@
-// runners/backends/local/namespaces.h — A network for each node of the job: a namespace a node, joined by a bridge in
-// one of its own. What is dropped, refused or cut in there touches nothing else on this machine, and all of
-// it goes with the namespaces. Each is on the journal before it is made.
+// runners/backends/local/namespaces.h — A network for each node of the job: a namespace a node, joined by a
+// bridge in one of its own. What is dropped, refused or cut in there touches nothing else on this machine,
+// and all of it goes with the namespaces. Each is on the journal before it is made.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// runners/backends/local/paper.cpp — The hook's own lists of what it finds in any program, and a look at each setting
-// that is not the usual one.
+// runners/backends/local/paper.cpp — The hook's own lists of what it finds in any program, and a look at each
+// setting that is not the usual one.
 #include "runners/backends/local/paper.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// runners/backends/local/shared_controls.cpp — Evidence is never copied in memory, so that the shelf keeps it as a
-// file.
+// runners/backends/local/shared_controls.cpp — Evidence is never copied in memory, so that the shelf keeps it
+// as a file.
 #include "runners/backends/local/shared_controls.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// runners/backends/local/shared_controls.h — Many bugs of one job have one control: the same program, cluster and
-// settings, without a fault. It is played once, and each of them compares with that.
+// runners/backends/local/shared_controls.h — Many bugs of one job have one control: the same program, cluster
+// and settings, without a fault. It is played once, and each of them compares with that.
 #pragma once
 
 #include <functional>

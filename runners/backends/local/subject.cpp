@@ -1,4 +1,5 @@
-// runners/backends/local/subject.cpp — The settings of a simulated workload, said in the words of a real program.
+// runners/backends/local/subject.cpp — The settings of a simulated workload, said in the words of a real
+// program.
 #include "runners/backends/local/subject.h"
 
 #include <algorithm>

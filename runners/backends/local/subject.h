@@ -1,5 +1,5 @@
-// runners/backends/local/subject.h — A manifest made ready for one plan: its command with the scenario's settings in
-// it.
+// runners/backends/local/subject.h — A manifest made ready for one plan: its command with the scenario's
+// settings in it.
 #pragma once
 
 #include <filesystem>

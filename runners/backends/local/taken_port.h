@@ -1,5 +1,5 @@
-// runners/backends/local/taken_port.h — Somebody else has the port where the job wants to meet, for the length of a
-// run.
+// runners/backends/local/taken_port.h — Somebody else has the port where the job wants to meet, for the
+// length of a run.
 #pragma once
 
 namespace deadrank::runners {

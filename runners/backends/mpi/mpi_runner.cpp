@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "runners/backends/local/job.h"
-#include "runners/backends/mpi/mpirun.h"
-#include "runners/backends/mpi/reach.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/ranks/mpi_reach.h"
 #include "runners/backends/ranks/play.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,5 @@
-// runners/backends/mpi/mpi_runner.h — Plays a plan as an Open MPI job on this machine: the simulator's workloads,
-// unchanged, in real processes with real messages.
+// runners/backends/mpi/mpi_runner.h — Plays a plan as an Open MPI job on this machine: the simulator's
+// workloads, unchanged, in real processes with real messages.
 #pragma once
 
 #include "runners/runner/runner.h"

@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/calls.cpp — Values are 64-bit on the wire whatever the job calls them; a type that is
-// wrong is wrong for MPI too: the same bytes as another number, or fewer of them.
+// runners/backends/mpi_rank/calls.cpp — Values are 64-bit on the wire whatever the job calls them; a type
+// that is wrong is wrong for MPI too: the same bytes as another number, or fewer of them.
 #include "runners/backends/mpi_rank/calls.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/calls.h — One call handed to MPI, never blocking: what it needs, and its buffers where a
-// fault made them other than the caller's.
+// runners/backends/mpi_rank/calls.h — One call handed to MPI, never blocking: what it needs, and its buffers
+// where a fault made them other than the caller's.
 #pragma once
 
 #include <mpi.h>

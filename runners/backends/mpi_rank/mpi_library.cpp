@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/mpi_library.cpp — Seats are claimed at the meeting place: MPI has no bootstrap in which
-// ranks could disagree.
+// runners/backends/mpi_rank/mpi_library.cpp — Seats are claimed at the meeting place: MPI has no bootstrap in
+// which ranks could disagree.
 #include "runners/backends/mpi_rank/mpi_library.h"
 
 #include <fmt/format.h>

@@ -1,12 +1,13 @@
-// runners/backends/mpi_rank/rank_main.cpp — The program that mpirun starts: a keeper, and the rank as its child.
+// runners/backends/mpi_rank/rank_main.cpp — The program that mpirun starts: a keeper, and the rank as its
+// child.
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
 
 #include "runners/backends/mpi_rank/mpi_library.h"
-#include "runners/backends/mpi/reach.h"
 #include "runners/backends/ranks/keeper.h"
 #include "runners/backends/ranks/life.h"
+#include "runners/backends/ranks/mpi_reach.h"
 
 namespace deadrank::runners {
 

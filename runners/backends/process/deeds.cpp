@@ -1,4 +1,5 @@
-// runners/backends/process/deeds.cpp — Each way back looks first whether the thing is still the one that was changed.
+// runners/backends/process/deeds.cpp — Each way back looks first whether the thing is still the one that was
+// changed.
 #include "runners/backends/process/deeds.h"
 
 #include <array>
@@ -8,8 +9,8 @@
 #include <utility>
 
 #include "results/external/bounded.h"
-#include "runners/backends/process/processes.h"
 #include "runners/backends/process/kept_files.h"
+#include "runners/backends/process/processes.h"
 
 namespace deadrank::runners {
 

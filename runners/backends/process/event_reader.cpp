@@ -1,4 +1,5 @@
-// runners/backends/process/event_reader.cpp — Each payload's own list of fields says what to look for in the line.
+// runners/backends/process/event_reader.cpp — Each payload's own list of fields says what to look for in the
+// line.
 #include "runners/backends/process/event_reader.h"
 
 #include <cmath>

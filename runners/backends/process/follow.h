@@ -1,4 +1,5 @@
-// runners/backends/process/follow.h — Reads what files gained since the last look: logs of ranks, evidence of hooks.
+// runners/backends/process/follow.h — Reads what files gained since the last look: logs of ranks, evidence of
+// hooks.
 #pragma once
 
 #include <filesystem>

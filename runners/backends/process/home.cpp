@@ -1,8 +1,12 @@
 // runners/backends/process/home.cpp — The first directory on the way up that has the hook in it.
 #include "runners/backends/process/home.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
+
+extern char** environ;
 
 namespace deadrank::runners {
 
@@ -45,7 +49,7 @@ scenarios::Result<fs::path> local_home() {
     }
     roots.push_back(fs::current_path(ignored));
     for (const fs::path& root : roots) {
-        const fs::path home = root / "runners" / "local";
+        const fs::path home = root / "runners" / "backends" / "local";
         if (fs::exists(home / "hook" / "sitecustomize.py", ignored)) return home;
     }
     return scenarios::refuse(
@@ -56,5 +60,31 @@ scenarios::Result<fs::path> local_home() {
 fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
 fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
 fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
+
+std::vector<std::string> environment_of_ranks(const fs::path& directory,
+                                              const std::vector<std::string>& foreign) {
+    std::vector<std::string> lines;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text(*entry);
+        const auto begins = [&](const std::string& prefix) { return text.starts_with(prefix); };
+        if (!text.starts_with("DEADRANK_") && std::none_of(foreign.begin(), foreign.end(), begins))
+            lines.emplace_back(text);
+    }
+    lines.emplace_back("OMP_NUM_THREADS=1");
+    lines.push_back("DEADRANK_EVIDENCE=" + (directory / "evidence").string());
+    return lines;
+}
+
+fs::path program_beside(const std::string& name) {
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
+         at = at.parent_path()) {
+        for (const char* place : {"", "libexec/deadrank"}) {
+            if (fs::exists(at / place / name, ignored)) return at / place / name;
+        }
+        if (at == at.root_path()) break;
+    }
+    return {};
+}
 
 }  // namespace deadrank::runners

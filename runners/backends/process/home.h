@@ -1,8 +1,10 @@
-// runners/backends/process/home.h — Where the program's own Python files lie: beside the sources, or installed below
-// share/.
+// runners/backends/process/home.h — Where the program's own Python files lie: beside the sources, or
+// installed below share/.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "scenarios/model/error.h"
 
@@ -16,5 +18,12 @@ scenarios::Result<std::filesystem::path> local_home();
 std::filesystem::path sockets_shim();
 std::filesystem::path files_shim();  // and before its files
 std::filesystem::path mpi_shim();    // and before the MPI of a program that is not ours
+
+// Our environment without what another job left in it, and with this run's mark.
+std::vector<std::string> environment_of_ranks(const std::filesystem::path& directory,
+                                              const std::vector<std::string>& foreign);
+
+// A program of ours that lies beside this one, or where it was installed; empty when there is none.
+std::filesystem::path program_beside(const std::string& name);
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/process/journal.cpp — A file a process, a line a deed, synced before the deed is done. A torn last
-// line is a deed that was never done.
+// runners/backends/process/journal.cpp — A file a process, a line a deed, synced before the deed is done. A
+// torn last line is a deed that was never done.
 #include "runners/backends/process/journal.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// runners/backends/process/journal.h — What we do to a real machine is on disk before it is done, with how to undo it. A
-// run that ends in its own way leaves nothing there; `deadrank undo` reverts what a killed one left.
+// runners/backends/process/journal.h — What we do to a real machine is on disk before it is done, with how to
+// undo it. A run that ends in its own way leaves nothing there; `deadrank undo` reverts what a killed one
+// left.
 #pragma once
 
 #include <cstdint>

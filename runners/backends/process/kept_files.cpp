@@ -1,4 +1,5 @@
-// runners/backends/process/kept_files.cpp — Newest first, so that a file which was damaged twice becomes what it was.
+// runners/backends/process/kept_files.cpp — Newest first, so that a file which was damaged twice becomes what
+// it was.
 #include "runners/backends/process/kept_files.h"
 
 #include <algorithm>

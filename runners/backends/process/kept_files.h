@@ -1,5 +1,6 @@
-// runners/backends/process/kept_files.h — Files of others that a job's hooks damaged: each was copied first and is listed
-// with how it was left, in KEPT/*.jsonl. One that somebody wrote since then is not ours any more.
+// runners/backends/process/kept_files.h — Files of others that a job's hooks damaged: each was copied first
+// and is listed with how it was left, in KEPT/*.jsonl. One that somebody wrote since then is not ours any
+// more.
 #pragma once
 
 #include <filesystem>

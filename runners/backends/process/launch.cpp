@@ -1,5 +1,5 @@
-// runners/backends/process/launch.cpp — One event loop for pipes, exits and clocks; a look at the followed files many
-// times a second.
+// runners/backends/process/launch.cpp — One event loop for pipes, exits and clocks; a look at the followed
+// files many times a second.
 #include "runners/backends/process/launch.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "runners/backends/process/follow.h"
+#include "runners/backends/process/journal.h"
 #include "runners/backends/process/processes.h"
 #include "runners/backends/process/starvation.h"
-#include "runners/backends/process/journal.h"
 
 namespace deadrank::runners {
 

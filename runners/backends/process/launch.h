@@ -1,5 +1,5 @@
-// runners/backends/process/launch.h — Starts the job's processes and watches them: output, exits, a bound on everything.
-// Whatever happens, nothing that it started is left running.
+// runners/backends/process/launch.h — Starts the job's processes and watches them: output, exits, a bound on
+// everything. Whatever happens, nothing that it started is left running.
 #pragma once
 
 #include <atomic>

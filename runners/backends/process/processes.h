@@ -1,4 +1,5 @@
-// runners/backends/process/processes.h — Starting, finding and ending processes of this machine, without a shell.
+// runners/backends/process/processes.h — Starting, finding and ending processes of this machine, without a
+// shell.
 #pragma once
 
 #include <filesystem>

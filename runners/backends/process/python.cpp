@@ -1,5 +1,5 @@
-// runners/backends/process/python.cpp — Each candidate is asked to import torch: only that answer counts, not what is
-// installed.
+// runners/backends/process/python.cpp — Each candidate is asked to import torch: only that answer counts, not
+// what is installed.
 #include "runners/backends/process/python.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "runners/backends/process/launch.h"
 #include "runners/backends/process/deeds.h"
+#include "runners/backends/process/launch.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// runners/backends/process/scratch.h — The directory of one real run's raw files; removed at the end when nobody asked
-// to keep it, and journalled, so that a killed run's is removed by `deadrank undo`.
+// runners/backends/process/scratch.h — The directory of one real run's raw files; removed at the end when
+// nobody asked to keep it, and journalled, so that a killed run's is removed by `deadrank undo`.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// runners/backends/process/starvation.cpp — The second number of /proc/PID/task/TID/schedstat: nanoseconds spent on a
-// run queue. A kernel that does not count has no such file, and then nothing ever waited.
+// runners/backends/process/starvation.cpp — The second number of /proc/PID/task/TID/schedstat: nanoseconds
+// spent on a run queue. A kernel that does not count has no such file, and then nothing ever waited.
 #include "runners/backends/process/starvation.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// runners/backends/process/starvation.h — Looks at a job's threads and adds up how long its work has waited for a
-// processor: of each process the thread that waited longest, all together never more than the time that went
-// by.
+// runners/backends/process/starvation.h — Looks at a job's threads and adds up how long its work has waited
+// for a processor: of each process the thread that waited longest, all together never more than the time that
+// went by.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// runners/backends/proxy/connection.h — One connection through the proxy: a client, its target, and a pump each
-// way. Everything runs on the proxy's own thread.
+// runners/backends/proxy/connection.h — One connection through the proxy: a client, its target, and a pump
+// each way. Everything runs on the proxy's own thread.
 #pragma once
 
 #include <array>

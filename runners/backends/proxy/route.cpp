@@ -1,4 +1,5 @@
-// runners/backends/proxy/route.cpp — A bound socket that does not listen refuses: that is how the door is shut.
+// runners/backends/proxy/route.cpp — A bound socket that does not listen refuses: that is how the door is
+// shut.
 #include "runners/backends/proxy/route.h"
 
 namespace deadrank::runners {

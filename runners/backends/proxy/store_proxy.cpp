@@ -1,5 +1,5 @@
-// runners/backends/proxy/store_proxy.cpp — A thread of its own, which ends with the run; nothing of it is left
-// to be undone.
+// runners/backends/proxy/store_proxy.cpp — A thread of its own, which ends with the run; nothing of it is
+// left to be undone.
 #include "runners/backends/proxy/store_proxy.h"
 
 #include <boost/asio/post.hpp>

@@ -1,4 +1,5 @@
-// runners/backends/ranks/bootstrap.cpp — Members are ranks as RANK names them; which process is which, the files say.
+// runners/backends/ranks/bootstrap.cpp — Members are ranks as RANK names them; which process is which, the
+// files say.
 #include "runners/backends/ranks/bootstrap.h"
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// runners/backends/ranks/bootstrap.h — A communicator by name: its members find its number at the meeting place, then
-// the library makes it. Who never comes is waited for without an end, as NCCL's bootstrap does.
+// runners/backends/ranks/bootstrap.h — A communicator by name: its members find its number at the meeting
+// place, then the library makes it. Who never comes is waited for without an end, as NCCL's bootstrap does.
 #pragma once
 
 #include <memory>

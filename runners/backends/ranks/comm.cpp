@@ -1,5 +1,5 @@
-// runners/backends/ranks/comm.cpp — Shown, altered from outside, handed to the library, and waited for by asking: a
-// rank that waits goes on to hear the clock's faults and its own watchdog.
+// runners/backends/ranks/comm.cpp — Shown, altered from outside, handed to the library, and waited for by
+// asking: a rank that waits goes on to hear the clock's faults and its own watchdog.
 #include "runners/backends/ranks/comm.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "sim/world/failure.h"
 #include "sim/collectives/nccl_texts.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::runners {
 

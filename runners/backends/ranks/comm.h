@@ -1,5 +1,5 @@
-// runners/backends/ranks/comm.h — sim::Comm over the communicator of a real library: the same calls, real values, real
-// waiting.
+// runners/backends/ranks/comm.h — sim::Comm over the communicator of a real library: the same calls, real
+// values, real waiting.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// runners/backends/ranks/file_store.cpp — Texts: TCPStore of torch 2.11, and what was measured of its time-outs.
+// runners/backends/ranks/file_store.cpp — Texts: TCPStore of torch 2.11, and what was measured of its
+// time-outs.
 #include "runners/backends/ranks/file_store.h"
 
 #include <charconv>

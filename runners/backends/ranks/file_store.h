@@ -1,5 +1,5 @@
-// runners/backends/ranks/file_store.h — The rendezvous store as files: keys that all ranks see, at an endpoint
-// that one of them opened. No port is used.
+// runners/backends/ranks/file_store.h — The rendezvous store as files: keys that all ranks see, at an
+// endpoint that one of them opened. No port is used.
 #pragma once
 
 #include <memory>

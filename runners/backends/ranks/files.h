@@ -1,5 +1,5 @@
-// runners/backends/ranks/files.h — sim::Storage on a real directory that all ranks see, with the troubles that a
-// fault brings to it.
+// runners/backends/ranks/files.h — sim::Storage on a real directory that all ranks see, with the troubles
+// that a fault brings to it.
 #pragma once
 
 #include <filesystem>

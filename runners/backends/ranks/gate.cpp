@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "inject/core/trigger.h"
-#include "runners/backends/sim/conductor.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {

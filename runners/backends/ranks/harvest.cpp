@@ -1,5 +1,5 @@
-// runners/backends/ranks/harvest.cpp — Ranks and keepers stamp the job's own time; what the launcher said and when we
-// saw it end is brought to it here.
+// runners/backends/ranks/harvest.cpp — Ranks and keepers stamp the job's own time; what the launcher said and
+// when we saw it end is brought to it here.
 #include "runners/backends/ranks/harvest.h"
 
 #include <algorithm>

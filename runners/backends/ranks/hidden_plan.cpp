@@ -1,5 +1,5 @@
-// runners/backends/ranks/hidden_plan.cpp — Every id of the taxonomy becomes the same word, and the reader's taxonomy
-// has that word alone: the ranks need no data file.
+// runners/backends/ranks/hidden_plan.cpp — Every id of the taxonomy becomes the same word, and the reader's
+// taxonomy has that word alone: the ranks need no data file.
 #include "runners/backends/ranks/hidden_plan.h"
 
 #include "runners/runner/vocabulary.h"

@@ -1,5 +1,5 @@
-// runners/backends/ranks/hidden_plan.h — A plan as a rank may read it: what to run and what to break, and nothing of
-// the bug it stands for or of what must be noticed.
+// runners/backends/ranks/hidden_plan.h — A plan as a rank may read it: what to run and what to break, and
+// nothing of the bug it stands for or of what must be noticed.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
-// runners/backends/ranks/job_clock.h — The job's time: real time since its start, stretched. A second here is twenty
-// of the job's, so that a silence of a minute, which is what a detector calls a hang, takes three seconds.
+// runners/backends/ranks/job_clock.h — The job's time: real time since its start, stretched. A second here is
+// twenty of the job's, so that a silence of a minute, which is what a detector calls a hang, takes three
+// seconds.
 #pragma once
 
 #include <chrono>

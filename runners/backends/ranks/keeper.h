@@ -1,5 +1,5 @@
-// runners/backends/ranks/keeper.h — The process around a rank. It sees how the rank ends, wakes it when it was stopped
-// for a while, and where the plan has no launcher that watches, hides its death.
+// runners/backends/ranks/keeper.h — The process around a rank. It sees how the rank ends, wakes it when it
+// was stopped for a while, and where the plan has no launcher that watches, hides its death.
 #pragma once
 
 #include <filesystem>

@@ -1,11 +1,10 @@
-// runners/backends/ranks/levers.cpp — What real ranks have levers for: their processes, calls, environment and files.
+// runners/backends/ranks/levers.cpp — What real ranks have levers for: their processes, calls, environment
+// and files.
 #include "runners/backends/ranks/levers.h"
 
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
-
-#include "runners/backends/sim/levers.h"
 
 namespace deadrank::runners {
 

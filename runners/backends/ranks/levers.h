@@ -1,6 +1,6 @@
-// runners/backends/ranks/levers.h — The levers of a real rank of ours. They move nothing themselves: they note what
-// its world is to do, and refuse what no process of its backend can. Each rank has its own, and the harness
-// one on paper.
+// runners/backends/ranks/levers.h — The levers of a real rank of ours. They move nothing themselves: they
+// note what its world is to do, and refuse what no process of its backend can. Each rank has its own, and the
+// harness one on paper.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// runners/backends/ranks/library.cpp — What does not depend on the library: extents of buffers, and how joining fails.
+// runners/backends/ranks/library.cpp — What does not depend on the library: extents of buffers, and how
+// joining fails.
 #include "runners/backends/ranks/library.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// runners/backends/ranks/library.h — What a library of real messages is to our ranks: it makes communicators, takes
-// calls without blocking, and says in its own words what went wrong.
+// runners/backends/ranks/library.h — What a library of real messages is to our ranks: it makes communicators,
+// takes calls without blocking, and says in its own words what went wrong.
 #pragma once
 
 #include <functional>

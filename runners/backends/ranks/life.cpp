@@ -7,8 +7,8 @@
 #include "runners/backends/ranks/hidden_plan.h"
 #include "runners/backends/ranks/world.h"
 #include "runners/runner/settings.h"
-#include "sim/world/failure.h"
 #include "sim/workloads/catalog.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::runners {
 

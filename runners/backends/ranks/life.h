@@ -1,5 +1,5 @@
-// runners/backends/ranks/life.h — One rank's life in its own process: the plan without its bug, the gate with its
-// faults, the world, the workload.
+// runners/backends/ranks/life.h — One rank's life in its own process: the plan without its bug, the gate with
+// its faults, the world, the workload.
 #pragma once
 
 #include <filesystem>

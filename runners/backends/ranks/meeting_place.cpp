@@ -1,4 +1,5 @@
-// runners/backends/ranks/meeting_place.cpp — link() is the claim and rename() the change: both happen at once.
+// runners/backends/ranks/meeting_place.cpp — link() is the claim and rename() the change: both happen at
+// once.
 #include "runners/backends/ranks/meeting_place.h"
 
 #include <cctype>

@@ -1,5 +1,5 @@
-// runners/backends/ranks/play.cpp — Faults of the start are tried on paper first: what the backend cannot do is
-// refused before anything runs.
+// runners/backends/ranks/play.cpp — Faults of the start are tried on paper first: what the backend cannot do
+// is refused before anything runs.
 #include "runners/backends/ranks/play.h"
 
 #include <algorithm>
@@ -9,14 +9,12 @@
 
 #include "inject/core/injector.h"
 #include "inject/core/make_fault.h"
-#include "runners/backends/local/job.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/harvest.h"
 #include "runners/backends/ranks/hidden_plan.h"
 #include "runners/backends/ranks/job_clock.h"
 #include "sim/workloads/catalog.h"
-
-extern char** environ;
 
 namespace deadrank::runners {
 
@@ -141,32 +139,6 @@ scenarios::Capabilities rank_capabilities(const std::string& backend, const Reac
         .backend = backend, .levers = RealLevers::names(reach), .workloads = {}, .ranks_max = 16};
     for (const sim::WorkloadKind& one : sim::workload_catalog()) able.workloads.push_back(one.words.name);
     return able;
-}
-
-std::vector<std::string> environment_of_ranks(const fs::path& directory,
-                                              const std::vector<std::string>& foreign) {
-    std::vector<std::string> lines;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string_view text(*entry);
-        const auto begins = [&](const std::string& prefix) { return text.starts_with(prefix); };
-        if (!text.starts_with("DEADRANK_") && std::none_of(foreign.begin(), foreign.end(), begins))
-            lines.emplace_back(text);
-    }
-    lines.emplace_back("OMP_NUM_THREADS=1");
-    lines.push_back("DEADRANK_EVIDENCE=" + (directory / "evidence").string());
-    return lines;
-}
-
-fs::path program_beside(const std::string& name) {
-    std::error_code ignored;
-    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
-         at = at.parent_path()) {
-        for (const char* place : {"", "libexec/deadrank"}) {
-            if (fs::exists(at / place / name, ignored)) return at / place / name;
-        }
-        if (at == at.root_path()) break;
-    }
-    return {};
 }
 
 Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options,

@@ -1,5 +1,5 @@
-// runners/backends/ranks/play.h — Plays a plan with real ranks of ours, whoever starts them: a directory, a plan for
-// the ranks to read, their processes, a watchdog outside the job, and what was left afterwards.
+// runners/backends/ranks/play.h — Plays a plan with real ranks of ours, whoever starts them: a directory, a
+// plan for the ranks to read, their processes, a watchdog outside the job, and what was left afterwards.
 #pragma once
 
 #include <chrono>
@@ -29,12 +29,5 @@ scenarios::Capabilities rank_capabilities(const std::string& backend, const Reac
 // Errors: unsupported, environment, io.
 scenarios::Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options,
                                      const RankBackend& backend);
-
-// Our environment without what another job left in it, and with this run's mark.
-std::vector<std::string> environment_of_ranks(const std::filesystem::path& directory,
-                                              const std::vector<std::string>& foreign);
-
-// A program of ours that lies beside this one, or where it was installed; empty when there is none.
-std::filesystem::path program_beside(const std::string& name);
 
 }  // namespace deadrank::runners

@@ -1,6 +1,6 @@
 // runners/backends/ranks/trail.h — A file of events as they happen, a JSON line each, as
-// runners/backends/process/event_reader.cpp reads them. A line is whole on disk before the rank goes on, whatever ends
-// it then.
+// runners/backends/process/event_reader.cpp reads them. A line is whole on disk before the rank goes on,
+// whatever ends it then.
 #pragma once
 
 #include <filesystem>

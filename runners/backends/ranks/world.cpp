@@ -7,8 +7,8 @@
 
 #include "runners/backends/ranks/bootstrap.h"
 #include "runners/backends/ranks/file_store.h"
-#include "sim/world/failure.h"
 #include "sim/engine/rng.h"
+#include "sim/world/failure.h"
 
 namespace deadrank::runners {
 

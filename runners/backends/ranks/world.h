@@ -1,5 +1,5 @@
-// runners/backends/ranks/world.h — sim::World of one process of a real job: the workloads of the simulator run in it
-// unchanged.
+// runners/backends/ranks/world.h — sim::World of one process of a real job: the workloads of the simulator
+// run in it unchanged.
 #pragma once
 
 #include <filesystem>

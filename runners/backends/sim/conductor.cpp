@@ -3,27 +3,6 @@
 
 namespace deadrank::runners {
 
-std::string_view call_name(const sim::Call& call) {
-    switch (call.kind) {
-        case sim::CallKind::storage_write:
-            return "checkpoint_save";
-        case sim::CallKind::storage_read:
-            return "checkpoint_load";
-        case sim::CallKind::comm_init:
-            return "comm_init";
-        case sim::CallKind::step:
-            return "step";
-        case sim::CallKind::phase:
-            return "phase";
-        case sim::CallKind::compute:
-            return "compute";
-        case sim::CallKind::allocate:
-            return "allocate";
-        default:
-            return call.name;
-    }
-}
-
 Conductor::Conductor(sim::Cluster& cluster, inject::Injector& injector)
     : cluster_(cluster), injector_(injector), levers_(cluster) {}
 

@@ -1,15 +1,11 @@
-// runners/backends/sim/conductor.h — Carries the cluster's moments to the injector and the injector's alarms to the
-// cluster's clock. Ranks for which nothing is planned are never asked.
+// runners/backends/sim/conductor.h — Carries the cluster's moments to the injector and the injector's alarms
+// to the cluster's clock. Ranks for which nothing is planned are never asked.
 #pragma once
 
 #include "inject/core/injector.h"
 #include "runners/backends/sim/levers.h"
 
 namespace deadrank::runners {
-
-// The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
-// it does.
-std::string_view call_name(const sim::Call& call);
 
 class Conductor final : public sim::Interceptor {
 public:

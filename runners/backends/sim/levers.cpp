@@ -37,15 +37,6 @@ bool alters_message(const inject::Alteration& alteration) {
 
 }  // namespace
 
-std::int64_t bent(std::int64_t value, const inject::Bend& bend) {
-    if (bend.set_it) return bend.set;
-    __extension__ using Wide = __int128;
-    const Wide exact = Wide{value} * bend.multiply / bend.divide + bend.add;
-    const Wide least = std::numeric_limits<std::int64_t>::min();
-    const Wide most = std::numeric_limits<std::int64_t>::max();
-    return static_cast<std::int64_t>(exact < least ? least : exact > most ? most : exact);
-}
-
 void SimLevers::shape(sim::Call& call) const {
     const auto shape = shaped_.find(call.rank);
     if (shape == shaped_.end()) return;

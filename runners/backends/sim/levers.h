@@ -1,5 +1,6 @@
-// runners/backends/sim/levers.h — The levers of the simulated cluster, and of the call that is under way in it.
-// Bends and left-out blocks are kept here: the cluster only asks, at every seam and block of an armed rank.
+// runners/backends/sim/levers.h — The levers of the simulated cluster, and of the call that is under way in
+// it. Bends and left-out blocks are kept here: the cluster only asks, at every seam and block of an armed
+// rank.
 #pragma once
 
 #include <map>
@@ -8,8 +9,8 @@
 #include <utility>
 
 #include "inject/core/levers.h"
-#include "sim/machine/call.h"
 #include "sim/cluster/cluster.h"
+#include "sim/machine/call.h"
 
 namespace deadrank::runners {
 
@@ -70,8 +71,5 @@ private:
     sim::Call* call_ = nullptr;
     std::map<Rank, Shape> shaped_;
 };
-
-// value × multiply / divide + add, or `set`; bounded, never wrapping.
-std::int64_t bent(std::int64_t value, const inject::Bend& bend);
 
 }  // namespace deadrank::runners

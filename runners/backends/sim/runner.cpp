@@ -1,4 +1,5 @@
-// runners/backends/sim/runner.cpp — From a plan to a cluster with faults armed, and from what it did to a record.
+// runners/backends/sim/runner.cpp — From a plan to a cluster with faults armed, and from what it did to a
+// record.
 #include "runners/backends/sim/runner.h"
 
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "runners/runner/runner.h"
 #include "runners/backends/sim/stages.h"
+#include "runners/runner/runner.h"
 #include "sim/workloads/catalog.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,6 @@
-// runners/backends/sim/stages.h — Threads on which simulations are played, kept for the next one: an engine's stacks
-// and queues stay warm. Whoever plays takes one for as long as it plays, so as many are open as play at once.
+// runners/backends/sim/stages.h — Threads on which simulations are played, kept for the next one: an engine's
+// stacks and queues stay warm. Whoever plays takes one for as long as it plays, so as many are open as play
+// at once.
 #pragma once
 
 #include <functional>

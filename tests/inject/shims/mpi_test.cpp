@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <thread>
 
-#include "runners/backends/mpi/mpirun.h"
+#include "runners/backends/process/mpirun.h"
 #include "tests/inject/shims/shim_run.h"
 
 namespace deadrank::tests {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "results/record/evidence.h"
 #include "results/external/scratch.h"
+#include "results/record/evidence.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

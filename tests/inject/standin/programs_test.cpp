@@ -1,5 +1,5 @@
-// tests/inject/standin/programs_test.cpp — Goal: programs written for NCCL run without a GPU and get every value
-// right, and each fault of a plan shows in them as it shows on GPUs.
+// tests/inject/standin/programs_test.cpp — Goal: programs written for NCCL run without a GPU and get every
+// value right, and each fault of a plan shows in them as it shows on GPUs.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// tests/inject/standin/torch_here.h — Whether unmodified PyTorch can be run on the stand-in here, and with which
-// Python.
+// tests/inject/standin/torch_here.h — Whether unmodified PyTorch can be run on the stand-in here, and with
+// which Python.
 #pragma once
 
 #include <cstdlib>

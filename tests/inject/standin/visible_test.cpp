@@ -1,5 +1,5 @@
-// tests/inject/standin/visible_test.cpp — Goal: a launcher that shows each rank one device of the machine gives
-// every rank another one.
+// tests/inject/standin/visible_test.cpp — Goal: a launcher that shows each rank one device of the machine
+// gives every rank another one.
 #include "inject/standin/device/visible.h"
 
 #include <gtest/gtest.h>

@@ -6,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "results/judging/known_limits.h"
-#include "runners/studies/score.h"
 #include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
+#include "runners/studies/score.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::tests {
@@ -67,7 +68,7 @@ TEST(KnownLimits, AreThoseOfThatReleaseAndScenario) {
 runners::ToolCase judged(const std::string& name) {
     const auto vocabulary = runners::vocabulary();
     const std::filesystem::path root = DEADRANK_SOURCE_DIRECTORY;
-    const auto taxonomy = scenarios::Taxonomy::load(root / "scenarios/taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(root / "scenarios/taxonomy.toml");
     EXPECT_TRUE(taxonomy);
     const auto scenario =
         scenarios::load(root / "results/external/scenarios" / (name + ".toml"), *taxonomy, vocabulary);

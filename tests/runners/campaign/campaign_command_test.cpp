@@ -1,5 +1,5 @@
-// tests/runners/campaign/campaign_command_test.cpp — Goal: one process, many children and two MPI ranks give one
-// answer, a killed campaign goes on where it ended, and another campaign's file is refused.
+// tests/runners/campaign/campaign_command_test.cpp — Goal: one process, many children and two MPI ranks give
+// one answer, a killed campaign goes on where it ended, and another campaign's file is refused.
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runners/find/scenario_text.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/check.h"
 
 namespace deadrank::runners::find::testing {
@@ -43,7 +44,7 @@ const tests::ShippedCatalog& catalog() {
 
 const scenarios::Taxonomy& taxonomy() {
     static const auto loaded =
-        scenarios::Taxonomy::load(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
+        scenarios::load_taxonomy(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml");
     CHECK(loaded.has_value());
     return *loaded;
 }

@@ -1,5 +1,5 @@
-// tests/runners/backends/gpu/gpu_machine_test.cpp — Goal: what this machine has for a GPU job is found and said; where
-// it is not enough, the answer is a sentence.
+// tests/runners/backends/gpu/gpu_machine_test.cpp — Goal: what this machine has for a GPU job is found and
+// said; where it is not enough, the answer is a sentence.
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// tests/runners/backends/gpu/gpu_runner_test.cpp — Goal: the simulator's workloads run as NCCL ranks with the same
-// values; what befalls a rank is seen as NCCL shows it; nothing is left behind. On GPUs where there are some,
-// else on the drop-in that needs none, else skipped with the reason.
+// tests/runners/backends/gpu/gpu_runner_test.cpp — Goal: the simulator's workloads run as NCCL ranks with the
+// same values; what befalls a rank is seen as NCCL shows it; nothing is left behind. On GPUs where there are
+// some, else on the drop-in that needs none, else skipped with the reason.
 #include "runners/backends/gpu/gpu_runner.h"
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "runners/backends/gpu/machine.h"
-#include "runners/backends/gpu/reach.h"
+#include "runners/backends/ranks/gpu_reach.h"
 #include "runners/backends/ranks/play.h"
 #include "runners/backends/sim/runner.h"
+#include "tests/inject/standin/torch_here.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
-#include "tests/inject/standin/torch_here.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends in
-// bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
+// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends
+// in bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>

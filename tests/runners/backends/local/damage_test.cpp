@@ -1,5 +1,5 @@
-// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in the
-// layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
+// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in
+// the layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
 #include <filesystem>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 #include "results/external/bounded.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
 #include "runners/backends/local/subject.h"
+#include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

@@ -1,12 +1,12 @@
-// tests/runners/backends/local/frameworks_test.cpp — Goal: other people's parallel APIs train for real under our eyes.
-// One task in several layouts gives one loss, to the last printed digit: a subject that did not really train
-// in parallel, or that we disturbed, would part from the others.
+// tests/runners/backends/local/frameworks_test.cpp — Goal: other people's parallel APIs train for real under
+// our eyes. One task in several layouts gives one loss, to the last printed digit: a subject that did not
+// really train in parallel, or that we disturbed, would part from the others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
 #include "runners/backends/local/subject.h"
+#include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

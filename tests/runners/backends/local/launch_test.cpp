@@ -1,5 +1,5 @@
-// tests/runners/backends/local/launch_test.cpp — Processes are started, followed, bounded and ended, without any
-// torch.
+// tests/runners/backends/local/launch_test.cpp — Processes are started, followed, bounded and ended, without
+// any torch.
 #include "runners/backends/process/launch.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-// tests/runners/backends/local/link_test.cpp — Goal: a link between two real ranks breaks, comes back or slows down,
-// by gloo's own sockets; what a link of this machine cannot do is refused with what would help.
+// tests/runners/backends/local/link_test.cpp — Goal: a link between two real ranks breaks, comes back or
+// slows down, by gloo's own sockets; what a link of this machine cannot do is refused with what would help.
 #include <gtest/gtest.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/levers.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/local_runner_test.cpp — Plans played in real PyTorch processes: what is seen, what is
-// known, what is left.
+// tests/runners/backends/local/local_runner_test.cpp — Plans played in real PyTorch processes: what is seen,
+// what is known, what is left.
 #include "runners/backends/local/local_runner.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/manifest_test.cpp — Goal: a manifest says what it means, or is refused with its place
-// and what would do.
+// tests/runners/backends/local/manifest_test.cpp — Goal: a manifest says what it means, or is refused with
+// its place and what would do.
 #include "runners/backends/local/manifest.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// tests/runners/backends/local/namespaces_test.cpp — Goal: the nodes' networks are there while they are needed, reach
-// each other and nothing else, and are gone afterwards, however the run ended; who may not make them is told
-// what it takes.
+// tests/runners/backends/local/namespaces_test.cpp — Goal: the nodes' networks are there while they are
+// needed, reach each other and nothing else, and are gone afterwards, however the run ended; who may not make
+// them is told what it takes.
 #include "runners/backends/local/namespaces.h"
 
 #include <csignal>

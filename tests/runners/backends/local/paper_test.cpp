@@ -1,5 +1,5 @@
-// tests/runners/backends/local/paper_test.cpp — Goal: what real processes would leave out of a plan is told before any
-// is started, and what they play is not refused.
+// tests/runners/backends/local/paper_test.cpp — Goal: what real processes would leave out of a plan is told
+// before any is started, and what they play is not refused.
 #include "runners/backends/local/paper.h"
 
 #include <fstream>
@@ -8,6 +8,7 @@
 
 #include "runners/backends/local/local_runner.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners {
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 scenarios::Result<void> on_paper(const std::string& fault, const std::string& settings = "",
                                  const std::string& cluster = "") {
     const std::filesystem::path source(DEADRANK_SOURCE_DIRECTORY);
-    const auto taxonomy = scenarios::Taxonomy::load(source / "scenarios" / "taxonomy.toml");
+    const auto taxonomy = scenarios::load_taxonomy(source / "scenarios" / "taxonomy.toml");
     const std::string text =
         "format = 1\n[bug]\nstage = \"communication\"\nsymptom = \"collective_deadlock_hang\"\n"
         "cause = \"rank_divergent_control_flow\"\nfix = \"validation_and_failure_handling\"\n"

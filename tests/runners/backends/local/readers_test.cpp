@@ -1,12 +1,13 @@
-// tests/runners/backends/local/readers_test.cpp — Lines of hooks, of training programs and of torchrun become events.
+// tests/runners/backends/local/readers_test.cpp — Lines of hooks, of training programs and of torchrun become
+// events.
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 
 #include "results/record/evidence.h"
+#include "runners/backends/local/log_reader.h"
 #include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/follow.h"
-#include "runners/backends/local/log_reader.h"
 
 namespace deadrank::runners {
 namespace {

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/shared_controls_test.cpp — Goal: one job's control is played once for all its bugs, and
-// never for another job; whatever has a fault in it is played each time.
+// tests/runners/backends/local/shared_controls_test.cpp — Goal: one job's control is played once for all its
+// bugs, and never for another job; whatever has a fault in it is played each time.
 #include "runners/backends/local/shared_controls.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/small_plan.h — A healthy job of few ranks and few steps, to which a test adds its
-// fault.
+// tests/runners/backends/local/small_plan.h — A healthy job of few ranks and few steps, to which a test adds
+// its fault.
 #pragma once
 
 #include <cstdint>

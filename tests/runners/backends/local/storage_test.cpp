@@ -1,10 +1,10 @@
-// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for torch's own
-// writers below Python, on all ranks, at the step that the plan names; and not before.
+// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for
+// torch's own writers below Python, on all ranks, at the step that the plan names; and not before.
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/store_proxy_test.cpp — Goal: each trouble of a way through the proxy is the one that
-// its word says, for the rank that it was said for and for no other, and ends when it is taken back.
+// tests/runners/backends/local/store_proxy_test.cpp — Goal: each trouble of a way through the proxy is the
+// one that its word says, for the rank that it was said for and for no other, and ends when it is taken back.
 #include "runners/backends/proxy/store_proxy.h"
 
 #include <arpa/inet.h>

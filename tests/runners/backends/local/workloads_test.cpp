@@ -1,5 +1,5 @@
-// tests/runners/backends/local/workloads_test.cpp — Goal: the programs by hand compute what they should, before a
-// fault says otherwise: each layout what one rank alone would, each audit what it audits.
+// tests/runners/backends/local/workloads_test.cpp — Goal: the programs by hand compute what they should,
+// before a fault says otherwise: each layout what one rank alone would, each audit what it audits.
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>

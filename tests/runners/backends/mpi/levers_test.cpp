@@ -1,5 +1,6 @@
-// tests/runners/backends/mpi/levers_test.cpp — Goal: each rank does what is meant for it and leaves the rest to the
-// others; what MPI has no lever for is refused with the reason; the ranks are not told what bug they play.
+// tests/runners/backends/mpi/levers_test.cpp — Goal: each rank does what is meant for it and leaves the rest
+// to the others; what MPI has no lever for is refused with the reason; the ranks are not told what bug they
+// play.
 #include "runners/backends/ranks/levers.h"
 
 #include <fstream>
@@ -8,8 +9,8 @@
 #include <unistd.h>
 
 #include "runners/backends/mpi/mpi_runner.h"
-#include "runners/backends/mpi/reach.h"
 #include "runners/backends/ranks/hidden_plan.h"
+#include "runners/backends/ranks/mpi_reach.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 
 namespace deadrank::runners {

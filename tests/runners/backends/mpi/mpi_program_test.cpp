@@ -1,13 +1,13 @@
 // Goal: an MPI program that is not ours is played by the MPI runner as it stands: a fault finds its moment in
 // the program's own calls, and each rank's end is told.
-#include "runners/backends/mpi/mpi_program.h"
+#include "runners/backends/local/mpi_program.h"
 
 #include <gtest/gtest.h>
 
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/commands/under_test.h"
 #include "runners/runner/extension.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/mpi/mpirun.h"
 
 namespace deadrank::runners {
 namespace {

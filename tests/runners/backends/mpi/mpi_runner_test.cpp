@@ -1,5 +1,5 @@
-// tests/runners/backends/mpi/mpi_runner_test.cpp — Goal: the simulator's workloads run as MPI ranks with the same
-// values; a rank that is killed, stopped, gone or early gives evidence; nothing is left behind.
+// tests/runners/backends/mpi/mpi_runner_test.cpp — Goal: the simulator's workloads run as MPI ranks with the
+// same values; a rank that is killed, stopped, gone or early gives evidence; nothing is left behind.
 #include "runners/backends/mpi/mpi_runner.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// tests/runners/backends/process/kept_files_test.cpp — Goal: a stranger's file that was damaged becomes what it was,
-// once; what was written anew since then is left alone.
+// tests/runners/backends/process/kept_files_test.cpp — Goal: a stranger's file that was damaged becomes what
+// it was, once; what was written anew since then is left alone.
 #include "runners/backends/process/kept_files.h"
 
 #include <fmt/format.h>

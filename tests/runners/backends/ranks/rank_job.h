@@ -1,5 +1,5 @@
-// tests/runners/backends/ranks/rank_job.h — A small job, with a fault or without, for runners of real ranks and the
-// simulator alike.
+// tests/runners/backends/ranks/rank_job.h — A small job, with a fault or without, for runners of real ranks
+// and the simulator alike.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// tests/runners/backends/ranks/undo_test.cpp — Goal: a harness that is killed while a rank of its job stands still
-// leaves processes and a directory, and one command sets all of it right.
+// tests/runners/backends/ranks/undo_test.cpp — Goal: a harness that is killed while a rank of its job stands
+// still leaves processes and a directory, and one command sets all of it right.
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "runners/backends/gpu/machine.h"
-#include "runners/backends/process/python.h"
 #include "runners/backends/mpi/mpi_runner.h"
+#include "runners/backends/process/python.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {

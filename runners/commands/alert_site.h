@@ -1,5 +1,5 @@
-// runners/studies/site.h — The operator's site as one value: cluster, exporters, names, times; read from the
-// command line once for `alerts` and `serve`.
+// runners/commands/alert_site.h — The operator's site as one value: cluster, exporters, names, times; read
+// from the command line once for `alerts` and `serve`.
 #pragma once
 
 #include <memory>
@@ -32,15 +32,13 @@ struct Site {
 };
 
 // Where the tables of metrics and signatures lie, next to the catalogue of scenarios.
-std::filesystem::path tables_of(const commands::Library& library);
+std::filesystem::path tables_of(const Library& library);
 
-scenarios::Result<std::unique_ptr<Site>> open_site(const commands::Library& library,
-                                                   const SiteOptions& options);
+scenarios::Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOptions& options);
 
 // The failures meant: ids of signatures, patterns over them, "all" (the default), or scenarios of the
 // catalogue, which are played in the simulator first. Errors: usage, for a name that is neither.
 scenarios::Result<std::vector<results::exporters::Incident>> choose_incidents(
-    const Site& site, const commands::Library& library, const SiteOptions& options,
-    std::vector<std::string>& notes);
+    const Site& site, const Library& library, const SiteOptions& options, std::vector<std::string>& notes);
 
 }  // namespace deadrank::runners::alerts

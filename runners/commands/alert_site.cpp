@@ -1,5 +1,5 @@
-// runners/studies/site.cpp — Options into values, with a sentence for each that cannot be meant.
-#include "runners/studies/site.h"
+// runners/commands/alert_site.cpp — Options into values, with a sentence for each that cannot be meant.
+#include "runners/commands/alert_site.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -106,7 +106,7 @@ void add_site(CLI::App& app, SiteOptions& options) {
     app.add_option("--catalog", options.catalog, "Directory of scenarios")->type_name("DIR");
 }
 
-std::filesystem::path tables_of(const commands::Library& library) {
+std::filesystem::path tables_of(const Library& library) {
     for (const char* place : {"../results/exporters", "exporters"}) {
         std::error_code ignored;
         const auto directory = library.data / place;
@@ -117,7 +117,7 @@ std::filesystem::path tables_of(const commands::Library& library) {
     return library.data / "exporters";
 }
 
-Result<std::unique_ptr<Site>> open_site(const commands::Library& library, const SiteOptions& options) {
+Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOptions& options) {
     auto site = std::make_unique<Site>();
     const auto tables = tables_of(library);
     auto metrics = results::exporters::load_metrics(tables / "metrics");

@@ -1,9 +1,9 @@
-// runners/backends/mpi/mpirun.cpp — What Open MPI writes (sessions, shared memory) goes to the run's own directory, so
-// that nothing stays when it is removed.
-#include "runners/backends/mpi/mpirun.h"
+// runners/backends/process/mpirun.cpp — What Open MPI writes (sessions, shared memory) goes to the run's own
+// directory, so that nothing stays when it is removed.
+#include "runners/backends/process/mpirun.h"
 
 #include "results/external/program.h"
-#include "runners/backends/ranks/play.h"
+#include "runners/backends/process/home.h"
 
 namespace deadrank::runners {
 

@@ -1,12 +1,12 @@
-// scenarios/model/storm.cpp — Each minute of the storm is one draw: rates are parts per billion a minute, so that
-// no logarithm is needed.
-#include "scenarios/model/storm.h"
+// scenarios/format/storm.cpp — Each minute of the storm is one draw: rates are parts per billion a minute, so
+// that no logarithm is needed.
+#include "scenarios/format/storm.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/model/draw.h"
 #include "scenarios/format/reader.h"
+#include "scenarios/model/draw.h"
 #include "scenarios/model/story.h"
 
 namespace deadrank::scenarios {

@@ -1,5 +1,5 @@
-// scenarios/format/document.h — A TOML file as plain values that know their place, so that the parser stays behind
-// one .cpp.
+// scenarios/model/document.h — A TOML file as plain values that know their place, so that the parser stays
+// behind one .cpp.
 #pragma once
 
 #include <cstdint>

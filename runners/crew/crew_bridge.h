@@ -1,4 +1,4 @@
-// runners/backends/mpi/crew_bridge.h — The little that a campaign needs of MPI, as a table of functions in a library
+// runners/crew/crew_bridge.h — The little that a campaign needs of MPI, as a table of functions in a library
 // of its own: `deadrank` itself starts where no MPI is installed.
 #pragma once
 

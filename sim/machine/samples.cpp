@@ -1,5 +1,6 @@
-// sim/cluster/samples.cpp — Plausible readings of a busy device; a throttled one shows lower clocks and the reason.
-#include "sim/cluster/samples.h"
+// sim/machine/samples.cpp — Plausible readings of a busy device; a throttled one shows lower clocks and the
+// reason.
+#include "sim/machine/samples.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// sim/cluster/samples.h — What exporters would scrape: memory and device of each rank at each step, ports and host of
-// each node now and then.
+// sim/machine/samples.h — What exporters would scrape: memory and device of each rank at each step, ports and
+// host of each node now and then.
 #pragma once
 
 namespace deadrank::sim {

@@ -1,4 +1,4 @@
-// runners/backends/gpu/reach.h — What the levers of a GPU job do not reach, in words.
+// runners/backends/ranks/gpu_reach.h — What the levers of a GPU job do not reach, in words.
 #pragma once
 
 #include "runners/backends/ranks/levers.h"

@@ -1,5 +1,5 @@
-// scenarios/model/storm.h — Many incidents over days, drawn from a published table: which row, which scenario, and
-// when. Integers only: one seed is one storm on every machine.
+// scenarios/format/storm.h — Many incidents over days, drawn from a published table: which row, which
+// scenario, and when. Integers only: one seed is one storm on every machine.
 #pragma once
 
 #include <filesystem>

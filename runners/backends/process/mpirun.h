@@ -1,5 +1,5 @@
-// runners/backends/mpi/mpirun.h — The command line and the environment of mpirun for one job, also as root in a
-// container.
+// runners/backends/process/mpirun.h — The command line and the environment of mpirun for one job, also as
+// root in a container.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// runners/line/judging.cpp — Files back to values, and from there the line as it always goes.
-#include "runners/line/judging.h"
+// runners/line/judge_files.cpp — Files back to values, and from there the line as it always goes.
+#include "runners/line/judge_files.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "results/reports/again.h"
 #include "results/text/words.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 using scenarios::ErrorCode;
 using scenarios::Result;
@@ -113,4 +113,4 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     return judged;
 }
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/line/judging.h — Judges what was played or read back, by the variant that its plan says it is.
+// runners/line/judge_files.h — Judges what was played or read back, by the variant that its plan says it is.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "runners/line/library.h"
 #include "scenarios/model/plan.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 // One run's values, played or read from its directory. Without plan or truth there are findings and no
 // verdict.
@@ -36,4 +36,4 @@ struct JudgedRun {
 };
 scenarios::Result<JudgedRun> judge_directory(const Library& library, const std::filesystem::path& place);
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

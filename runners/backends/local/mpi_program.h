@@ -1,5 +1,5 @@
-// runners/backends/mpi/mpi_program.h — Somebody's own MPI program under test: started by mpirun, with our library
-// before its MPI, watched and ended like any real process.
+// runners/backends/local/mpi_program.h — Somebody's own MPI program under test: started by mpirun, with our
+// library before its MPI, watched and ended like any real process.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// runners/backends/mpi/reach.h — What the levers of an MPI job do not reach, in words.
+// runners/backends/ranks/mpi_reach.h — What the levers of an MPI job do not reach, in words.
 #pragma once
 
 #include "runners/backends/ranks/levers.h"

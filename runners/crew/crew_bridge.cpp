@@ -1,6 +1,6 @@
-// runners/backends/mpi_rank/crew_bridge.cpp — Texts from rank to rank. Only the thread that began calls anything
+// runners/crew/crew_bridge.cpp — Texts from rank to rank. Only the thread that began calls anything
 // here.
-#include "runners/backends/mpi/crew_bridge.h"
+#include "runners/crew/crew_bridge.h"
 
 #include <mpi.h>
 #include <string>

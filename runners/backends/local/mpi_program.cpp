@@ -1,12 +1,12 @@
-// runners/backends/mpi/mpi_program.cpp — What remains of the MPI runner where the program is not ours: mpirun's
-// settings. The rest is that of a command which starts its own ranks.
-#include "runners/backends/mpi/mpi_program.h"
+// runners/backends/local/mpi_program.cpp — What remains of the MPI runner where the program is not ours:
+// mpirun's settings. The rest is that of a command which starts its own ranks.
+#include "runners/backends/local/mpi_program.h"
 
 #include <fmt/format.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/mpi/mpirun.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/mpirun.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// scenarios/format/document.cpp — The one file that knows toml++.
-#include "scenarios/format/document.h"
+// scenarios/model/document.cpp — The one file that knows toml++.
+#include "scenarios/model/document.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,0 +1,58 @@
+# cmake/modules.cmake — One folder is one static library: deadrank_module(folder USES folders… LIBS libraries…).
+# The rows of USES are the include arrows: what they leave out may not be included (tests/tidy_test.cpp reads them).
+
+# The target of a folder: sim/engine is deadrank_sim_engine.
+function(deadrank_targets out)
+  set(targets)
+  foreach(folder IN LISTS ARGN)
+    string(REPLACE "/" "_" name ${folder})
+    list(APPEND targets deadrank_${name})
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+# Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they are installed.
+function(deadrank_module folder)
+  cmake_parse_arguments(module "" "" "USES;LIBS;PRIVATE_LIBS;HEADERS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "main\\.cpp$")
+  deadrank_targets(target ${folder})
+  deadrank_targets(uses ${module_USES})
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/deadrank>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${uses} ${module_LIBS} PRIVATE ${module_PRIVATE_LIBS})
+  string(REPLACE "deadrank_" "" export ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export})
+  set_property(GLOBAL APPEND PROPERTY DEADRANK_MODULES ${target})
+  set_property(GLOBAL APPEND PROPERTY DEADRANK_HEADERS ${module_HEADERS})
+endfunction()
+
+# Which commit this is. The header is rewritten only when the answer changed, so a second build is free.
+function(deadrank_build_id)
+  set(header ${CMAKE_BINARY_DIR}/generated/deadrank_build_id.h)
+  add_custom_target(deadrank_build_id_header
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DHEADER=${header} -DVERSION=${PROJECT_VERSION}
+            "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+            -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+            -P ${CMAKE_SOURCE_DIR}/cmake/build_id.cmake
+    BYPRODUCTS ${header} COMMENT "" VERBATIM)
+  add_library(deadrank_build_id INTERFACE)
+  target_include_directories(deadrank_build_id INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
+  add_dependencies(deadrank_build_id deadrank_build_id_header)
+  set_target_properties(deadrank_build_id PROPERTIES EXPORT_NAME build_id)
+  set_property(GLOBAL APPEND PROPERTY DEADRANK_MODULES deadrank_build_id)
+endfunction()
+
+# deadrank_assets(target header directory files…): text files into the target, behind `header`.
+function(deadrank_assets target header room)
+  set(out ${CMAKE_BINARY_DIR}/generated/${room}/assets.cpp)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${room}/ OUTPUT_VARIABLE paths)
+  list(JOIN ARGN "," names)
+  add_custom_command(OUTPUT ${out} DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMES=${names} -DHEADER=${header} -DFROM=${CMAKE_SOURCE_DIR}/${room}
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "" VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -1,0 +1,23 @@
+// results/record/finding.h — What a detector says: a symptom of the taxonomy, who is to blame, and when the
+// evidence sufficed to say so.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/record/blame.h"
+
+namespace deadrank::results {
+
+struct Finding {
+    std::string symptom;   // id of the taxonomy
+    std::string detector;  // who says so
+    Blame blame;
+    Time at{0};                            // when the evidence sufficed: an alarm could ring then
+    std::string says;                      // one sentence with the numbers seen
+    std::vector<std::string> causes = {};  // likely root causes, most likely first; may be empty
+
+    bool operator==(const Finding&) const = default;
+};
+
+}  // namespace deadrank::results
