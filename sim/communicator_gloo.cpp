@@ -2,6 +2,7 @@
 // tells of its end; and who gets more than it has room for, aborts. What else does not fit waits, as there.
 #include <algorithm>
 
+#include "results/signals.h"
 #include "sim/communicator.h"
 #include "sim/gloo_texts.h"
 #include "sim/machine.h"
@@ -10,7 +11,6 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr int sigabrt = 6;
 constexpr Time notice{50'000};  // until a connection's end, or a message, has come
 
 // What a call is on the wire: torch plays a reduce_scatter over gloo as an all_reduce of everybody's whole.
@@ -70,7 +70,7 @@ void Communicator::abort_the_shorter(const Meeting& meeting) {
             if (!process.alive || process.pid != pid) return;
             machine_.recorder.log(process.id, 2, gloo_terminate_text());
             machine_.recorder.log(process.id, 2, gloo_too_long_text(longest, room));
-            machine_.processes.signal(process, sigabrt);
+            machine_.processes.signal(process, results::sigabrt);
         });
     }
 }

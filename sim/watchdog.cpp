@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/signals.h"
 #include "sim/machine.h"
 #include "sim/nccl_texts.h"
 
@@ -13,7 +14,6 @@ namespace deadrank::sim {
 namespace {
 
 constexpr Time poll{1'000'000'000};
-constexpr int sigabrt = 6;
 
 std::string group_prefix(const Communicator& comm, Rank index) {
     const auto group = comm.id() - 1;
@@ -157,7 +157,7 @@ void Watchdog::take_down(Process& process, const Communicator& comm, Rank index,
     recorder.log(
         process.id, 2,
         group_prefix(comm, index) + "Process group watchdog thread terminated with exception: " + reason);
-    machine_.processes.signal(process, sigabrt);
+    machine_.processes.signal(process, results::sigabrt);
 }
 
 }  // namespace deadrank::sim
