@@ -18,7 +18,7 @@ void apply(std::vector<Interval>& intervals, double time, bool begins) {
     }
 }
 
-Instance& instance_of(std::vector<Instance>& instances, const std::map<std::string, std::string>& labels) {
+Instance& instance_among(std::vector<Instance>& instances, const std::map<std::string, std::string>& labels) {
     for (Instance& one : instances) {
         if (one.labels == labels) return one;
     }
@@ -76,7 +76,7 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
                 auto owner = owners.find(labels);
                 if (owner == owners.end()) owner = owners.emplace(labels, rules_of(labels, rules)).first;
                 for (const std::size_t rule : owner->second) {
-                    Instance& instance = instance_of(activity[rule], labels);
+                    Instance& instance = instance_among(activity[rule], labels);
                     apply(firing ? instance.firing : instance.pending, edge->time - origin, begins);
                 }
             }

@@ -5,16 +5,13 @@
 #include <fmt/format.h>
 #include <regex>
 
+#include "results/alerts/promql.h"
 #include "results/alerts/static_check.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
 
 namespace {
-
-bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 void add(std::vector<StaticFinding>& findings, const Rule& rule, std::string id, Weight weight,
          std::string says, std::string remedy) {

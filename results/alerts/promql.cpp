@@ -76,10 +76,6 @@ std::string unquoted(const std::string& text) {
     return value;
 }
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 struct Frame {
     std::string function;
     bool unless = false;  // right of an `unless`
@@ -236,5 +232,9 @@ bool is_function(std::string_view word) {
 }
 
 Reads scan(std::string_view expr) { return Scanner(expr).read(); }
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+}
 
 }  // namespace deadrank::results::alerts

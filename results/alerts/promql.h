@@ -2,8 +2,10 @@
 // functions around them. A scanner and no parser: Prometheus itself says whether an expression is right.
 #pragma once
 
+#include <initializer_list>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deadrank::results::alerts {
@@ -37,6 +39,8 @@ struct Reads {
 };
 
 Reads scan(std::string_view expr);
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 
 // Words of PromQL that are no metrics.
 bool is_function(std::string_view word);

@@ -25,7 +25,7 @@ std::string heading(const Style& style, const std::string& text) {
     return "\n" + style.paint(Ink::bold, text) + "\n";
 }
 
-std::string head(const Study& study, const Style& style) {
+std::string report_head(const Study& study, const Style& style) {
     const auto alerts =
         std::count_if(study.rules.begin(), study.rules.end(), [](const Rule& rule) { return rule.is_alert; });
     std::string text =
@@ -164,7 +164,7 @@ std::string outcome_of(const Row& row) {
 
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& found,
                         const Style& style, bool explain) {
-    std::string text = head(study, style) + matrix(study, style) + invalid_files(study, style);
+    std::string text = report_head(study, style) + matrix(study, style) + invalid_files(study, style);
     text +=
         rule_list(study, AlertVerdict::false_alarm, "false alarms: these fire on a healthy cluster", style);
     text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style);

@@ -17,7 +17,7 @@ std::string in_single_quotes(const std::string& text) {
     return out + "'";
 }
 
-std::string head(const TestInput& input, const std::string& why) {
+std::string test_file_head(const TestInput& input, const std::string& why) {
     std::string text = why + "rule_files:\n";
     for (const std::string& file : input.rule_files) text += "  - " + in_single_quotes(file) + "\n";
     text += fmt::format("evaluation_interval: {}\ntests:\n- interval: {}\n  name: {}\n  input_series:\n{}",
@@ -59,9 +59,10 @@ std::string series_block(const std::vector<exporters::Series>& series) {
 }
 
 std::string edge_test(const TestInput& input) {
-    std::string text = head(input,
-                            "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
-                            "mismatches, and exits 0 when none does.\n");
+    std::string text =
+        test_file_head(input,
+                       "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
+                       "mismatches, and exits 0 when none does.\n");
     const std::string query = in_single_quotes(edge_query(input.eval));
     const double origin = input.window.start();
     const int steps = static_cast<int>(input.window.duration / input.eval);
@@ -75,7 +76,7 @@ std::string edge_test(const TestInput& input) {
 
 std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
                       const std::string& why) {
-    std::string text = head(input, why);
+    std::string text = test_file_head(input, why);
     for (const Expectation& one : expectations) {
         text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_single_quotes(one.expr),
                             exporters::duration_text(input.window.start() + one.time));

@@ -10,7 +10,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-std::vector<std::string> causes_of(Code code) {
+std::vector<std::string> save_failure_causes(Code code) {
     if (code == Code::no_space)
         return {"misconfigured_resource_or_distributed_settings", "non_durable_checkpoint_commit"};
     return {"hardware_or_link_fault", "dependency_or_hardware_mismatch"};
@@ -39,7 +39,7 @@ std::vector<Finding> CheckpointSave::examine(const Evidence& evidence) const {
                         .at = first->at,
                         .says = fmt::format("{} {} while saving {} of step {}", ranks_text(sorted(ranks)),
                                             how, evidence.text(save->path), save->step),
-                        .causes = causes_of(save->result)};
+                        .causes = save_failure_causes(save->result)};
         finding.blame.step = save->step;
         finding.blame.component = "storage";
         finding.blame.shard = evidence.text(save->path);

@@ -52,7 +52,7 @@ bool may_differ(const Meeting& meeting) {
     return false;
 }
 
-std::vector<std::string> causes_of(const Disagreement& found) {
+std::vector<std::string> mismatch_causes(const Disagreement& found) {
     if (found.skipped) return {"rank_divergent_control_flow", "communication_order_divergence"};
     return {"communication_order_divergence", "misconfigured_resource_or_distributed_settings",
             "rank_divergent_control_flow"};
@@ -111,7 +111,7 @@ std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const
             finding.says =
                 fmt::format("{} came to {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
                             first.meeting->seq, first.comm->name, found.aspect);
-            finding.causes = causes_of(found);
+            finding.causes = mismatch_causes(found);
         } else {
             finding = as_said(evidence, *said);
         }

@@ -13,7 +13,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-Finding finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says) {
+Finding inference_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says) {
     return {.symptom = "inference_output_inconsistency_across_devices",
             .detector = "inference_inconsistency",
             .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
@@ -24,7 +24,7 @@ Finding finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std:
 }
 
 // The minority of one request's answers; all of them in a tie.
-std::vector<Rank> odd_in(const std::vector<const Event*>& answers) {
+std::vector<Rank> odd_answers_in(const std::vector<const Event*>& answers) {
     std::map<std::uint64_t, std::vector<Rank>> by_digest;
     for (const Event* event : answers) by_digest[event->as<ServeOutput>()->digest].push_back(event->rank);
     std::size_t most = 0;
@@ -44,9 +44,9 @@ std::vector<Finding> InferenceInconsistency::examine(const Evidence& evidence) c
     for (const Event* event : evidence.each<ServeOutput>()) {
         const auto* output = event->as<ServeOutput>();
         if (output->finite == 0) {
-            return {finding(evidence, {event->rank}, event->at,
-                            fmt::format("request {} got logits that are no numbers on rank {}",
-                                        output->request, event->rank))};
+            return {inference_finding(evidence, {event->rank}, event->at,
+                                      fmt::format("request {} got logits that are no numbers on rank {}",
+                                                  output->request, event->rank))};
         }
         auto& all = answers[output->request];
         all.push_back(event);
@@ -55,15 +55,15 @@ std::vector<Finding> InferenceInconsistency::examine(const Evidence& evidence) c
         for (const Event* other : evidence.each<ServeOutput>()) {
             if (other->as<ServeOutput>()->request == output->request) whole.push_back(other);
         }
-        const auto odd = odd_in(whole);
-        Finding found = finding(evidence, odd, event->at,
-                                fmt::format("request {} was answered in two ways: {} differ", output->request,
-                                            ranks_text(sorted(odd))));
+        const auto odd = odd_answers_in(whole);
+        Finding found = inference_finding(evidence, odd, event->at,
+                                          fmt::format("request {} was answered in two ways: {} differ",
+                                                      output->request, ranks_text(sorted(odd))));
         return {found};
     }
     auto wrong = first_wrong(evidence, Origin::reference);
     if (!wrong || !wrong->blame.variable.starts_with("reference.token")) return {};
-    Finding found = finding(evidence, wrong->blame.ranks, wrong->at, wrong->says);
+    Finding found = inference_finding(evidence, wrong->blame.ranks, wrong->at, wrong->says);
     found.blame.step = wrong->blame.step;
     return {found};
 }

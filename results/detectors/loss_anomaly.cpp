@@ -13,8 +13,8 @@ namespace deadrank::results::detectors {
 namespace {
 
 constexpr int zeros_min = 3;
-constexpr double jump = 100;    // times the largest loss of the run before
-constexpr int history_min = 3;  // losses that must have been seen before a jump is one
+constexpr double jump = 100;         // times the largest loss of the run before
+constexpr int loss_history_min = 3;  // losses that must have been seen before a jump is one
 
 struct Curve {
     double largest = 0;
@@ -28,7 +28,7 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
     if (!std::isfinite(end.gradient_norm)) return fmt::format("a gradient norm of {}", end.gradient_norm);
     const double size = std::abs(end.loss);
     std::string words;
-    if (curve.seen >= history_min && curve.largest > 0 && size > jump * curve.largest) {
+    if (curve.seen >= loss_history_min && curve.largest > 0 && size > jump * curve.largest) {
         words = fmt::format("a loss of {} after at most {} before", end.loss, curve.largest);
     }
     curve.zeros = size == 0 ? curve.zeros + 1 : 0;

@@ -17,14 +17,14 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-constexpr std::size_t history_min = 3;
-constexpr int streak_min = 4;
-constexpr std::int64_t slow_permille = 1150;
+constexpr std::size_t throughput_history_min = 3;
+constexpr int throughput_streak_min = 4;
+constexpr std::int64_t throughput_slow_permille = 1150;
 constexpr std::int64_t stall_permille = 2000;
 constexpr int stalls_min = 3;
 constexpr int retries_min = 3;
 
-Finding finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
+Finding throughput_finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "low_throughput_uniform",
                   .detector = "low_throughput",
                   .blame = {},
@@ -61,28 +61,28 @@ std::vector<Finding> against_itself(const Paces& paces) {
             continue;
         }
         const Time usual_own = median_of(own), usual_whole = median_of(whole);
-        const bool known = own.size() >= history_min;
-        const bool slow = known && above(step.own, usual_own, slow_permille) &&
-                          above(step.whole, usual_whole, slow_permille) && uniform(step);
+        const bool known = own.size() >= throughput_history_min;
+        const bool slow = known && above(step.own, usual_own, throughput_slow_permille) &&
+                          above(step.whole, usual_whole, throughput_slow_permille) && uniform(step);
         const bool stalled = known && above(step.whole, usual_whole, stall_permille) && uniform(step) &&
                              above(step.own, usual_own, stall_permille);
         if (slow && streak++ == 0) since = step.step;
         if (!slow) streak = 0;
         if (stalled && !last_stalled) ++stalls;
         last_stalled = stalled;
-        if (streak >= streak_min) {
-            return {finding(
+        if (streak >= throughput_streak_min) {
+            return {throughput_finding(
                 step.ended, since,
                 fmt::format("all ranks take {} per step since step {}, {} before", duration_text(step.whole),
                             since, duration_text(usual_whole)),
                 {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"})};
         }
         if (stalls >= stalls_min) {
-            return {
-                finding(step.ended, step.step,
-                        fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual",
-                                    stalls, duration_text(step.whole), step.step, duration_text(usual_whole)),
-                        {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
+            return {throughput_finding(
+                step.ended, step.step,
+                fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual", stalls,
+                            duration_text(step.whole), step.step, duration_text(usual_whole)),
+                {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
         }
         if (slow || stalled) continue;  // what is suspected does not become the measure
         own.push_back(step.own.count());
@@ -107,16 +107,18 @@ std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces&
         here.ranks = std::max(here.ranks, step.ranks.size());
         here.uniform &= uniform(step);
         const auto before = attempts.find(step.attempt - 1);
-        if (before == attempts.end() || before->second.own.size() < history_min ||
-            here.own.size() < static_cast<std::size_t>(streak_min) || before->second.ranks != here.ranks ||
-            !here.uniform)
+        if (before == attempts.end() || before->second.own.size() < throughput_history_min ||
+            here.own.size() < static_cast<std::size_t>(throughput_streak_min) ||
+            before->second.ranks != here.ranks || !here.uniform)
             continue;
         const Time own = median_of(here.own), usual_own = median_of(before->second.own);
         const Time whole = median_of(here.whole), usual_whole = median_of(before->second.whole);
-        if (!above(own, usual_own, slow_permille) || !above(whole, usual_whole, slow_permille)) continue;
+        if (!above(own, usual_own, throughput_slow_permille) ||
+            !above(whole, usual_whole, throughput_slow_permille))
+            continue;
         const auto change = change_between({evidence, step.attempt - 1, PairTables::Of::versions},
                                            {evidence, step.attempt, PairTables::Of::versions});
-        Finding found = finding(
+        Finding found = throughput_finding(
             step.ended, step.step,
             fmt::format(
                 "all ranks take {} per step since the restart, {} before it{}", duration_text(whole),
@@ -139,13 +141,14 @@ std::vector<Finding> against_log(const Evidence& evidence) {
             sample->expected <= 0)
             continue;
         int& streak = slow[event->rank];
-        streak =
-            sample->value * 1000 > sample->expected * static_cast<double>(slow_permille) ? streak + 1 : 0;
-        if (streak < streak_min) continue;
-        return {finding(event->at, sample->step,
-                        fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
-                                    sample->value, sample->expected),
-                        {"dependency_or_hardware_mismatch"})};
+        streak = sample->value * 1000 > sample->expected * static_cast<double>(throughput_slow_permille)
+                     ? streak + 1
+                     : 0;
+        if (streak < throughput_streak_min) continue;
+        return {throughput_finding(event->at, sample->step,
+                                   fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
+                                               sample->value, sample->expected),
+                                   {"dependency_or_hardware_mismatch"})};
     }
     return {};
 }
@@ -159,7 +162,7 @@ std::vector<Finding> retries(const Evidence& evidence) {
         const bool again =
             line.find("etrying") != std::string_view::npos || line.find("retry ") != std::string_view::npos;
         if (event->rank < 0 || log->level < 1 || !again || ++tries[event->rank] < retries_min) continue;
-        Finding found = finding(
+        Finding found = throughput_finding(
             event->at, 0,
             fmt::format("rank {} tried again {} times: {}", event->rank, retries_min, line.substr(0, 120)),
             {"unpropagated_rank_failure"});

@@ -34,7 +34,8 @@ std::vector<Claim> claims_of(const Evidence& evidence, int attempt) {
     return claims;
 }
 
-Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says, std::string cause) {
+Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
+                           std::string cause) {
     return {.symptom = "wrong_rank_or_group_membership",
             .detector = "rank_order",
             .blame = blame_ranks(lives, std::move(ranks)),
@@ -65,7 +66,8 @@ std::vector<Finding> doubled(const Lives& lives, const std::vector<Claim>& claim
         }
     }
     if (culprits.empty()) return {};
-    return {finding(lives, std::move(culprits), at, std::move(says), "misconfigured_environment_variable")};
+    return {rank_order_finding(lives, std::move(culprits), at, std::move(says),
+                               "misconfigured_environment_variable")};
 }
 
 // Each rank once, but not where the launcher put it.
@@ -82,7 +84,8 @@ std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& clai
                 fmt::format("the launcher's process {} says that it is rank {}", claim.process, claim.rank);
     }
     if (moved.empty()) return {};
-    return {finding(lives, std::move(moved), at, std::move(says), "rank_or_device_derivation_error")};
+    return {
+        rank_order_finding(lives, std::move(moved), at, std::move(says), "rank_or_device_derivation_error")};
 }
 
 // Members of one communicator that do not believe in the same list, or that are not in it.
@@ -98,11 +101,11 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
         at = std::max(at, joining.entered);
     }
     if (!outside.empty()) {
-        return {
-            finding(lives, outside, at,
-                    fmt::format("{} asked for a group {} of which {} no member", ranks_text(sorted(outside)),
-                                comm.name, outside.size() == 1 ? "it is" : "they are"),
-                    "group_construction_error")};
+        return {rank_order_finding(
+            lives, outside, at,
+            fmt::format("{} asked for a group {} of which {} no member", ranks_text(sorted(outside)),
+                        comm.name, outside.size() == 1 ? "it is" : "they are"),
+            "group_construction_error")};
     }
     if (beliefs.size() < 2) return {};
     const auto most = std::max_element(beliefs.begin(), beliefs.end(), [](const auto& a, const auto& b) {
@@ -118,11 +121,11 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
             one = joining;
         }
     }
-    return {
-        finding(lives, odd, at,
-                fmt::format("rank {} joins {} with members {}, the others with {}", one->process, comm.name,
-                            evidence.text(one->what->members), evidence.text(most->first.first)),
-                "group_construction_error")};
+    return {rank_order_finding(
+        lives, odd, at,
+        fmt::format("rank {} joins {} with members {}, the others with {}", one->process, comm.name,
+                    evidence.text(one->what->members), evidence.text(most->first.first)),
+        "group_construction_error")};
 }
 
 bool parts_the_world(std::string_view name) {
@@ -151,20 +154,20 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
         std::vector<Rank> joined;
         for (const Joining& joining : comm.joinings) joined.push_back(joining.process);
         if (once.size() < comm.ranks.size()) {
-            return {finding(lives, joiners_of_doubled(evidence, attempt, comm.name), at,
-                            fmt::format("group {} has a rank twice: {}", comm.name,
-                                        evidence.text(comm.joinings[0].what->members)),
-                            "group_construction_error")};
+            return {rank_order_finding(lives, joiners_of_doubled(evidence, attempt, comm.name), at,
+                                       fmt::format("group {} has a rank twice: {}", comm.name,
+                                                   evidence.text(comm.joinings[0].what->members)),
+                                       "group_construction_error")};
         }
         if (!parts_the_world(comm.name)) continue;
         for (const Rank rank : comm.ranks) {
             const auto [seat, fresh] = seats[comm.name].try_emplace(rank, &comm);
             if (fresh || seat->second->ranks == comm.ranks) continue;
-            return {finding(lives, joined, at,
-                            fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
-                                        evidence.text(seat->second->joinings[0].what->members),
-                                        evidence.text(comm.joinings[0].what->members)),
-                            "group_construction_error")};
+            return {rank_order_finding(lives, joined, at,
+                                       fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
+                                                   evidence.text(seat->second->joinings[0].what->members),
+                                                   evidence.text(comm.joinings[0].what->members)),
+                                       "group_construction_error")};
         }
     }
     return {};

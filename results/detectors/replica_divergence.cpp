@@ -21,7 +21,7 @@ struct Group {
 std::uint64_t digest_of(const Event* event) { return event->as<ParametersDigest>()->digest; }
 
 // Those who do not hold what most hold; everybody, where most do not agree.
-std::vector<Rank> odd_in(const Group& group) {
+std::vector<Rank> odd_replicas_in(const Group& group) {
     std::map<std::uint64_t, std::size_t> votes;
     for (const Event* event : group.digests) ++votes[digest_of(event)];
     const auto most = std::max_element(votes.begin(), votes.end(),
@@ -61,10 +61,10 @@ std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const 
     const Group* one = nullptr;
     for (const auto& [key, group] : groups) {
         if (!group.differ || std::get<0>(key) != first_attempt || std::get<3>(key) != first_step) continue;
-        const auto here = odd_in(group);
+        const auto here = odd_replicas_in(group);
         odd.insert(odd.end(), here.begin(), here.end());
         for (const Event* event : group.digests) at = std::max(at, event->at);
-        if (!one || here.size() < odd_in(*one).size()) one = &group;
+        if (!one || here.size() < odd_replicas_in(*one).size()) one = &group;
     }
     if (!one) return {};
     const auto* sample = one->digests.front()->as<ParametersDigest>();
@@ -73,10 +73,10 @@ std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const 
         .detector = std::string(name()),
         .blame = blame_ranks(lives, odd),
         .at = at,
-        .says = fmt::format("{} of group {} differ after step {}: {} from the {} others",
-                            evidence.text(sample->name), evidence.text(sample->group), first_step,
-                            ranks_text(sorted(odd_in(*one))),
-                            one->digests.size() - std::min(one->digests.size(), odd_in(*one).size())),
+        .says = fmt::format(
+            "{} of group {} differ after step {}: {} from the {} others", evidence.text(sample->name),
+            evidence.text(sample->group), first_step, ranks_text(sorted(odd_replicas_in(*one))),
+            one->digests.size() - std::min(one->digests.size(), odd_replicas_in(*one).size())),
         .causes = {"gradient_scaling_or_reduction_error", "hardware_or_link_fault",
                    "rng_or_seed_coordination_error"}};
     finding.blame.step = first_step;

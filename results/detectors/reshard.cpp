@@ -37,7 +37,8 @@ bool somebody_died_before(const Lives& lives, int attempt, Time time) {
     return false;
 }
 
-Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::int64_t step, std::string says) {
+Finding reshard_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::int64_t step,
+                        std::string says) {
     Finding found{.symptom = "reshard_restore_failure",
                   .detector = "reshard",
                   .blame = blame_ranks(lives, std::move(ranks)),
@@ -54,9 +55,9 @@ std::vector<Finding> at_save(const Evidence& evidence) {
         for (const auto& [path, writers] : saved.writers) {
             if (writers.size() < 2) continue;
             std::vector<Rank> ranks(writers.begin(), writers.end());
-            Finding found =
-                finding(lives, ranks, saved.last, saved.step,
-                        fmt::format("{} all wrote {} of step {}", ranks_text(ranks), path, saved.step));
+            Finding found = reshard_finding(
+                lives, ranks, saved.last, saved.step,
+                fmt::format("{} all wrote {} of step {}", ranks_text(ranks), path, saved.step));
             found.blame.shard = path;
             return {found};
         }
@@ -65,9 +66,9 @@ std::vector<Finding> at_save(const Evidence& evidence) {
         const auto missing = saved.missing();
         // Where each rank writes one shard, the missing ones name their ranks.
         const bool one_each = saved.shards == lives.count();
-        return {finding(lives, one_each ? missing : std::vector<Rank>{}, at, saved.step,
-                        fmt::format("the checkpoint of step {} lacks shard {} of {}", saved.step,
-                                    ranges_text(missing), saved.shards))};
+        return {reshard_finding(lives, one_each ? missing : std::vector<Rank>{}, at, saved.step,
+                                fmt::format("the checkpoint of step {} lacks shard {} of {}", saved.step,
+                                            ranges_text(missing), saved.shards))};
     }
     return {};
 }
@@ -89,10 +90,10 @@ std::vector<Finding> at_load(const Evidence& evidence) {
     if (!first) return {};
     const auto* load = first->as<CheckpointLoad>();
     Finding found =
-        finding(evidence.facts<Lives>(), ranks, first->at, load->step,
-                fmt::format("{} asked for {}, which a whole checkpoint of {} shards does not have",
-                            ranks_text(sorted(ranks)), evidence.text(load->path),
-                            checkpoints.find(load->step, first->at)->shards));
+        reshard_finding(evidence.facts<Lives>(), ranks, first->at, load->step,
+                        fmt::format("{} asked for {}, which a whole checkpoint of {} shards does not have",
+                                    ranks_text(sorted(ranks)), evidence.text(load->path),
+                                    checkpoints.find(load->step, first->at)->shards));
     found.blame.shard = evidence.text(load->path);
     return {found};
 }

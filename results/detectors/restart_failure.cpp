@@ -14,7 +14,8 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-Finding finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says, std::string cause) {
+Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
+                        std::string cause) {
     return {.symptom = "restart_or_recovery_failure",
             .detector = "restart_failure",
             .blame = blame_ranks(lives, std::move(ranks)),
@@ -49,11 +50,11 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     if (somebody_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
     Time last{0};
     for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
-    Finding found =
-        finding(lives, unseen, stops.back()->at,
-                fmt::format("node {} was last heard of at {} and nobody saw its ranks end; the job stopped",
-                            ranges_text(nodes), duration_text(last)),
-                "hardware_or_link_fault");
+    Finding found = restart_finding(
+        lives, unseen, stops.back()->at,
+        fmt::format("node {} was last heard of at {} and nobody saw its ranks end; the job stopped",
+                    ranges_text(nodes), duration_text(last)),
+        "hardware_or_link_fault");
     found.blame.component = "node";
     return {found};
 }
@@ -77,10 +78,10 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
     const auto nodes = lives.whole_nodes(killed);
     if (killed.size() < 2 || nodes.size() != 1) return {};
     if (somebody_had_failed(evidence, killed, attempt, first)) return {};
-    return {finding(lives, killed, stops.back()->at,
-                    fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
-                                ranges_text(nodes), duration_text(first)),
-                    "unpropagated_rank_failure")};
+    return {restart_finding(lives, killed, stops.back()->at,
+                            fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
+                                        ranges_text(nodes), duration_text(first)),
+                            "unpropagated_rank_failure")};
 }
 
 // Everybody was asked to leave, nobody had failed.
@@ -105,10 +106,11 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
         return life->signal == 9 && life->ended == first;
     });
     if (!all || !asked || !leader || one_killed_first) return {};
-    return {finding(lives, {}, first,
-                    fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",
-                                duration_text(first), evidence.text(stops.back()->as<JobStop>()->reason)),
-                    "hardware_or_link_fault")};
+    return {
+        restart_finding(lives, {}, first,
+                        fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",
+                                    duration_text(first), evidence.text(stops.back()->as<JobStop>()->reason)),
+                        "hardware_or_link_fault")};
 }
 
 std::int64_t finished_in(const Lives& lives, int attempt) {
@@ -139,10 +141,10 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     if (failed) {
         const Life* earlier = first_failure(lives, last - 1);
         const bool again = earlier && earlier->process == failed->process;
-        return {finding(lives, {failed->process}, failed->ended,
-                        fmt::format("attempt {} ended {}with rank {} and no step beyond {}", last,
-                                    again ? "again " : "", failed->process, before),
-                        "unpropagated_rank_failure")};
+        return {restart_finding(lives, {failed->process}, failed->ended,
+                                fmt::format("attempt {} ended {}with rank {} and no step beyond {}", last,
+                                            again ? "again " : "", failed->process, before),
+                                "unpropagated_rank_failure")};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),
                                       [](const Life& life) { return life.ended != never; });
@@ -151,10 +153,11 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const Time at = heard + lives.hang_after();
     if (all_done || at > evidence.observed_until()) return {};
     const Standstill still = Waits(evidence, last, evidence.observed_until()).standstill();
-    return {finding(lives, still.culprits, at,
-                    fmt::format("attempt {} made no step in {}; {}", last, duration_text(lives.hang_after()),
-                                still.any ? still.why : "it never got to its first call"),
-                    still.any ? still.cause : "unpropagated_rank_failure")};
+    return {restart_finding(
+        lives, still.culprits, at,
+        fmt::format("attempt {} made no step in {}; {}", last, duration_text(lives.hang_after()),
+                    still.any ? still.why : "it never got to its first call"),
+        still.any ? still.cause : "unpropagated_rank_failure")};
 }
 
 }  // namespace

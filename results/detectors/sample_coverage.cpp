@@ -67,8 +67,8 @@ struct Seen {
 
 using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: one, where all is well
 
-Finding finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event, std::string says,
-                std::vector<std::string> causes) {
+Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event,
+                       std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "wrong_sample_coverage",
                   .detector = "sample_coverage",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
@@ -127,8 +127,8 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
         }
     }
     if (!first) return {};
-    return {finding(evidence, who_stands_out(partners), *first, says,
-                    {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
+    return {sample_finding(evidence, who_stands_out(partners), *first, says,
+                           {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
 }
 
 // The first shuffled batch of an epoch is that of the epoch before.
@@ -149,10 +149,11 @@ std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
     }
     if (!shown) return {};
     const std::int64_t epoch = shown->as<DataBatch>()->epoch;
-    return {finding(evidence, ranks, *shown,
-                    fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
-                                ranks_text(sorted(ranks)), epoch, epoch - 1),
-                    {"rng_or_seed_coordination_error"})};
+    return {
+        sample_finding(evidence, ranks, *shown,
+                       fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
+                                   ranks_text(sorted(ranks)), epoch, epoch - 1),
+                       {"rng_or_seed_coordination_error"})};
 }
 
 std::vector<Finding> lost_position(const Evidence& evidence) {
@@ -171,10 +172,11 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
         ranks.push_back(event->rank);
     }
     if (!shown) return {};
-    return {finding(evidence, ranks, *shown,
-                    fmt::format("step {} of rank {} read other samples after the restart than before it",
-                                shown->as<DataBatch>()->step, shown->rank),
-                    {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
+    return {
+        sample_finding(evidence, ranks, *shown,
+                       fmt::format("step {} of rank {} read other samples after the restart than before it",
+                                   shown->as<DataBatch>()->step, shown->rank),
+                       {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
 }  // namespace

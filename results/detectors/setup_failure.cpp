@@ -137,7 +137,7 @@ std::string component_in(std::string_view text) {
     return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
 }
 
-std::vector<std::string> causes_of(std::string_view text, Weight weight) {
+std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
     if (!component_in(text).empty()) return {"dependency_or_hardware_mismatch"};
     if (text.find("invalid device ordinal") != std::string_view::npos)
         return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
@@ -179,7 +179,7 @@ std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
             .blame = blame_ranks(lives, culprits),
             .at = first->at,
             .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
-            .causes = causes_of(first->text, least)};
+            .causes = setup_causes(first->text, least)};
         finding.blame.variable = variable_in(first->text);
         finding.blame.component = component_in(first->text);
         if (least == waited && other_world(evidence, attempt)) {

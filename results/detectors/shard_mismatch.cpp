@@ -95,7 +95,7 @@ std::vector<Rank> out_of_order(const Tensor& tensor, std::size_t copies, std::in
     return in_turn.size() <= in_blocks.size() ? in_turn : in_blocks;
 }
 
-std::vector<Rank> odd_in(const Tensor& tensor) {
+std::vector<Rank> odd_shards_in(const Tensor& tensor) {
     const std::int64_t length = usual(tensor.parts, [](const Part& part) { return part.length; });
     const std::int64_t grid = length <= 0 ? 1 : length;
     std::vector<Rank> odd;
@@ -118,7 +118,7 @@ std::vector<Rank> odd_in(const Tensor& tensor) {
 std::vector<Finding> ShardMismatch::examine(const Evidence& evidence) const {
     for (const auto& [key, tensor] : tensors_of(evidence)) {
         if (tensor.parts.empty() || tiles(tensor)) continue;
-        const auto odd = sorted(odd_in(tensor));
+        const auto odd = sorted(odd_shards_in(tensor));
         std::string where = "the parts do not add up";
         for (const Part& part : tensor.parts) {
             if (odd.empty() || part.holders.front() != odd.front()) continue;

@@ -16,9 +16,9 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-constexpr int streak_min = 4;
-constexpr std::int64_t slow_permille = 1080;        // of the median's own time
-constexpr std::int64_t slow_stage_permille = 1300;  // stages of a pipeline differ by right
+constexpr int straggler_streak_min = 4;
+constexpr std::int64_t straggler_slow_permille = 1080;  // of the median's own time
+constexpr std::int64_t slow_stage_permille = 1300;      // stages of a pipeline differ by right
 constexpr std::int64_t rotating_permille = 1200;
 constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
@@ -33,8 +33,8 @@ bool slow(const Pace& pace, const StepPace& step, std::int64_t limit) {
     return permille(pace.own, step.own) >= limit && (pace.own - step.own) * 50 >= step.whole;
 }
 
-Finding finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step, std::string says,
-                std::vector<std::string> causes) {
+Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step,
+                          std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "straggler_step_time_skew",
                   .detector = "straggler",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
@@ -49,7 +49,7 @@ class Observation {
 public:
     Observation(const Evidence& evidence, bool pipelined)
         : evidence_(evidence),
-          limit_(pipelined ? slow_stage_permille : slow_permille),
+          limit_(pipelined ? slow_stage_permille : straggler_slow_permille),
           pipelined_(pipelined) {}
 
     std::vector<Finding> look_at(const StepPace& step) {
@@ -69,10 +69,11 @@ private:
         for (const Pace& pace : step.ranks) {
             const Time excess = pace.own - step.own;
             if (excess < pause_min || excess < 10 * step.own) continue;
-            return {finding(evidence_, {pace.process}, step,
-                            fmt::format("rank {} stood still for {} in step {} while the others waited",
-                                        pace.process, duration_text(excess), step.step),
-                            {"rank_local_slowdown", "hardware_or_link_fault"})};
+            return {
+                straggler_finding(evidence_, {pace.process}, step,
+                                  fmt::format("rank {} stood still for {} in step {} while the others waited",
+                                              pace.process, duration_text(excess), step.step),
+                                  {"rank_local_slowdown", "hardware_or_link_fault"})};
         }
         return {};
     }
@@ -87,14 +88,14 @@ private:
                 continue;
             }
             if (streak++ == 0) since = step.step;
-            if (streak >= streak_min) {
+            if (streak >= straggler_streak_min) {
                 ranks.push_back(pace.process);
                 worst = std::max(worst, pace.own);
             }
         }
         if (ranks.empty()) return {};
         const std::int64_t since = streaks_[ranks.front()].second;
-        Finding found = finding(
+        Finding found = straggler_finding(
             evidence_, ranks, step,
             fmt::format("{} took {} of work per step, {} % of the median's {}, since step {}",
                         ranks_text(ranks), duration_text(worst), permille(worst, step.own) / 10,
@@ -117,10 +118,11 @@ private:
         std::set<Rank> who(slowest_.begin(), slowest_.end());
         who.erase(no_rank);
         if (hits < window_slow_min || who.size() < 3) return {};
-        return {finding(evidence_, {}, step,
-                        fmt::format("in {} of {} steps one rank was late, a different one each time: {}",
-                                    hits, slowest_.size(), ranks_text({who.begin(), who.end()})),
-                        {"rank_local_slowdown", "uneven_work_or_data_partition"})};
+        return {straggler_finding(
+            evidence_, {}, step,
+            fmt::format("in {} of {} steps one rank was late, a different one each time: {}", hits,
+                        slowest_.size(), ranks_text({who.begin(), who.end()})),
+            {"rank_local_slowdown", "uneven_work_or_data_partition"})};
     }
 
     const Evidence& evidence_;

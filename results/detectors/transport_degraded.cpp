@@ -16,13 +16,13 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-constexpr std::size_t history_min = 3;
-constexpr std::ptrdiff_t streak_min = 4;
+constexpr std::size_t transport_history_min = 3;
+constexpr std::ptrdiff_t transport_streak_min = 4;
 constexpr std::int64_t retransmits_min = 8;
 constexpr std::int64_t downs_min = 2;  // a port that went down once is somebody else's news
 
-Finding finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
-                std::string cause) {
+Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
+                          std::string cause) {
     return {.symptom = "collective_transport_degraded",
             .detector = "transport_degraded",
             .blame = blame_ranks(lives, ranks),
@@ -68,7 +68,7 @@ std::vector<Finding> chosen_badly(const Evidence& evidence) {
         if (!asked.empty()) break;
     }
     const auto transport = evidence.text(first->as<CommInitLeave>()->transport);
-    Finding found = finding(
+    Finding found = transport_finding(
         lives, asked.empty() ? sorted(socket) : asked, first->at,
         fmt::format("{} use {} though the nodes have RDMA ports{}{}", ranks_text(sorted(socket)), transport,
                     variable.empty() ? "" : "; set: ", variable),
@@ -106,10 +106,11 @@ std::vector<Finding> lossy(const Evidence& evidence) {
     }
     if (nodes.empty()) return {};
     const std::string where = ranges_text({nodes.begin(), nodes.end()});
-    Finding found = finding(lives, {}, at,
-                            again > 0 ? fmt::format("ports of node {} sent {} messages again", where, again)
-                                      : fmt::format("the port of node {} went down {} times", where, downs),
-                            "hardware_or_link_fault");
+    Finding found =
+        transport_finding(lives, {}, at,
+                          again > 0 ? fmt::format("ports of node {} sent {} messages again", where, again)
+                                    : fmt::format("the port of node {} went down {} times", where, downs),
+                          "hardware_or_link_fault");
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =
         nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(lives, found.blame);
@@ -128,14 +129,15 @@ const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual
     std::vector<bool> slow;
     for (const Transfer& call : calls) {
         usual = Time{median(before)};
-        slow.push_back(before.size() >= history_min && call.lasted > 2 * usual && call.lasted - usual > felt);
+        slow.push_back(before.size() >= transport_history_min && call.lasted > 2 * usual &&
+                       call.lasted - usual > felt);
         if (!slow.back()) before.push_back(call.lasted.count());
     }
-    for (std::size_t first = 0; first + std::size_t{streak_min} <= slow.size(); ++first) {
+    for (std::size_t first = 0; first + std::size_t{transport_streak_min} <= slow.size(); ++first) {
         const auto from = slow.begin() + static_cast<std::ptrdiff_t>(first);
-        if (!std::all_of(from, from + streak_min, [](bool is) { return is; })) continue;
+        if (!std::all_of(from, from + transport_streak_min, [](bool is) { return is; })) continue;
         if (std::count(from, slow.end(), true) * 4 < (slow.end() - from) * 3) continue;
-        return &calls[first + std::size_t{streak_min} - 1];
+        return &calls[first + std::size_t{transport_streak_min} - 1];
     }
     return nullptr;
 }
@@ -148,7 +150,7 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
             Time usual{0};
             const Transfer* call = onset(calls, felt(lives), usual);
             if (!call) continue;
-            found.push_back(finding(
+            found.push_back(transport_finding(
                 lives, transfers.comm->processes, call->at,
                 fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
                             transfers.comm->name, duration_text(call->lasted), duration_text(usual)),
@@ -168,7 +170,7 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
     for (const CommTransfers& transfers : all) {
         const Communicator& comm = *transfers.comm;
         for (const auto& [kind, calls] : transfers.kinds) {
-            if (calls.size() < history_min) continue;
+            if (calls.size() < transport_history_min) continue;
             std::vector<std::int64_t> lasted;
             for (const Transfer& call : calls) lasted.push_back(call.lasted.count());
             const Time now{median(std::move(lasted))};
@@ -178,8 +180,8 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
                 continue;
             const auto change = change_between({evidence, comm.attempt - 1, PairTables::Of::versions},
                                                {evidence, comm.attempt, PairTables::Of::versions});
-            Finding found = finding(
-                lives, comm.processes, calls[history_min - 1].at,
+            Finding found = transport_finding(
+                lives, comm.processes, calls[transport_history_min - 1].at,
                 fmt::format(
                     "{} of {} bytes over {} takes {} since the restart, {} before it{}", name_of(kind.op),
                     kind.bytes, comm.name, duration_text(now), duration_text(before->second),
@@ -207,11 +209,11 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
         const Communicator& comm = *transfers.comm;
         if (comm.processes.size() > 1024) continue;
         for (const auto& [kind, calls] : transfers.kinds) {
-            if (calls.size() < history_min) continue;
+            if (calls.size() < transport_history_min) continue;
             std::vector<std::int64_t> lasted;
             for (const Transfer& call : calls) lasted.push_back(call.lasted.count());
             equals[{comm.attempt, comm.name, comm.processes.size(), span(comm), kind}].emplace_back(
-                Time{median(std::move(lasted))}, &comm, calls[history_min - 1].at);
+                Time{median(std::move(lasted))}, &comm, calls[transport_history_min - 1].at);
         }
     }
     for (auto& [key, groups] : equals) {
@@ -220,11 +222,11 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
         const auto& [slowest, comm, at] = groups.back();
         const Time usual = std::get<0>(groups[(groups.size() - 1) / 2]);
         if (slowest <= 2 * usual || slowest - usual <= felt(lives)) continue;
-        Finding found =
-            finding(lives, comm->processes, at,
-                    fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op),
-                                comm->name, duration_text(slowest), duration_text(usual)),
-                    "network_path_or_topology_misselection");
+        Finding found = transport_finding(
+            lives, comm->processes, at,
+            fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op), comm->name,
+                        duration_text(slowest), duration_text(usual)),
+            "network_path_or_topology_misselection");
         found.blame.component = link_of(lives, found.blame);
         return {found};
     }

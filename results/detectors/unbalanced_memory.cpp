@@ -15,7 +15,7 @@ namespace {
 constexpr int looks_min = 3;
 
 // What others put on a device that is not theirs.
-std::vector<Finding> strangers(const Evidence& evidence, std::string_view detector) {
+std::vector<Finding> strangers_on_devices(const Evidence& evidence, std::string_view detector) {
     std::vector<Rank> ranks;
     const Event* first = nullptr;
     for (const Event* event : evidence.each<DeviceBind>()) {
@@ -39,7 +39,7 @@ std::vector<Finding> strangers(const Evidence& evidence, std::string_view detect
 }  // namespace
 
 std::vector<Finding> UnbalancedMemory::examine(const Evidence& evidence) const {
-    if (auto found = strangers(evidence, name()); !found.empty()) return found;
+    if (auto found = strangers_on_devices(evidence, name()); !found.empty()) return found;
     const auto ranks = static_cast<std::size_t>(evidence.facts<Lives>().count());
     std::map<Rank, std::int64_t> used;
     std::map<Rank, int> above;

@@ -15,8 +15,8 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-Finding finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says,
-                std::string variable, std::string cause) {
+Finding parallelization_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says,
+                                std::string variable, std::string cause) {
     Finding found{.symptom = "unexpected_parallelization",
                   .detector = "unexpected_parallelization",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
@@ -44,10 +44,11 @@ std::vector<Finding> worlds_of_one(const Evidence& evidence) {
         at = std::min(at, event->at);
     }
     if (alone.empty()) return {};
-    return {finding(evidence, alone, at,
-                    fmt::format("{} each train in a world of one where {} processes were started",
-                                ranks_text(sorted(alone)), started),
-                    "WORLD_SIZE", "misconfigured_environment_variable")};
+    return {
+        parallelization_finding(evidence, alone, at,
+                                fmt::format("{} each train in a world of one where {} processes were started",
+                                            ranks_text(sorted(alone)), started),
+                                "WORLD_SIZE", "misconfigured_environment_variable")};
 }
 
 // "tp_size" of rank.config against the communicator "tp".
@@ -79,20 +80,21 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
         }
     }
     if (ranks.empty()) return {};
-    return {finding(evidence, ranks, at, says, variable, "misconfigured_resource_or_distributed_settings")};
+    return {parallelization_finding(evidence, ranks, at, says, variable,
+                                    "misconfigured_resource_or_distributed_settings")};
 }
 
-std::vector<Finding> strangers(const Evidence& evidence) {
+std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
     const auto lone = lone_replicas(evidence);
     if (!lone) return {};
-    Finding found =
-        finding(evidence, lone->ranks, lone->at,
-                fmt::format("{} say to be replicas ({}) and train in {} parts that share no call{}",
-                            ranks_text(lone->ranks), lone->group, lone->parts,
-                            lone->worlds ? ": each believes in a world of one" : ""),
-                lone->worlds ? "WORLD_SIZE" : "",
-                lone->worlds ? "misconfigured_environment_variable"
-                             : "misconfigured_resource_or_distributed_settings");
+    Finding found = parallelization_finding(
+        evidence, lone->ranks, lone->at,
+        fmt::format("{} say to be replicas ({}) and train in {} parts that share no call{}",
+                    ranks_text(lone->ranks), lone->group, lone->parts,
+                    lone->worlds ? ": each believes in a world of one" : ""),
+        lone->worlds ? "WORLD_SIZE" : "",
+        lone->worlds ? "misconfigured_environment_variable"
+                     : "misconfigured_resource_or_distributed_settings");
     return {std::move(found)};
 }
 
@@ -101,7 +103,7 @@ std::vector<Finding> strangers(const Evidence& evidence) {
 std::vector<Finding> UnexpectedParallelization::examine(const Evidence& evidence) const {
     if (auto found = worlds_of_one(evidence); !found.empty()) return found;
     if (auto found = small_groups(evidence); !found.empty()) return found;
-    return strangers(evidence);
+    return strangers_in_groups(evidence);
 }
 
 }  // namespace deadrank::results::detectors

@@ -63,7 +63,7 @@ constexpr std::array<std::pair<Dtype, std::string_view>, 7> scalars = {{
 }};
 
 template <class Table, class Value>
-std::string_view written(const Table& table, Value value, std::string_view otherwise) {
+std::string_view name_in(const Table& table, Value value, std::string_view otherwise) {
     for (const auto& [known, name] : table) {
         if (known == value) return name;
     }
@@ -106,11 +106,11 @@ std::int64_t count_of(Op op, std::int64_t in, std::int64_t out, std::int32_t siz
     return op == Op::all_to_all ? in / std::max(size, 1) : in;
 }
 
-std::string_view scalar_type(Dtype dtype) { return written(scalars, dtype, "Undefined"); }
+std::string_view scalar_type(Dtype dtype) { return name_in(scalars, dtype, "Undefined"); }
 Dtype dtype_of_scalar_type(std::string_view name) { return read(scalars, name, Dtype::none); }
 
 std::string profiling_name(Op op, Rank place, Rank peer) {
-    const std::string_view name = written(profiled, op, "unknown");
+    const std::string_view name = name_in(profiled, op, "unknown");
     if (op == Op::send) return fmt::format("nccl:send {}->{}", place, peer);
     if (op == Op::recv) return fmt::format("nccl:recv {}<-{}", place, peer);
     return fmt::format("nccl:{}", name);
@@ -129,7 +129,7 @@ ProfiledOp op_of_profiling_name(std::string_view name) {
     return found;
 }
 
-std::string_view work_type(Op op) { return written(works, op, "UNKNOWN"); }
+std::string_view work_type(Op op) { return name_in(works, op, "UNKNOWN"); }
 Op op_of_work_type(std::string_view name) { return read(works, name, Op::none); }
 
 std::string_view value_in(std::string_view lines, std::string_view name) {

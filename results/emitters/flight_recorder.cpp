@@ -11,6 +11,7 @@
 #include "results/emitters/pickle.h"
 #include "results/facts/calls.h"
 #include "results/facts/lives.h"
+#include "results/record/signals.h"
 
 namespace deadrank::results::emitters {
 
@@ -21,7 +22,6 @@ using detectors::Calls;
 using detectors::Communicator;
 using detectors::Lives;
 
-constexpr int sigabrt = 6;
 constexpr std::int64_t timeout_ms = 600'000;
 
 struct Entry {

@@ -23,7 +23,7 @@ std::string in_words_of(const WatchdogProfile& profile, std::string_view line) {
                        fmt::arg("limit", read.limit_ms), fmt::arg("ran", read.ran_ms));
 }
 
-std::string written(const ProcessPlace& place, const Event& event, std::string_view line) {
+std::string log_line(const ProcessPlace& place, const Event& event, std::string_view line) {
     if (!from_c10d(line)) return std::string(line) + "\n";
     const WatchdogProfile& profile = watchdog_profile(place.torch);
     const char level = "IWE"[std::min(event.as<RankLog>()->level, 2)];
@@ -44,7 +44,7 @@ std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& sna
         const std::string_view line = evidence.text(event->as<RankLog>()->line);
         if (event->at > snapshot.at || place == places.end()) continue;
         if (line.find(" NCCL WARN ") != line.npos || line.find(" NCCL INFO ") != line.npos) continue;
-        logs[place->second.rank] += written(place->second, *event, line);
+        logs[place->second.rank] += log_line(place->second, *event, line);
     }
     std::vector<EmittedFile> files;
     for (auto& [rank, text] : logs) files.push_back({fmt::format("logs/rank_{}.log", rank), std::move(text)});

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "results/record/signals.h"
+
 namespace deadrank::results::emitters {
 
 namespace {
 
-constexpr int sigabrt = 6;
 constexpr Time watchdogs_apart{5'000'000'000};  // within it, all that time out of one hang have dumped
 
 struct IsProgress {

@@ -12,24 +12,24 @@ namespace deadrank::results::external {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
 constexpr std::size_t findings_most = 100'000;
 
-class Reader {
+class AnswerReader {
 public:
-    explicit Reader(const Limits& limits) : limits_(limits) {}
+    explicit AnswerReader(const Limits& limits) : limits_(limits) {}
 
     Result<void> take(const std::string& line) {
         ++number_;
         if (line.find_first_not_of(" \t\r") == std::string::npos) return {};
-        const Json json = Json::parse(line, nullptr, false);
+        const OrderedJson json = OrderedJson::parse(line, nullptr, false);
         if (!json.is_object()) return no(fmt::format("'{}' is no JSON object", line.substr(0, 80)));
         try {
             return json.contains("symptom") ? finding(json) : introduction(json);
-        } catch (const Json::exception& wrong) {
+        } catch (const OrderedJson::exception& wrong) {
             return no(fmt::format("a field has the wrong type: {}", wrong.what()));
         }
     }
@@ -42,14 +42,14 @@ private:
                                  R"(a finding is {"symptom": "…", "blame": {"ranks": [3]}, "says": "…"})");
     }
 
-    Result<void> keys_known(const Json& json, const std::set<std::string>& known) const {
+    Result<void> keys_known(const OrderedJson& json, const std::set<std::string>& known) const {
         for (const auto& [key, value] : json.items()) {
             if (known.count(key) == 0) return no(fmt::format("unknown key '{}'", key));
         }
         return {};
     }
 
-    Result<void> introduction(const Json& json) {
+    Result<void> introduction(const OrderedJson& json) {
         if (auto known = keys_known(json, {"detector", "version", "symptoms"}); !known) return known;
         if (!json.contains("detector")) return no("neither 'symptom' nor 'detector'");
         if (!answer_.findings.empty() || !answer_.name.empty())
@@ -68,7 +68,7 @@ private:
                std::count(limits_.symptoms.begin(), limits_.symptoms.end(), symptom) > 0;
     }
 
-    Result<void> finding(const Json& json) {
+    Result<void> finding(const OrderedJson& json) {
         if (auto known = keys_known(json, {"symptom", "detector", "blame", "at", "says", "causes"}); !known)
             return known;
         Finding finding;
@@ -84,14 +84,15 @@ private:
             return no(fmt::format("at {} ns nothing was observed; the evidence ends at {} ns",
                                   finding.at.count(), limits_.observed_until.count()));
         }
-        if (auto blamed = blame(json.value("blame", Json::object()), finding.blame); !blamed) return blamed;
+        if (auto blamed = blame(json.value("blame", OrderedJson::object()), finding.blame); !blamed)
+            return blamed;
         if (answer_.findings.size() >= findings_most)
             return no(fmt::format("more than {} findings", findings_most));
         answer_.findings.push_back(std::move(finding));
         return {};
     }
 
-    Result<void> blame(const Json& json, Blame& blame) {
+    Result<void> blame(const OrderedJson& json, Blame& blame) {
         if (auto known =
                 keys_known(json, {"ranks", "nodes", "step", "variable", "component", "collective", "shard"});
             !known)
@@ -116,7 +117,7 @@ private:
 }  // namespace
 
 Result<Answer> read_answer(std::string_view output, const Limits& limits) {
-    Reader reader(limits);
+    AnswerReader reader(limits);
     for (std::size_t at = 0; at < output.size();) {
         const std::size_t end = std::min(output.find('\n', at), output.size());
         if (auto taken = reader.take(std::string(output.substr(at, end - at))); !taken)

@@ -27,13 +27,6 @@ using scenarios::refuse;
 using scenarios::Result;
 using Clock = std::chrono::steady_clock;
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    for (std::string& text : texts) out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
-}
-
 // Ours, but for the names that are given: of a name that stands twice, shells take the last and others the
 // first.
 std::vector<std::string> with_ours(const std::vector<std::string>& given) {
@@ -176,6 +169,12 @@ Result<BoundedAnswer> run_bounded(const std::vector<std::string>& argv, const Bo
     BoundedAnswer answer;
     Watch(child, bounds, answer).read_all(out.read_end, err.read_end);
     return answer;
+}
+
+std::string_view trimmed(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
 }  // namespace deadrank::results::external

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/model/error.h"
@@ -37,5 +38,8 @@ struct BoundedAnswer {
 scenarios::Result<BoundedAnswer> run_bounded(const std::vector<std::string>& argv, const Bounds& bounds,
                                              const std::string& input = {},
                                              const std::vector<std::string>& environment = {});
+
+// A line of what a program said, without the blanks around it.
+std::string_view trimmed(std::string_view line);
 
 }  // namespace deadrank::results::external

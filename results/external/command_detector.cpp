@@ -40,7 +40,7 @@ std::string take_name(std::string_view& text) {
     return std::string(name);
 }
 
-Result<std::vector<std::string>> words_of(std::string_view text) {
+Result<std::vector<std::string>> command_words(std::string_view text) {
     std::vector<std::string> words;
     bool inside = false;
     char quote = 0;
@@ -85,7 +85,7 @@ bool DetectorCommand::takes_directory() const {
 Result<DetectorCommand> parse_command(std::string_view text) {
     DetectorCommand command;
     command.name = take_name(text);
-    auto words = words_of(text);
+    auto words = command_words(text);
     if (!words) return tl::unexpected(words.error());
     if (words->empty()) {
         return refuse(ErrorCode::usage, "a detector's command is empty",

@@ -66,7 +66,7 @@ Result<Installed> installed(const std::string& tool, const std::string& module, 
                              "`./dev tools` installs a release that has it (0.7.0)");
 }
 
-std::string words_of(const BoundedAnswer& answer, std::string_view who) {
+std::string failure_words(const BoundedAnswer& answer, std::string_view who) {
     return fmt::format("{} {}; it said: {}", who, answer.how(), answer.last_words());
 }
 
@@ -116,7 +116,7 @@ std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
              (scratch.path() / log.name).string(), "--job-id", "deadrank", "--cycle-id", "0", "--disable-l1"},
             bounds_);
     }));
-    if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
+    if (!answer.well()) throw std::runtime_error(failure_words(answer, name()));
     const RestartVerdict verdict = need(read_restart_response(answer.out));
     const std::string_view symptom = symptom_of_failure_class(verdict.failure_class);
     if (symptom.empty()) return {};
@@ -156,7 +156,7 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
                             "--fr-path", scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
                            bounds_);
     }));
-    if (!answer.well()) throw std::runtime_error(words_of(answer, name()));
+    if (!answer.well()) throw std::runtime_error(failure_words(answer, name()));
     std::vector<Finding> findings;
     for (const AttributionRow& row : read_attribution(answer.out)) {
         const bool watchdog = snapshot.occasion == emitters::Occasion::watchdog;

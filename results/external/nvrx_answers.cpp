@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "results/external/bounded.h"
 #include "results/external/nvrx.h"
 
 namespace deadrank::results::external {
@@ -15,12 +16,6 @@ using Json = nlohmann::json;
 std::string text_or_empty(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(' ');
-    if (begin == text.npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \r") - begin + 1);
 }
 
 std::vector<std::string_view> columns_of(std::string_view line) {

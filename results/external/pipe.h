@@ -3,7 +3,9 @@
 #pragma once
 
 #include <fcntl.h>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace deadrank::results::external {
 
@@ -24,5 +26,13 @@ struct Pipe {
         write_end = -1;
     }
 };
+
+// What execve takes: the texts, which must stay where they are, and a null.
+inline std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (std::string& text : texts) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
 
 }  // namespace deadrank::results::external

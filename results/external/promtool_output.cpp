@@ -2,6 +2,7 @@
 // labels are no separators, and what is not understood is kept as a line instead of being dropped.
 #include <cstdlib>
 
+#include "results/external/bounded.h"
 #include "results/external/promtool.h"
 
 namespace deadrank::results::external {
@@ -63,12 +64,6 @@ double go_duration(std::string_view text) {
     return total;
 }
 
-std::string_view trimmed(std::string_view line) {
-    const std::size_t begin = line.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) return {};
-    return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
-}
-
 // "FILE: 12:9: group …" → place and words; a file name holds no ": ".
 std::optional<LoadTrouble> load_trouble(std::string_view line) {
     const std::size_t colon = line.find(": ");
@@ -92,9 +87,9 @@ std::optional<LoadTrouble> load_trouble(std::string_view line) {
     return trouble;
 }
 
-class Reader {
+class TestOutputReader {
 public:
-    explicit Reader(TestAnswer& answer) : answer_(answer) {}
+    explicit TestOutputReader(TestAnswer& answer) : answer_(answer) {}
 
     void line(std::string_view raw) {
         const std::string_view text = trimmed(raw);
@@ -179,7 +174,7 @@ std::optional<std::vector<Sample>> read_samples(std::string_view text) {
 TestAnswer read_test_output(int code, const std::string& out, const std::string& err) {
     TestAnswer answer;
     answer.code = code;
-    Reader reader(answer);
+    TestOutputReader reader(answer);
     for (const std::string* text : {&out, &err}) {
         for (std::size_t at = 0; at < text->size();) {
             const std::size_t end = std::min(text->find('\n', at), text->size());

@@ -16,8 +16,8 @@ std::vector<std::int32_t> SavedStep::missing() const {
 Checkpoints::Checkpoints(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<int, std::int64_t>, std::size_t> index;
-    for (const Event* event : evidence.each<CheckpointSave>()) {
-        const auto* save = event->as<CheckpointSave>();
+    for (const Event* event : evidence.each<results::CheckpointSave>()) {
+        const auto* save = event->as<results::CheckpointSave>();
         const int attempt = lives.attempt_at(event->at);
         const auto [known, fresh] = index.try_emplace({attempt, save->step}, steps_.size());
         if (fresh) steps_.push_back({.step = save->step, .attempt = attempt, .first = event->at});

@@ -9,12 +9,11 @@
 #include <fmt/format.h>
 
 #include "results/emitters/stamps.h"
+#include "results/record/signals.h"
 
 namespace deadrank::results::importers {
 
 namespace {
-
-constexpr int sigabrt = 6;
 
 std::string_view after(std::string_view line, std::string_view words) {
     const std::size_t at = line.find(words);

@@ -15,10 +15,6 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-bool has(const std::vector<std::string>& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 template <class T>
 bool same_set(std::vector<T> a, std::vector<T> b) {
     for (auto* list : {&a, &b}) {

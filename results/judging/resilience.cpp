@@ -59,14 +59,14 @@ Ending ending_of(const Evidence& evidence) {
 }
 
 // What a user would call the result: the last loss and parameters of each rank.
-struct Outcome {
+struct EndResult {
     std::map<Rank, double> loss;
     std::map<std::pair<Rank, std::string>, std::uint64_t> parameters;
     std::map<Rank, std::string> samples;
 };
 
-Outcome outcome_of(const Evidence& evidence) {
-    Outcome outcome;
+EndResult outcome_of(const Evidence& evidence) {
+    EndResult outcome;
     for (const Event& event : evidence.events()) {
         if (const auto* step = event.as<StepEnd>()) {
             outcome.loss[event.rank] = step->loss;
@@ -84,7 +84,7 @@ bool same_number(double a, double b) {
 }
 
 // "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs.
-std::string difference(const Outcome& seen, const Outcome& right, bool restarted) {
+std::string difference(const EndResult& seen, const EndResult& right, bool restarted) {
     for (const auto& [rank, loss] : right.loss) {
         const auto found = seen.loss.find(rank);
         if (found == seen.loss.end()) return fmt::format("rank {} ended without a loss", rank);

@@ -7,14 +7,11 @@
 #include <fmt/format.h>
 
 #include "results/judging/alarm.h"
+#include "results/text/words.h"
 
 namespace deadrank::results {
 
 namespace {
-
-bool has(const std::vector<std::string>& list, const std::string& word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 bool right_blame(const Case& one, const Finding& finding) {
     return differing_fields(one.expect.blames, finding.blame, one.fault->culprit).empty();

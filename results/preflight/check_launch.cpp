@@ -8,7 +8,7 @@ namespace deadrank::results::preflight {
 
 namespace {
 
-constexpr const char* source = "torchrun's documentation; c10d's env:// rendezvous";
+constexpr const char* launch_source = "torchrun's documentation; c10d's env:// rendezvous";
 
 void say(Remarks& remarks, std::vector<std::size_t> processes, std::string_view subject, std::string says,
          std::string remedy) {
@@ -18,7 +18,7 @@ void say(Remarks& remarks, std::vector<std::size_t> processes, std::string_view 
                        .subject = std::string(subject),
                        .says = std::move(says),
                        .remedy = std::move(remedy),
-                       .source = source});
+                       .source = launch_source});
 }
 
 void check_presence(const Job& job, Remarks& remarks) {

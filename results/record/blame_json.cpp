@@ -5,10 +5,10 @@
 
 namespace deadrank::results {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json blame_json(const Blame& blame) {
-    Json json = Json::object();
+OrderedJson blame_json(const Blame& blame) {
+    OrderedJson json = OrderedJson::object();
     if (!blame.ranks.empty()) json["ranks"] = blame.ranks;
     if (!blame.nodes.empty()) json["nodes"] = blame.nodes;
     if (blame.step) json["step"] = *blame.step;
@@ -19,7 +19,7 @@ Json blame_json(const Blame& blame) {
     return json;
 }
 
-Blame blame_from(const Json& json) {
+Blame blame_from(const OrderedJson& json) {
     Blame blame;
     blame.ranks = json.value("ranks", blame.ranks);
     blame.nodes = json.value("nodes", blame.nodes);

@@ -12,7 +12,7 @@ namespace deadrank::results {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using scenarios::ErrorCode;
 
 constexpr int truth_version = 1;
@@ -26,19 +26,19 @@ RankEnd end_named(const std::string& name) {
     throw std::invalid_argument(fmt::format("'{}' is not an end of a rank", name));
 }
 
-Truth truth_from(const Json& json) {
+Truth truth_from(const OrderedJson& json) {
     if (json.at("deadrank") != "truth" || json.at("version") != truth_version) {
         throw std::invalid_argument("this is not a truth file of version 1");
     }
     Truth truth;
-    for (const Json& mark : json.at("marks")) {
+    for (const OrderedJson& mark : json.at("marks")) {
         truth.marks.push_back({.at = Time{mark.at("t").get<std::int64_t>()},
                                .kind = mark.at("kind").get<std::string>(),
                                .fault = mark.value("fault", -1),
-                               .blame = blame_from(mark.value("blame", Json::object())),
+                               .blame = blame_from(mark.value("blame", OrderedJson::object())),
                                .says = mark.value("says", "")});
     }
-    for (const Json& end : json.at("ends")) truth.ends.push_back(end_named(end.get<std::string>()));
+    for (const OrderedJson& end : json.at("ends")) truth.ends.push_back(end_named(end.get<std::string>()));
     truth.waits_for = json.value("waits_for", std::vector<std::string>{});
     return truth;
 }
@@ -46,7 +46,7 @@ Truth truth_from(const Json& json) {
 }  // namespace
 
 scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::path& file) {
-    Json json = {{"deadrank", "truth"}, {"version", truth_version}, {"marks", Json::array()}};
+    OrderedJson json = {{"deadrank", "truth"}, {"version", truth_version}, {"marks", OrderedJson::array()}};
     for (const Mark& mark : truth.marks) {
         json["marks"].push_back({{"t", mark.at.count()},
                                  {"kind", mark.kind},
@@ -54,11 +54,11 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
                                  {"blame", blame_json(mark.blame)},
                                  {"says", mark.says}});
     }
-    json["ends"] = Json::array();
+    json["ends"] = OrderedJson::array();
     for (const RankEnd end : truth.ends) json["ends"].push_back(end_names[static_cast<std::size_t>(end)]);
     json["waits_for"] = truth.waits_for;
     std::ofstream out(file, std::ios::binary);
-    out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
     out.flush();
     if (out) return {};
     return scenarios::refuse(ErrorCode::io, "the truth could not be written",
@@ -72,7 +72,7 @@ scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
                                  "name the truth.json of a run", {file.string()});
     }
     try {
-        return truth_from(Json::parse(in));
+        return truth_from(OrderedJson::parse(in));
     } catch (const std::exception& problem) {
         return scenarios::refuse(ErrorCode::bad_input,
                                  fmt::format("the truth cannot be read: {}", problem.what()),

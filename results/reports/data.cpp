@@ -11,7 +11,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-constexpr std::size_t lines_most = 16;
+constexpr std::size_t data_lines_most = 16;
 
 // Events of one kind as lines, each with the ranks that have it, in order of first sight.
 template <class P, class Text>
@@ -30,15 +30,16 @@ std::vector<std::pair<std::string, std::vector<Rank>>> lines_of(const Evidence& 
 }
 
 template <class P, class Text>
-Clue changed(std::string title, const Evidence& evidence, const Evidence* good, Text text) {
+Clue changed_data(std::string title, const Evidence& evidence, const Evidence* good, Text text) {
     const auto now = lines_of<P>(evidence, text);
     if (good && lines_of<P>(*good, text) == now) return {};
     Clue clue{std::move(title), {}};
     for (const auto& [line, ranks] : now) {
-        if (clue.lines.size() < lines_most)
+        if (clue.lines.size() < data_lines_most)
             clue.lines.push_back(pad_right(Style{}.cut(who_text(ranks), 17), 18) + line);
     }
-    if (now.size() > lines_most) clue.lines.push_back(fmt::format("… and {} more", now.size() - lines_most));
+    if (now.size() > data_lines_most)
+        clue.lines.push_back(fmt::format("… and {} more", now.size() - data_lines_most));
     return clue;
 }
 
@@ -74,12 +75,12 @@ std::string member(const Evidence& evidence, const Event&, const CommInitEnter& 
 
 std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good) {
     std::vector<Clue> all = {
-        changed<CommInitEnter>("who joined which group, as each rank saw it", evidence, good, member),
-        changed<ShardLayout>("which part of each tensor a rank holds", evidence, good, shard),
-        changed<CheckpointLoad>("what was loaded", evidence, good, loaded),
-        changed<DeviceBind>("where work landed", evidence, good, bound),
-        changed<ServeOutput>("what was served", evidence, good, served)};
-    if (good) all.push_back(changed<DataBatch>("the first samples of each rank", evidence, good, batch));
+        changed_data<CommInitEnter>("who joined which group, as each rank saw it", evidence, good, member),
+        changed_data<ShardLayout>("which part of each tensor a rank holds", evidence, good, shard),
+        changed_data<CheckpointLoad>("what was loaded", evidence, good, loaded),
+        changed_data<DeviceBind>("where work landed", evidence, good, bound),
+        changed_data<ServeOutput>("what was served", evidence, good, served)};
+    if (good) all.push_back(changed_data<DataBatch>("the first samples of each rank", evidence, good, batch));
     return all;
 }
 

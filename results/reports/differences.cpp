@@ -11,7 +11,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-constexpr std::size_t lines_most = 14;
+constexpr std::size_t difference_lines_most = 14;
 
 using Values = std::map<std::string, std::map<std::string, std::vector<Rank>>>;  // name → value → ranks
 
@@ -66,7 +66,7 @@ Clue difference_clue(const Evidence& evidence) {
         }
         if (by_value.size() > 5) line += fmt::format("  and {} more values", by_value.size() - 5);
         if (missing) line += fmt::format("  absent on {} of {}", ranks.size() - have, ranks.size());
-        if (clue.lines.size() < lines_most) clue.lines.push_back(line);
+        if (clue.lines.size() < difference_lines_most) clue.lines.push_back(line);
     }
     return clue;
 }

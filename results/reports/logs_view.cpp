@@ -12,7 +12,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-constexpr std::size_t lines_most = 240;
+constexpr std::size_t log_lines_most = 240;
 constexpr std::size_t letters_most = 1'600;  // of one line: a traceback reads on, a dump does not
 
 struct Span {
@@ -34,7 +34,7 @@ Json spans_view(const std::map<std::int64_t, Span>& spans) {
 }  // namespace
 
 Json logs_view(const Evidence& evidence) {
-    const LogLines logs = log_lines(evidence, lines_most);
+    const LogLines logs = log_lines(evidence, log_lines_most);
     Json list = Json::array();
     for (const LogLine& line : logs.lines) {
         list.push_back({micros_of(line.at), ranges_text(line.ranks), line.level, line.kind,

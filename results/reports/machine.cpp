@@ -11,7 +11,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-constexpr std::size_t lines_most = 12;
+constexpr std::size_t machine_lines_most = 12;
 
 using ByLine = std::map<std::string, std::vector<Rank>>;
 
@@ -21,11 +21,11 @@ ByLine by_line(const std::map<Rank, std::string>& of) {
     return lines;
 }
 
-Clue changed(std::string title, const ByLine& now, const ByLine& then) {
+Clue changed_machine(std::string title, const ByLine& now, const ByLine& then) {
     if (now == then) return {};
     Clue clue{std::move(title), {}};
     for (const auto& [line, ranks] : now) {
-        if (clue.lines.size() < lines_most)
+        if (clue.lines.size() < machine_lines_most)
             clue.lines.push_back(pad_right(Style{}.cut(who_text(ranks), 17), 18) + line);
     }
     return clue;
@@ -94,9 +94,9 @@ ByLine none_or(ByLine (*read)(const Evidence&), const Evidence* evidence) {
 }  // namespace
 
 std::vector<Clue> machine_clues(const Evidence& evidence, const Evidence* good) {
-    return {changed("devices, the worst of each rank", devices(evidence), none_or(devices, good)),
-            changed("memory, the most of each rank", memory(evidence), none_or(memory, good)),
-            changed("links, at the end", links(evidence), none_or(links, good))};
+    return {changed_machine("devices, the worst of each rank", devices(evidence), none_or(devices, good)),
+            changed_machine("memory, the most of each rank", memory(evidence), none_or(memory, good)),
+            changed_machine("links, at the end", links(evidence), none_or(links, good))};
 }
 
 }  // namespace deadrank::results::reports

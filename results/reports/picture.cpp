@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t columns = 56;
 constexpr std::size_t rows_most = 16;
-constexpr std::size_t bytes_most = 40'000;  // of rows, far more than these pages show
+constexpr std::size_t picture_bytes_most = 40'000;  // of rows, far more than these pages show
 
 const std::vector<Slice>& slices_of(const Timeline& timeline, const Row& row) {
     return timeline.ranks[static_cast<std::size_t>(row.ranks.front())];
@@ -52,7 +52,7 @@ const Slice* last_of(const Timeline& timeline, const std::vector<Slice>& slices,
     return found == slices.rend() ? nullptr : &*found;
 }
 
-std::string state_of(const Timeline& timeline, const std::vector<Slice>& slices) {
+std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices) {
     std::string words;
     const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
         return timeline.kinds[slice.kind].lane == Lane::call && slice.end == never;
@@ -90,7 +90,7 @@ std::string pace_of(const Timeline& timeline, const std::vector<Slice>& slices) 
 
 Clue picture_clue(const Evidence& evidence) {
     const Timeline timeline = timeline_of(evidence);
-    const Folded folded = fold(timeline, {}, bytes_most);
+    const Folded folded = fold(timeline, {}, picture_bytes_most);
     Time last{1};
     for (const Event& event : evidence.events()) last = std::max(last, event.at);
     const Time silence = evidence.observed_until() - last;
@@ -122,7 +122,7 @@ Clue picture_clue(const Evidence& evidence) {
 
 Clue rank_clue(const Evidence& evidence) {
     const Timeline timeline = timeline_of(evidence);
-    const Folded folded = fold(timeline, {}, bytes_most);
+    const Folded folded = fold(timeline, {}, picture_bytes_most);
     Clue clue{"the last that each rank told", {}};
     for (const Row& row : folded.rows) {
         if (clue.lines.size() == rows_most) {
@@ -135,7 +135,7 @@ Clue rank_clue(const Evidence& evidence) {
         clue.lines.push_back(
             fmt::format("{}{}{}{}", pad_right(Style{}.cut(who_text(row.ranks), 17), 18),
                         pad_right(step ? fmt::format("step {}", step->number) : "no step", 9),
-                        pad_right(pace.empty() ? "" : "works " + pace, 16), state_of(timeline, slices)));
+                        pad_right(pace.empty() ? "" : "works " + pace, 16), row_state(timeline, slices)));
     }
     return clue;
 }

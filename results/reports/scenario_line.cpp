@@ -10,7 +10,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-Ink ink_of(Verdict verdict) {
+Ink verdict_ink(Verdict verdict) {
     if (verdict == Verdict::pass) return Ink::green;
     return verdict == Verdict::fail ? Ink::red : Ink::yellow;
 }
@@ -60,7 +60,7 @@ std::string share_of(const std::vector<Case>& seeds) {
 
 std::string verdict_mark(Verdict verdict, const Style& style) {
     const std::string_view mark = verdict == Verdict::pass ? "✔" : verdict == Verdict::fail ? "✘" : "?";
-    return style.paint(ink_of(verdict), mark);
+    return style.paint(verdict_ink(verdict), mark);
 }
 
 std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_columns, const Style& style) {
@@ -75,7 +75,7 @@ std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_colum
     return fmt::format("  {} {}{}{}  {}{}\n", verdict_mark(one.verdict, style),
                        pad_right(style.cut(name, name_columns), name_columns), style.paint(Ink::dim, share),
                        style.paint(Ink::cyan, pad_left(how_soon(one), soon_columns)),
-                       style.paint(ink_of(one.verdict), label),
+                       style.paint(verdict_ink(one.verdict), label),
                        one.verdict == Verdict::pass ? style.paint(Ink::dim, words) : words);
 }
 

@@ -30,7 +30,7 @@ Column column(const Scorecard& card, std::string head, Text text, Ink ink = Ink:
     return result;
 }
 
-Ink ink_of(Outcome outcome) {
+Ink outcome_ink(Outcome outcome) {
     if (outcome == Outcome::caught || outcome == Outcome::as_unseen) return Ink::green;
     return outcome == Outcome::not_applied || outcome == Outcome::crashed ? Ink::yellow : Ink::red;
 }
@@ -47,7 +47,7 @@ std::vector<Column> columns_for(const Scorecard& card) {
                 const auto found = row.outcomes.find(outcome);
                 return found == row.outcomes.end() ? std::string("·") : std::to_string(found->second);
             },
-            ink_of(outcome)));
+            outcome_ink(outcome)));
     }
     columns.push_back(
         column(card, "precision", [](const ScoreRow& row) { return share_text(row.precision()); }));

@@ -21,7 +21,9 @@ namespace {
 constexpr int threads_per_rank = 8;  // one for work, the others for calls at once
 constexpr int job_process = 0;       // nodes follow
 
-std::string micros(Time time) { return fmt::format("{}.{:03}", time.count() / 1'000, time.count() % 1'000); }
+std::string micros_text(Time time) {
+    return fmt::format("{}.{:03}", time.count() / 1'000, time.count() % 1'000);
+}
 std::string literal(std::string_view text) { return dumped(Json(text)); }
 
 // The members of one collective, for its arrows.
@@ -130,13 +132,14 @@ private:
                                              literal(kind.detail), slice.end != never);
         if (kind.lane == Lane::instant) {
             put(fmt::format(R"("ph":"i","s":"t","name":{},"cat":"{}",{},"ts":{},{})", literal(kind.label),
-                            kind.group, at(rank, thread), micros(slice.begin), args));
+                            kind.group, at(rank, thread), micros_text(slice.begin), args));
             return;
         }
         put(fmt::format(R"("ph":"X","name":{},"cat":"{}",{},"ts":{},"dur":{},{})",
                         literal(slice.end == never && kind.lane == Lane::call ? kind.label + " (never ended)"
                                                                               : kind.label),
-                        kind.group, at(rank, thread), micros(slice.begin), micros(end - slice.begin), args));
+                        kind.group, at(rank, thread), micros_text(slice.begin),
+                        micros_text(end - slice.begin), args));
     }
 
     // From the one that came last to all who had waited for it.
@@ -153,9 +156,10 @@ private:
                     fmt::format(R"("cat":"collective","name":{},"id":"{}.{}")",
                                 literal(fmt::format("collective {}", what.second)), id, member.rank);
                 put(fmt::format(R"("ph":"s",{},{},"ts":{})", flow, at(last->rank, last->thread),
-                                micros(last->begin)));
-                put(fmt::format(R"("ph":"f","bp":"e",{},{},"ts":{})", flow, at(member.rank, member.thread),
-                                micros(std::max(member.begin, std::min(member.end - Time{1}, last->end)))));
+                                micros_text(last->begin)));
+                put(fmt::format(
+                    R"("ph":"f","bp":"e",{},{},"ts":{})", flow, at(member.rank, member.thread),
+                    micros_text(std::max(member.begin, std::min(member.end - Time{1}, last->end)))));
             }
         }
     }
@@ -163,7 +167,7 @@ private:
     void flags(const std::vector<Finding>& findings, const Truth* truth) {
         const auto flag = [&](Time time, std::string_view name, std::string_view says) {
             put(fmt::format(R"("ph":"i","s":"g","name":{},"pid":{},"tid":0,"ts":{},"args":{{"says":{}}})",
-                            literal(name), job_process, micros(time), literal(says)));
+                            literal(name), job_process, micros_text(time), literal(says)));
         };
         if (truth) {
             for (const Mark& mark : truth->marks) {
@@ -176,7 +180,7 @@ private:
     void counter(std::string_view name, int pid, Time time, double value) {
         if (!std::isfinite(value)) return;
         put(fmt::format(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{"value":{}}})", literal(name), pid,
-                        micros(time), value));
+                        micros_text(time), value));
     }
     void losses() {
         Rank first = no_rank;

@@ -12,7 +12,7 @@ namespace deadrank::results::reports {
 namespace {
 
 constexpr std::size_t steps_most = 12;
-constexpr std::size_t lines_most = 8;
+constexpr std::size_t value_lines_most = 8;
 
 std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "NaN"; }
 
@@ -64,7 +64,7 @@ Clue replica_clue(const Evidence& evidence) {
                               group, step),
                   {}};
         for (const auto& [digest, ranks] : by_digest) {
-            if (clue.lines.size() < lines_most)
+            if (clue.lines.size() < value_lines_most)
                 clue.lines.push_back(fmt::format("{}{:016x}", pad_right(who_text(ranks), 18), digest));
         }
         return clue;
@@ -98,7 +98,7 @@ Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     }
     Clue clue{"what the job says of its numbers", {}};
     for (const std::string& line : order) {
-        if (clue.lines.size() < lines_most)
+        if (clue.lines.size() < value_lines_most)
             clue.lines.push_back(pad_right(Style{}.cut(who_text(lines[line]), 17), 18) + line);
     }
     return clue;

@@ -34,7 +34,7 @@ std::string offered(const Wait& wait, Rank process) {
     return fmt::format("{} × {}", what.count, name_of(what.dtype));
 }
 
-std::string state_of(const Life* life) {
+std::string life_state(const Life* life) {
     if (!life || !life->start) return "was never seen";
     if (life->ended == never) return "still runs, and waits for nobody";
     if (life->signal != 0) return fmt::format("exited (signal {})", life->signal);
@@ -73,7 +73,7 @@ void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
     }
     std::map<std::string, Group> by_state;
     for (const Rank rank : roots) {
-        Group& group = by_state[state_of(lives.find(attempt, rank))];
+        Group& group = by_state[life_state(lives.find(attempt, rank))];
         group.ranks.push_back(rank);
     }
     for (auto& [state, group] : by_state) {

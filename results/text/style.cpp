@@ -12,7 +12,7 @@ namespace {
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 // Bytes that hold the first `columns` code points.
-std::size_t bytes_of(std::string_view text, std::size_t columns) {
+std::size_t bytes_within(std::string_view text, std::size_t columns) {
     std::size_t at = 0;
     for (; at < text.size() && columns > 0; --columns) {
         ++at;
@@ -32,7 +32,7 @@ std::string Style::paint(Ink ink, std::string_view text) const {
 
 std::string Style::cut(std::string_view text, std::size_t columns) const {
     if (columns == 0 || columns_of(text) <= columns) return std::string(text);
-    return std::string(text.substr(0, bytes_of(text, columns - 1))) + "…";
+    return std::string(text.substr(0, bytes_within(text, columns - 1))) + "…";
 }
 
 std::size_t columns_of(std::string_view text) {

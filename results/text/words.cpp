@@ -92,6 +92,10 @@ std::string blame_text(const Blame& blame) {
     return blame_text(blame, all);
 }
 
+bool has(const std::vector<std::string>& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+}
+
 std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -26,6 +26,9 @@ std::string blame_text(const Blame& blame, const std::vector<std::string>& field
 // All fields that are set; "nobody" when none is.
 std::string blame_text(const Blame& blame);
 
+// Whether the list has the word.
+bool has(const std::vector<std::string>& list, std::string_view word);
+
 // "1 finding", "2 findings".
 std::string counted(std::size_t count, std::string_view noun);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr milliseconds look_every{1};
 
-std::string text_of(const Ended& ended) {
+std::string ended_text(const Ended& ended) {
     return json{ended.number, ended.answer, ended.code, ended.signal, ended.over_budget, ended.seconds}.dump(
         -1, ' ', false, json::error_handler_t::replace);
 }
@@ -122,10 +122,10 @@ void serve(const Work& work, Crew& crew) {
             const std::uint64_t number = given.front();
             given.pop_front();
             const auto started = children.start(number, [&] { return work.play(number); });
-            if (!started) crew.send(0, text_of(Ended{number, started.error().text(), 1, 0, false, 0}));
+            if (!started) crew.send(0, ended_text(Ended{number, started.error().text(), 1, 0, false, 0}));
         }
         if (children.running() == 0) std::this_thread::sleep_for(look_every);
-        for (const Ended& ended : children.wait(look_every)) crew.send(0, text_of(ended));
+        for (const Ended& ended : children.wait(look_every)) crew.send(0, ended_text(ended));
     }
 }
 

@@ -28,7 +28,7 @@ using scenarios::Error;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
-struct Arguments {
+struct AlertsArguments {
     std::vector<std::string> rules;
     runners::alerts::SiteOptions site;
     std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit,
@@ -50,7 +50,8 @@ std::string cache_directory() {
 
 class AlertsCommand {
 public:
-    AlertsCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    AlertsCommand(const AlertsArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
 
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.site.catalog);
@@ -222,7 +223,7 @@ private:
         if (!out) session_.complain({ErrorCode::io, "cannot write '" + path + "'"});
     }
 
-    const Arguments& arguments_;
+    const AlertsArguments& arguments_;
     Session& session_;
     runners::alerts::Site* site_ = nullptr;
     alerts::Study study_;
@@ -245,7 +246,7 @@ void add_alerts(CLI::App& app, Session& session) {
         "  deadrank alerts --rules my.yml                               each of them against your rules\n"
         "  deadrank alerts --rules my.yml --policy policy.toml --junit alerts.xml\n"
         "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<AlertsArguments>();
     command
         ->add_option("rules,-r,--rules", arguments->rules,
                      "Prometheus rule files, or PrometheusRule resources")

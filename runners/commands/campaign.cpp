@@ -24,7 +24,7 @@ namespace {
 
 using scenarios::ErrorCode;
 
-struct Arguments {
+struct CampaignArguments {
     SelectionOptions selection;
     SeedOptions seeds;
     std::string out = "campaign.sqlite";
@@ -33,7 +33,7 @@ struct Arguments {
     bool no_control = false, no_heal = false, json = false, quiet = false;
 };
 
-constexpr const char* footer =
+constexpr const char* campaign_footer =
     "Each trial is played in a process of its own: one that crashes or is still running when its time is up "
     "is an unknown answer, and the campaign goes on. Answers go to an SQLite file, a row a trial (tables "
     "`trials` and, for wall times, `effort`). The same command goes on where a killed one ended. Under "
@@ -51,7 +51,7 @@ constexpr const char* footer =
 
 class CampaignCommand {
 public:
-    CampaignCommand(const Arguments& arguments, Session& session)
+    CampaignCommand(const CampaignArguments& arguments, Session& session)
         : arguments_(arguments), session_(session), started_(scale::how_started()) {}
 
     void operator()() {
@@ -188,7 +188,7 @@ private:
         fmt::print(stderr, "deadrank: {}\n", words);
     }
 
-    const Arguments& arguments_;
+    const CampaignArguments& arguments_;
     Session& session_;
     const scale::Started started_;
     std::unique_ptr<scale::Crew> crew_;
@@ -202,8 +202,8 @@ private:
 void add_campaign(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand(
         "campaign", "Plays scenarios under many seeds, over machines with mpirun, into one SQLite file");
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    command->footer(campaign_footer);
+    auto arguments = std::make_shared<CampaignArguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
     command->add_option("-o,--out", arguments->out, "The file of answers [campaign.sqlite]")

@@ -17,7 +17,7 @@ struct Words {
     std::vector<std::string> options;
 };
 
-std::vector<Words> words_of(const CLI::App& program) {
+std::vector<Words> completion_words(const CLI::App& program) {
     std::vector<Words> all;
     for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
         Words words{command->get_name(), command->get_description(), {}};
@@ -36,7 +36,8 @@ std::vector<std::string> names_of(const std::vector<Words>& all) {
 }
 
 // Ids are asked of the program each time: a catalog of one's own is completed too.
-constexpr const char* ids = "deadrank list --json 2>/dev/null | sed -n 's/^    \"id\": \"\\(.*\\)\",$/\\1/p'";
+constexpr const char* ids_command =
+    "deadrank list --json 2>/dev/null | sed -n 's/^    \"id\": \"\\(.*\\)\",$/\\1/p'";
 
 std::string bash(const std::vector<Words>& all) {
     std::string cases;
@@ -61,7 +62,7 @@ _deadrank() {{
 }}
 complete -o filenames -F _deadrank deadrank
 )sh",
-                       fmt::join(names_of(all), " "), cases, ids);
+                       fmt::join(names_of(all), " "), cases, ids_command);
 }
 
 std::string quoted_for_zsh(std::string text) {
@@ -98,7 +99,7 @@ _deadrank() {{
 }}
 _deadrank "$@"
 )sh",
-                       commands, cases, ids);
+                       commands, cases, ids_command);
 }
 
 std::string fish(const std::vector<Words>& all) {
@@ -116,11 +117,11 @@ std::string fish(const std::vector<Words>& all) {
     return text +
            fmt::format(
                "complete -c deadrank -n '__fish_seen_subcommand_from run list plan explain' -a \"({})\"\n",
-               ids);
+               ids_command);
 }
 
-void print(const CLI::App& program, const std::string& shell) {
-    const std::vector<Words> all = words_of(program);
+void print_completion(const CLI::App& program, const std::string& shell) {
+    const std::vector<Words> all = completion_words(program);
     fmt::print("{}", shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
 }
 
@@ -139,7 +140,7 @@ void add_completion(CLI::App& app, Session&) {
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}))
         ->type_name("SHELL");
-    command->callback([&app, shell] { print(app, *shell); });
+    command->callback([&app, shell] { print_completion(app, *shell); });
 }
 
 }  // namespace deadrank::runners::commands

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* shown_scenario = "communication/rank_leaves_all_reduce";
 
-struct Arguments {
+struct ConformanceArguments {
     std::string command, catalog;
     double time_limit = 60;
     bool json = false;
@@ -52,7 +52,7 @@ scenarios::Result<Shown> play_shown(const Library& library) {
     return Shown{std::move(*healthy), std::move(*faulty)};
 }
 
-void print(const std::vector<ConformanceCheck>& checks, bool json) {
+void print_conformance(const std::vector<ConformanceCheck>& checks, bool json) {
     const results::reports::Style style = style_of(stdout);
     for (const ConformanceCheck& check : checks) {
         if (json) {
@@ -68,7 +68,7 @@ void print(const std::vector<ConformanceCheck>& checks, bool json) {
     }
 }
 
-void conformance(const Arguments& arguments, Session& session) {
+void conformance(const ConformanceArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto command = results::external::parse_command(arguments.command);
@@ -83,7 +83,7 @@ void conformance(const Arguments& arguments, Session& session) {
     const results::external::CommandDetector detector(*command, symptoms, bounds);
     const auto checks = check_conformance(
         detector, {&shown->healthy.record.evidence, &shown->faulty.record.evidence, symptoms});
-    print(checks, arguments.json);
+    print_conformance(checks, arguments.json);
     const bool all = std::all_of(checks.begin(), checks.end(), [](const auto& one) { return one.passed; });
     session.code = stop.load() ? exit_interrupted : all ? exit_pass : exit_fail;
 }
@@ -102,7 +102,7 @@ void add_conformance(CLI::App& app, Session& session) {
         "Examples:\n"
         "  deadrank conformance 'python3 results/external/examples/who_never_came.py'\n"
         "  deadrank conformance 'mine=./mine.sh {evidence}' --time-limit 5");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ConformanceArguments>();
     command->add_option("command", arguments->command, "The detector's command, in quotes")
         ->required()
         ->type_name("COMMAND");

@@ -23,12 +23,12 @@ using results::CoverageAxis;
 using results::reports::Ink;
 using results::reports::Style;
 
-struct Arguments {
+struct CoverageArguments {
     std::string catalog;
     bool json = false, cells = false, require_all = false;
 };
 
-std::vector<const CoverageAxis*> axes(const Coverage& coverage) {
+std::vector<const CoverageAxis*> coverage_axes(const Coverage& coverage) {
     return {&coverage.symptoms, &coverage.causes, &coverage.fixes, &coverage.stages};
 }
 
@@ -49,7 +49,7 @@ Json gap_json(const results::Gap& gap) {
 }
 
 // Of the scenarios of a cell that this backend does not play, each with its reason.
-Json not_played(const results::CoverageCell& cell, const Reasons& reasons) {
+Json not_played(const results::CoverageCell& cell, const BackendReasons& reasons) {
     Json json = Json::object();
     for (const auto& [backend, ids] : cell.backends) {
         for (const std::string& id : ids) {
@@ -61,9 +61,9 @@ Json not_played(const results::CoverageCell& cell, const Reasons& reasons) {
     return json;
 }
 
-void print_json(const Coverage& coverage, const Reasons& reasons) {
+void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons) {
     Json json = {{"scenarios", coverage.scenarios}};
-    for (const CoverageAxis* axis : axes(coverage)) json[axis->name] = axis_json(*axis);
+    for (const CoverageAxis* axis : coverage_axes(coverage)) json[axis->name] = axis_json(*axis);
     Json gaps = Json::array(), fix_gaps = Json::array(), beyond = Json::array(), cells = Json::array();
     for (const auto& gap : coverage.gaps) gaps.push_back(gap_json(gap));
     for (const auto& gap : coverage.fix_gaps) fix_gaps.push_back(gap_json(gap));
@@ -100,7 +100,7 @@ void print_share(const Style& style, std::string_view name, std::size_t covered,
 }
 
 void print_missing(const Style& style, const Coverage& coverage) {
-    for (const CoverageAxis* axis : axes(coverage)) {
+    for (const CoverageAxis* axis : coverage_axes(coverage)) {
         const auto missing = axis->missing();
         if (missing.empty()) continue;
         fmt::print("\n{}\n", style.paint(Ink::bold, "no scenario yet: " + axis->name));
@@ -132,10 +132,10 @@ void print_cells(const Style& style, const Coverage& coverage) {
     }
 }
 
-void print_text(const Coverage& coverage, bool cells) {
+void print_coverage_text(const Coverage& coverage, bool cells) {
     const Style style = style_of(stdout);
     fmt::print("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
-    for (const CoverageAxis* axis : axes(coverage)) {
+    for (const CoverageAxis* axis : coverage_axes(coverage)) {
         print_share(style, axis->name, axis->covered(), axis->scenarios.size());
     }
     print_share(style, "pairs", coverage.pairs - coverage.gaps.size(), coverage.pairs);
@@ -153,14 +153,14 @@ void print_text(const Coverage& coverage, bool cells) {
     if (!cells) fmt::print("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
 }
 
-void coverage(const Arguments& arguments, Session& session) {
+void coverage(const CoverageArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto selection = select(*library, {});
     if (!session.take(selection)) return;
     const Coverage found = results::coverage_of(selection->scenarios, library->taxonomy);
-    if (arguments.json) print_json(found, why_not_played(*library, selection->scenarios));
-    if (!arguments.json) print_text(found, arguments.cells);
+    if (arguments.json) print_coverage_json(found, why_not_played(*library, selection->scenarios));
+    if (!arguments.json) print_coverage_text(found, arguments.cells);
     const bool all = found.complete() && found.gaps.empty();
     session.code = arguments.require_all && !all ? exit_fail : exit_pass;
     for (const scenarios::Error& error : selection->broken) session.complain(error);
@@ -179,7 +179,7 @@ void add_coverage(CLI::App& app, Session& session) {
         "  deadrank coverage\n"
         "  deadrank coverage --json | jq .pairs.missing\n"
         "  deadrank coverage --require-all      in CI, once everything is covered");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<CoverageArguments>();
     add_catalog(*command, arguments->catalog);
     command->add_flag("--cells", arguments->cells, "List every cell");
     command->add_flag("--require-all", arguments->require_all,

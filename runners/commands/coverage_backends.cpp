@@ -19,8 +19,8 @@ std::string reason(const Library& library, const scenarios::Scenario& scenario, 
 
 }  // namespace
 
-Reasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios) {
-    Reasons reasons;
+BackendReasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios) {
+    BackendReasons reasons;
     for (const std::string backend : {"sim", "local", "mpi", "gpu"}) {
         const auto runner = make_runner(backend, {});
         for (const scenarios::Scenario& scenario : scenarios) {

@@ -11,7 +11,7 @@
 namespace deadrank::runners::commands {
 
 // scenario id → backend → why not. Backends that can play the scenario, and say so in its file, are left out.
-using Reasons = std::map<std::string, std::map<std::string, std::string>>;
-Reasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios);
+using BackendReasons = std::map<std::string, std::map<std::string, std::string>>;
+BackendReasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios);
 
 }  // namespace deadrank::runners::commands

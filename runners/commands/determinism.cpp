@@ -19,7 +19,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct DeterminismArguments {
     SelectionOptions selection;
     SeedOptions seeds;
     int jobs = 0;
@@ -28,8 +28,9 @@ struct Arguments {
     std::string trace;    // variant:first:last
 };
 
-constexpr const char* description = "Proves that one plan is one run: here, again, and in another process";
-constexpr const char* footer =
+constexpr const char* determinism_description =
+    "Proves that one plan is one run: here, again, and in another process";
+constexpr const char* determinism_footer =
     "Each trial (the run with the fault, its control and its healed run) is played twice in this process and "
     "once in another one. "
     "Events, evidence, findings and verdicts must be the same. Where they differ, the checkpoints of both "
@@ -63,7 +64,7 @@ Asked read_trace(const std::string& text) {
 
 class DeterminismCommand {
 public:
-    DeterminismCommand(const Arguments& arguments, Session& session)
+    DeterminismCommand(const DeterminismArguments& arguments, Session& session)
         : arguments_(arguments), session_(session) {}
 
     void operator()() {
@@ -186,7 +187,7 @@ private:
         return elsewhere;
     }
 
-    const Arguments& arguments_;
+    const DeterminismArguments& arguments_;
     Session& session_;
     results::Detectors detectors_;
 };
@@ -194,9 +195,9 @@ private:
 }  // namespace
 
 void add_determinism(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("determinism", description);
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand("determinism", determinism_description);
+    command->footer(determinism_footer);
+    auto arguments = std::make_shared<DeterminismArguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
     command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using scenarios::ClueTable;
 
-struct Arguments {
+struct DiagnoseArguments {
     SelectionOptions selection;
     SeedOptions seeds;
     bool accuracy = false, json = false;
@@ -27,7 +27,7 @@ struct Arguments {
 };
 
 // Healthy is 0, a bug is 1: as grep, it says whether it found something.
-void diagnose_places(const Arguments& arguments, const Library& library, const ClueTable& clues,
+void diagnose_places(const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
                      Session& session) {
     for (const std::string& place : arguments.selection.names) {
         std::error_code ignored;
@@ -44,7 +44,8 @@ void diagnose_places(const Arguments& arguments, const Library& library, const C
     }
 }
 
-void measure(const Arguments& arguments, const Library& library, const ClueTable& clues, Session& session) {
+void measure(const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
+             Session& session) {
     auto seeds = seeds_of(arguments.seeds);
     if (!session.take(seeds)) return;
     auto selection = select(library, arguments.selection);
@@ -69,7 +70,7 @@ void measure(const Arguments& arguments, const Library& library, const ClueTable
     if (stop.load()) session.code = exit_interrupted;
 }
 
-void diagnose(const Arguments& arguments, Session& session) {
+void diagnose(const DiagnoseArguments& arguments, Session& session) {
     if (!arguments.accuracy && arguments.selection.names.empty()) {
         session.complain({scenarios::ErrorCode::usage, "there is nothing to diagnose",
                           "name a run's directory or an evidence file, or ask for --accuracy"});
@@ -104,7 +105,7 @@ void add_diagnose(CLI::App& app, Session& session) {
         "  deadrank diagnose out/communication/rank_leaves_all_reduce/1\n"
         "  deadrank diagnose production.jsonl --json\n"
         "  deadrank diagnose --accuracy --seeds 1..20");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<DiagnoseArguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
     command->add_flag("--accuracy", arguments->accuracy, "Measure over the catalog how often it is right");

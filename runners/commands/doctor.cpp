@@ -23,14 +23,14 @@ namespace deadrank::runners::commands {
 namespace {
 
 namespace fs = std::filesystem;
-using results::preflight::Job;
+using ProbedJob = results::preflight::Job;
 using results::preflight::Remark;
 using results::preflight::Weight;
 using results::reports::Ink;
 using results::reports::Style;
 using scenarios::Result;
 
-struct Arguments {
+struct DoctorArguments {
     std::vector<int> pids;
     std::vector<std::string> from;
     std::string gather, snapshot;
@@ -38,9 +38,9 @@ struct Arguments {
     bool json = false, rules = false, libraries = false;
 };
 
-constexpr const char* description =
+constexpr const char* doctor_description =
     "Checks this machine or job before it begins: variables, versions, network, limits";
-constexpr const char* footer =
+constexpr const char* doctor_footer =
     "Started alone it looks at this process's environment and machine; started as the ranks of a job, by "
     "torchrun "
     "or mpirun, it compares them, and one of them tells. It is silent about what is well.\n\n"
@@ -52,7 +52,7 @@ constexpr const char* footer =
     "  deadrank doctor --pid 4711                             a process that runs already";
 
 // "rank 3", "ranks 0-3", or a host and a process where no rank can be read.
-std::string who(const Job& job, const Remark& remark) {
+std::string who(const ProbedJob& job, const Remark& remark) {
     std::vector<results::Rank> ranks;
     std::vector<std::string> others;
     for (const std::size_t at : remark.processes) {
@@ -73,7 +73,7 @@ std::string who(const Job& job, const Remark& remark) {
     return fmt::format("{}", fmt::join(others, ", "));
 }
 
-nlohmann::ordered_json as_json(const Job& job, const std::vector<Remark>& remarks, bool complete) {
+nlohmann::ordered_json as_json(const ProbedJob& job, const std::vector<Remark>& remarks, bool complete) {
     nlohmann::ordered_json all = {{"processes", job.size()}, {"complete", complete}};
     all["remarks"] = nlohmann::ordered_json::array();
     for (const Remark& remark : remarks) {
@@ -88,7 +88,7 @@ nlohmann::ordered_json as_json(const Job& job, const std::vector<Remark>& remark
     return all;
 }
 
-void print_text(const Job& job, const std::vector<Remark>& remarks) {
+void print_job_text(const ProbedJob& job, const std::vector<Remark>& remarks) {
     const Style style = style_of(stdout);
     for (const Remark& remark : remarks) {
         const bool error = remark.weight == Weight::error;
@@ -107,8 +107,8 @@ void print_rules() {
     for (const auto& rule : results::preflight::rules()) fmt::print("  {:<17}{}\n", rule.name, rule.what);
 }
 
-Result<Job> read_snapshots(const std::vector<std::string>& files) {
-    Job job;
+Result<ProbedJob> read_snapshots(const std::vector<std::string>& files) {
+    ProbedJob job;
     for (const std::string& file : files) {
         std::ifstream in(file, std::ios::binary);
         if (!in) {
@@ -124,7 +124,7 @@ Result<Job> read_snapshots(const std::vector<std::string>& files) {
     return job;
 }
 
-Result<Gathered> take(const Arguments& arguments) {
+Result<Gathered> take(const DoctorArguments& arguments) {
     Gathered gathered;
     if (!arguments.from.empty()) {
         auto job = read_snapshots(arguments.from);
@@ -162,7 +162,7 @@ fs::path knowledge_of(const Library& library) {
     return fs::is_directory(source, ignored) ? source : library.data / "preflight";
 }
 
-void save(const Arguments& arguments, Session& session) {
+void save(const DoctorArguments& arguments, Session& session) {
     auto own = take_snapshot({.pid = arguments.pids.empty() ? 0 : arguments.pids.front()});
     if (!session.take(own)) return;
     std::ofstream out(arguments.snapshot, std::ios::binary);
@@ -175,7 +175,7 @@ void save(const Arguments& arguments, Session& session) {
                           {arguments.snapshot}});
 }
 
-void doctor(const Arguments& arguments, Session& session) {
+void doctor(const DoctorArguments& arguments, Session& session) {
     if (arguments.libraries) return fmt::print("{}\n", library_versions());
     if (arguments.rules) return print_rules();
     if (!arguments.snapshot.empty()) return save(arguments, session);
@@ -193,16 +193,16 @@ void doctor(const Arguments& arguments, Session& session) {
     if (arguments.json) {
         fmt::print("{}\n", as_json(gathered->job, remarks, gathered->complete).dump(2));
     } else {
-        print_text(gathered->job, remarks);
+        print_job_text(gathered->job, remarks);
     }
 }
 
 }  // namespace
 
 void add_doctor(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("doctor", description);
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand("doctor", doctor_description);
+    command->footer(doctor_footer);
+    auto arguments = std::make_shared<DoctorArguments>();
     command->add_option("--pid", arguments->pids, "The environment of these processes instead of our own")
         ->type_name("PID");
     command->add_option("--from", arguments->from, "Snapshots taken earlier, one file a process")

@@ -17,7 +17,7 @@ namespace {
 namespace emitters = results::emitters;
 using scenarios::ErrorCode;
 
-struct Arguments {
+struct EmitArguments {
     std::string place, out = ".";
     std::vector<std::string> forms;
     double at = -1;
@@ -31,7 +31,7 @@ std::string names() {
     return text;
 }
 
-void list(bool json) {
+void list_emitters(bool json) {
     for (const auto& one : emitters::all_emitters()) {
         if (json)
             fmt::print("{}\n", nlohmann::ordered_json{{"name", one.name}, {"what", one.what}}.dump());
@@ -55,7 +55,7 @@ std::string_view occasion_text(emitters::Occasion occasion) {
 }
 
 // The forms asked for; a complaint for one that does not exist.
-std::vector<const emitters::Emitter*> chosen(const Arguments& arguments, Session& session) {
+std::vector<const emitters::Emitter*> chosen_emitters(const EmitArguments& arguments, Session& session) {
     std::vector<const emitters::Emitter*> found;
     for (const std::string& name : arguments.forms) {
         if (name == "all") {
@@ -71,13 +71,13 @@ std::vector<const emitters::Emitter*> chosen(const Arguments& arguments, Session
     return found;
 }
 
-void emit(const Arguments& arguments, Session& session) {
-    if (arguments.list) return list(arguments.json);
+void emit(const EmitArguments& arguments, Session& session) {
+    if (arguments.list) return list_emitters(arguments.json);
     if (arguments.place.empty()) {
         return session.complain({ErrorCode::usage, "no run was named",
                                  "name a run's directory or an evidence file, or ask for --list"});
     }
-    const auto forms = chosen(arguments, session);
+    const auto forms = chosen_emitters(arguments, session);
     if (forms.empty()) return;
     std::error_code ignored;
     std::filesystem::path file = arguments.place;
@@ -110,7 +110,7 @@ void add_emit(CLI::App& app, Session& session) {
         "  deadrank emit out/communication/rank_leaves_all_reduce/1 --as flight_recorder --out dumps\n"
         "  torchfrtrace dumps -p comm_lib_trace_rank_ --allow-incomplete-ranks\n"
         "  deadrank emit --list");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<EmitArguments>();
     command->add_option("run", arguments->place, "A run's directory, or an evidence file")
         ->type_name("PLACE");
     command->add_option("--as", arguments->forms, "Formats, separated by commas, or all [all]")

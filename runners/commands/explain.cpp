@@ -15,12 +15,12 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
     std::string word, catalog;
     bool json = false;
 };
 
-void print(const std::vector<Explanation>& explanations, bool json) {
+void print_explanations(const std::vector<Explanation>& explanations, bool json) {
     if (json) {
         auto all = nlohmann::ordered_json::array();
         for (const Explanation& one : explanations) {
@@ -39,11 +39,11 @@ void print(const std::vector<Explanation>& explanations, bool json) {
     }
 }
 
-void explain(const Arguments& arguments, Session& session) {
+void explain(const ExplainArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto explanations = explain_word(*library, arguments.word);
-    if (session.take(explanations)) print(*explanations, arguments.json);
+    if (session.take(explanations)) print_explanations(*explanations, arguments.json);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void add_explain(CLI::App& app, Session& session) {
         "  deadrank explain communication/rank_leaves_all_reduce\n"
         "  deadrank explain kill_rank\n"
         "  deadrank explain collective_deadlock_hang");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ExplainArguments>();
     command->add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
     add_catalog(*command, arguments->catalog);
     add_json(*command, arguments->json, "A JSON array of what was found");

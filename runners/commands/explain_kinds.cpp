@@ -11,14 +11,6 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-void row(Explanation& explanation, std::string label, std::string text) {
-    if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
 // What the seed may still decide, in the scenario's own notation.
 std::string setting_text(const scenarios::Setting& setting) {
     if (!setting.selector.empty()) return setting.selector;
@@ -69,35 +61,37 @@ std::string parameter_text(const scenarios::Parameter& parameter) {
 
 Explanation explain_scenario(const scenarios::Scenario& scenario) {
     Explanation explanation{"scenario", scenario.id, scenario.story, {}};
-    row(explanation, "title", scenario.teach.title);
-    row(explanation, "one sees", scenario.teach.sees);
-    row(explanation, "symptom", scenario.bug.symptom);
-    row(explanation, "cause", scenario.bug.cause);
-    row(explanation, "fix", scenario.bug.fix);
-    row(explanation, "replays", joined(scenario.bug.replays));
+    add_row(explanation, "title", scenario.teach.title);
+    add_row(explanation, "one sees", scenario.teach.sees);
+    add_row(explanation, "symptom", scenario.bug.symptom);
+    add_row(explanation, "cause", scenario.bug.cause);
+    add_row(explanation, "fix", scenario.bug.fix);
+    add_row(explanation, "replays", joined(scenario.bug.replays));
     const std::string settings = settings_text(scenario.workload);
-    row(explanation, "workload", scenario.workload_kind + (settings.empty() ? "" : " with " + settings));
-    row(explanation, "cluster", settings_text(scenario.cluster));
-    for (const auto& fault : scenario.faults) row(explanation, "fault", fault_text(fault));
-    row(explanation, "must be seen", expected_text(scenario.expect));
-    row(explanation, "also right", joined(scenario.expect.also));
-    row(explanation, "healed by", scenario.heal.says);
-    row(explanation, "runs on", scenario.backends.empty() ? "sim" : joined(scenario.backends));
-    for (const auto& [backend, why] : scenario.parity) row(explanation, "differs on", backend + ": " + why);
-    row(explanation, "file", scenario.file.string());
-    row(explanation, "play it", "deadrank run " + scenario.id);
+    add_row(explanation, "workload", scenario.workload_kind + (settings.empty() ? "" : " with " + settings));
+    add_row(explanation, "cluster", settings_text(scenario.cluster));
+    for (const auto& fault : scenario.faults) add_row(explanation, "fault", fault_text(fault));
+    add_row(explanation, "must be seen", expected_text(scenario.expect));
+    add_row(explanation, "also right", joined(scenario.expect.also));
+    add_row(explanation, "healed by", scenario.heal.says);
+    add_row(explanation, "runs on", scenario.backends.empty() ? "sim" : joined(scenario.backends));
+    for (const auto& [backend, why] : scenario.parity)
+        add_row(explanation, "differs on", backend + ": " + why);
+    add_row(explanation, "file", scenario.file.string());
+    add_row(explanation, "play it", "deadrank run " + scenario.id);
     return explanation;
 }
 
 Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
     Explanation explanation{what, kind.name, kind.what, {}};
-    for (const auto& parameter : kind.parameters) row(explanation, parameter.name, parameter_text(parameter));
-    row(explanation, "(levers)", joined(kind.levers));
+    for (const auto& parameter : kind.parameters)
+        add_row(explanation, parameter.name, parameter_text(parameter));
+    add_row(explanation, "(levers)", joined(kind.levers));
     for (const std::string& seam : kind.seams)
-        row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
+        add_row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
     for (const std::string& block : kind.blocks)
-        row(explanation, "block", fmt::format("{} — {}", block, sim::meaning_of_place(block)));
-    if (kind.at_start) row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
+        add_row(explanation, "block", fmt::format("{} — {}", block, sim::meaning_of_place(block)));
+    if (kind.at_start) add_row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
     return explanation;
 }
 

@@ -27,26 +27,18 @@ struct Axis {
     std::string scenarios::Bug::*field;
 };
 
-std::vector<Axis> axes(const scenarios::Taxonomy& taxonomy) {
+std::vector<Axis> taxonomy_axes(const scenarios::Taxonomy& taxonomy) {
     return {{"symptom", taxonomy.symptoms, "how one sees it", &scenarios::Bug::symptom},
             {"cause", taxonomy.causes, "how it comes about", &scenarios::Bug::cause},
             {"fix", taxonomy.fixes, "what it does", &scenarios::Bug::fix},
             {"stage", taxonomy.stages, "", &scenarios::Bug::stage}};
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
-void row(Explanation& explanation, std::string label, std::string text) {
-    if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
-}
-
 void detectors_of(Explanation& explanation, const Library& library, const std::string& symptom) {
     for (const auto& detector : library.detectors()) {
         const auto symptoms = detector->symptoms();
         if (std::find(symptoms.begin(), symptoms.end(), symptom) != symptoms.end()) {
-            row(explanation, "reported by", std::string(detector->name()));
+            add_row(explanation, "reported by", std::string(detector->name()));
         }
     }
 }
@@ -54,8 +46,9 @@ void detectors_of(Explanation& explanation, const Library& library, const std::s
 void partners(Explanation& explanation, const scenarios::Taxonomy& taxonomy, const std::string& id) {
     for (const auto& pair : taxonomy.pairs) {
         if (pair.symptom == id)
-            row(explanation, "comes from", fmt::format("{} (healed by {})", pair.cause, joined(pair.fixes)));
-        if (pair.cause == id) row(explanation, "shows as", pair.symptom);
+            add_row(explanation, "comes from",
+                    fmt::format("{} (healed by {})", pair.cause, joined(pair.fixes)));
+        if (pair.cause == id) add_row(explanation, "shows as", pair.symptom);
     }
 }
 
@@ -63,21 +56,21 @@ void scenarios_of(Explanation& explanation, const Library& library, const Axis& 
     auto all = select(library, {});
     if (!all) return;
     for (const auto& scenario : all->scenarios) {
-        if (scenario.bug.*(axis.field) == id) row(explanation, "scenario", scenario.id);
+        if (scenario.bug.*(axis.field) == id) add_row(explanation, "scenario", scenario.id);
     }
 }
 
 Explanation explain_entry(const Library& library, const Axis& axis, const TaxonomyEntry& entry) {
     Explanation explanation{axis.name, entry.id, entry.definition, {}};
-    row(explanation, "name", entry.name);
-    row(explanation, axis.sign, entry.sign);
-    row(explanation, "stages", joined(entry.stages));
-    if (entry.distributed_only) row(explanation, "only in", "distributed jobs");
-    row(explanation, "provenance", entry.provenance);
-    row(explanation, "reports", joined(entry.examples));
+    add_row(explanation, "name", entry.name);
+    add_row(explanation, axis.sign, entry.sign);
+    add_row(explanation, "stages", joined(entry.stages));
+    if (entry.distributed_only) add_row(explanation, "only in", "distributed jobs");
+    add_row(explanation, "provenance", entry.provenance);
+    add_row(explanation, "reports", joined(entry.examples));
     for (const scenarios::TieBreak& one : library.taxonomy.tie_breaks) {
         if (std::find(one.between.begin(), one.between.end(), entry.id) != one.between.end())
-            row(explanation, "tie-break", one.rule);
+            add_row(explanation, "tie-break", one.rule);
     }
     partners(explanation, library.taxonomy, entry.id);
     if (axis.name == "symptom") detectors_of(explanation, library, entry.id);
@@ -90,7 +83,7 @@ void explain_detector(const Library& library, const std::string& word, std::vect
         if (detector->name() != word) continue;
         Explanation explanation{"detector", word, "Reads evidence alone, and reports:", {}};
         for (const std::string_view symptom : detector->symptoms())
-            row(explanation, "symptom", std::string(symptom));
+            add_row(explanation, "symptom", std::string(symptom));
         found.push_back(std::move(explanation));
     }
 }
@@ -114,13 +107,13 @@ void explain_place(const Library& library, const std::string& what, const std::s
     }
     if (workloads.empty()) return;
     Explanation explanation{what, word, std::string(sim::meaning_of_place(word)), {}};
-    row(explanation, "published by", joined(workloads));
-    row(explanation, what == "seam" ? "bent by" : "left out by", "the fault " + fault);
+    add_row(explanation, "published by", joined(workloads));
+    add_row(explanation, what == "seam" ? "bent by" : "left out by", "the fault " + fault);
     if (auto all = select(library, {})) {
         for (const auto& scenario : all->scenarios) {
             for (const auto& one : scenario.faults) {
                 if (!names_place(one, what, word)) continue;
-                row(explanation, "scenario", scenario.id);
+                add_row(explanation, "scenario", scenario.id);
                 break;
             }
         }
@@ -141,8 +134,8 @@ std::vector<std::string> known_words(const Library& library) {
     std::vector<std::string> words;
     for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
     for (const auto& kind : library.vocabulary.workloads) words.push_back(kind.name);
-    for (const sim::Place& place : sim::places()) words.emplace_back(place.name);
-    for (const Axis& axis : axes(library.taxonomy)) {
+    for (const sim::CodePlace& place : sim::places()) words.emplace_back(place.name);
+    for (const Axis& axis : taxonomy_axes(library.taxonomy)) {
         for (const auto& entry : axis.entries) words.push_back(entry.id);
     }
     for (const auto& detector : library.detectors()) words.emplace_back(detector->name());
@@ -157,11 +150,19 @@ std::vector<std::string> known_words(const Library& library) {
 
 }  // namespace
 
+void add_row(Explanation& explanation, std::string label, std::string text) {
+    if (!text.empty()) explanation.rows.emplace_back(std::move(label), std::move(text));
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
 scenarios::Result<std::vector<Explanation>> explain_word(const Library& library, const std::string& word) {
     std::vector<Explanation> found;
     explain_vocabulary(library, word, found);
     explain_detector(library, word, found);
-    for (const Axis& axis : axes(library.taxonomy)) {
+    for (const Axis& axis : taxonomy_axes(library.taxonomy)) {
         if (const auto* entry = find(axis.entries, word))
             found.push_back(explain_entry(library, axis, *entry));
     }

@@ -21,13 +21,13 @@ using results::importers::ImportedFile;
 using results::reports::Ink;
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct ImportArguments {
     std::string directory, out;
     double until = -1;
     bool json = false;
 };
 
-void print_json(const Imported& imported) {
+void print_import_json(const Imported& imported) {
     Json files = Json::array();
     for (const ImportedFile& one : imported.files) {
         Json file = {{"file", one.file.string()}, {"as", one.as}};
@@ -45,7 +45,7 @@ void print_json(const Imported& imported) {
 // "Flight Recorder dump of rank 3" and "… of rank 4" are counted together.
 std::string kind_of(const std::string& as) { return as.substr(0, as.find(" of rank ")); }
 
-void print(const Imported& imported) {
+void print_import(const Imported& imported) {
     const auto style = style_of(stdout);
     std::map<std::string, std::size_t> kinds;
     for (const ImportedFile& one : imported.files) {
@@ -64,7 +64,7 @@ void print(const Imported& imported) {
                results::duration_text(imported.evidence.observed_until()));
 }
 
-void import(const Arguments& arguments, Session& session) {
+void import(const ImportArguments& arguments, Session& session) {
     results::importers::ImportOptions options;
     if (arguments.until >= 0) options.observed_until = static_cast<std::int64_t>(arguments.until * 1e9);
     auto imported = results::importers::import_directory(arguments.directory, options);
@@ -75,8 +75,8 @@ void import(const Arguments& arguments, Session& session) {
     auto written = results::write_evidence(imported->evidence, part);
     if (!written) return session.complain(written.error());
     std::filesystem::rename(part, std::filesystem::path(arguments.out) / "evidence.jsonl", trouble);
-    if (arguments.json) return print_json(*imported);
-    print(*imported);
+    if (arguments.json) return print_import_json(*imported);
+    print_import(*imported);
     fmt::print("\n  deadrank diagnose {0}\n  deadrank judge {0}\n", arguments.out);
 }
 
@@ -97,7 +97,7 @@ void add_import(CLI::App& app, Session& session) {
         "Examples:\n"
         "  deadrank import /incident/dumps --out incident\n"
         "  deadrank diagnose incident");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ImportArguments>();
     command->add_option("directory", arguments->directory, "Where the files lie, in any depth")
         ->required()
         ->type_name("DIR");

@@ -17,18 +17,18 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct JudgeArguments {
     std::vector<std::string> places;
     std::string catalog, html;
     bool json = false;
 };
 
-int code_of(results::Verdict verdict) {
+int judge_code(results::Verdict verdict) {
     if (verdict == results::Verdict::fail) return exit_fail;
     return verdict == results::Verdict::pass ? exit_pass : exit_unknown;
 }
 
-void judge(const Arguments& arguments, Session& session) {
+void judge_files(const JudgeArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     results::Verdict worst = results::Verdict::pass;
@@ -44,7 +44,7 @@ void judge(const Arguments& arguments, Session& session) {
         if (!arguments.html.empty()) add_to_page(page, cases.size(), *judged);
         cases.push_back(one);
     }
-    session.code = code_of(worst);
+    session.code = judge_code(worst);
     if (arguments.html.empty()) return;
     const auto written = page.write(arguments.html, results::score_by_class(cases, library->taxonomy),
                                     "class", results::counted(cases.size(), "run") + " judged from files");
@@ -64,7 +64,7 @@ void add_judge(CLI::App& app, Session& session) {
         "  deadrank judge out/communication/rank_leaves_all_reduce/1\n"
         "  deadrank judge out/*/*/1 --html report.html\n"
         "  deadrank judge incident/evidence.jsonl --json               after deadrank import");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<JudgeArguments>();
     command->add_option("places", arguments->places, "Directories of runs, or evidence files")
         ->required()
         ->type_name("PLACE");
@@ -72,7 +72,7 @@ void add_judge(CLI::App& app, Session& session) {
     add_json(*command, arguments->json, "One JSON object a line, as run --json");
     command->add_option("--html", arguments->html, "Write a page that shows these runs, as run --html")
         ->type_name("FILE");
-    command->callback([arguments, &session] { judge(*arguments, session); });
+    command->callback([arguments, &session] { judge_files(*arguments, session); });
 }
 
 }  // namespace deadrank::runners::commands

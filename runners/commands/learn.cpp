@@ -31,7 +31,7 @@ using learn::Way;
 using results::reports::Ink;
 using results::reports::Json;
 
-struct Arguments {
+struct LearnArguments {
     SelectionOptions selection;
     std::uint64_t seed = 1;
     std::size_t quiz = 0;
@@ -41,7 +41,8 @@ struct Arguments {
 
 class LearnCommand {
 public:
-    LearnCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    LearnCommand(const LearnArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
 
     void operator()() {
         auto progress = read_progress();
@@ -189,7 +190,7 @@ private:
                    (directory / "index.html").string());
     }
 
-    const Arguments& arguments_;
+    const LearnArguments& arguments_;
     Session& session_;
     learn::Progress progress_;
 };
@@ -214,7 +215,7 @@ void add_learn(CLI::App& app, Session& session) {
         "teacher\n"
         "  deadrank learn --html lessons                           pages, and a handout of one sheet for "
         "each");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<LearnArguments>();
     add_selection(*command, arguments->selection);
     command->add_option("--seed", arguments->seed, "Which ranks and numbers, and which quiz [1]")
         ->type_name("N");

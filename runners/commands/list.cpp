@@ -18,7 +18,7 @@ namespace {
 using results::reports::Ink;
 using results::reports::pad_right;
 
-struct Arguments {
+struct ListArguments {
     SelectionOptions selection;
     std::string runner;
     bool json = false;
@@ -39,13 +39,13 @@ nlohmann::ordered_json to_json(const scenarios::Scenario& scenario) {
             {"story", scenario.story}};
 }
 
-void print_json(const std::vector<scenarios::Scenario>& scenarios) {
+void print_scenarios_json(const std::vector<scenarios::Scenario>& scenarios) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& scenario : scenarios) all.push_back(to_json(scenario));
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void print_text(const std::vector<scenarios::Scenario>& scenarios) {
+void print_scenarios_text(const std::vector<scenarios::Scenario>& scenarios) {
     const auto style = style_of(stdout);
     std::size_t longest = 0;
     for (const auto& scenario : scenarios) longest = std::max(longest, scenario.id.size());
@@ -66,7 +66,7 @@ void print_text(const std::vector<scenarios::Scenario>& scenarios) {
     fmt::print("\n  {}\n", results::counted(scenarios.size(), "scenario"));
 }
 
-void list(const Arguments& arguments, Session& session) {
+void list_scenarios(const ListArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.selection.catalog);
     if (!session.take(library)) return;
     auto selection = select(*library, arguments.selection);
@@ -75,8 +75,8 @@ void list(const Arguments& arguments, Session& session) {
         std::erase_if(selection->scenarios,
                       [&](const auto& one) { return !playable_on(one, arguments.runner); });
     }
-    if (arguments.json) print_json(selection->scenarios);
-    if (!arguments.json) print_text(selection->scenarios);
+    if (arguments.json) print_scenarios_json(selection->scenarios);
+    if (!arguments.json) print_scenarios_text(selection->scenarios);
     for (const scenarios::Error& error : selection->broken) session.complain(error);
 }
 
@@ -88,12 +88,12 @@ void add_list(CLI::App& app, Session& session) {
         "Examples:\n"
         "  deadrank list --symptom collective_deadlock_hang\n"
         "  deadrank list communication --json");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ListArguments>();
     add_selection(*command, arguments->selection);
     command->add_option("--runner", arguments->runner, "Only what this runner can play: sim, local, mpi, gpu")
         ->type_name("NAME");
     add_json(*command, arguments->json, "A JSON array instead of text");
-    command->callback([arguments, &session] { list(*arguments, session); });
+    command->callback([arguments, &session] { list_scenarios(*arguments, session); });
 }
 
 }  // namespace deadrank::runners::commands

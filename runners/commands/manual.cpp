@@ -14,12 +14,12 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct ManualArguments {
     bool man = false;
     std::string out;
 };
 
-constexpr const char* footer =
+constexpr const char* manual_footer =
     "Examples:\n"
     "  deadrank manual > MANUAL.md               commands, then every word of a scenario file\n"
     "  deadrank manual --man | man -l -          the commands as a manual page";
@@ -39,7 +39,7 @@ scenarios::Result<void> put(const std::string& text, const std::string& file) {
     return {};
 }
 
-void manual(const Arguments& arguments, const CLI::App& program, Session& session) {
+void manual(const ManualArguments& arguments, const CLI::App& program, Session& session) {
     std::string text;
     if (arguments.man) {
         text = man_page(program, this_build().version);
@@ -57,8 +57,8 @@ void manual(const Arguments& arguments, const CLI::App& program, Session& sessio
 void add_manual(CLI::App& app, Session& session) {
     CLI::App* command =
         app.add_subcommand("manual", "Prints the manual of this build, as Markdown or for man");
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    command->footer(manual_footer);
+    auto arguments = std::make_shared<ManualArguments>();
     command->add_flag("--man", arguments->man, "The commands as a page for man");
     command->add_option("-o,--out", arguments->out, "Write it there [standard output]")->type_name("FILE");
     command->callback([arguments, &app, &session] { manual(*arguments, app, session); });

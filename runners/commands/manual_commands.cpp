@@ -14,14 +14,14 @@ std::vector<const CLI::App*> commands_of(const CLI::App& program) {
 }
 
 // "-o,--out DIR", or the bare name of a positional.
-std::string words_of(const CLI::Option& option) {
+std::string option_words(const CLI::Option& option) {
     std::string words = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
     if (const std::string type = option.get_type_name(); !type.empty()) words += " " + type;
     return words;
 }
 
 // A bar would end the cell; angle brackets would be taken for HTML.
-std::string cell(std::string text) {
+std::string markdown_cell(std::string text) {
     std::string safe;
     for (const char c : text) {
         if (c == '|') safe += '\\';
@@ -39,7 +39,8 @@ std::string markdown_of(const CLI::App& command) {
         fmt::format("### deadrank {}\n\n{}.\n\n", command.get_name(), command.get_description());
     text += "| option | meaning |\n|---|---|\n";
     for (const CLI::Option* option : command.get_options()) {
-        text += fmt::format("| `{}` | {} |\n", words_of(*option), cell(option->get_description()));
+        text +=
+            fmt::format("| `{}` | {} |\n", option_words(*option), markdown_cell(option->get_description()));
     }
     if (const std::string footer = command.get_footer(); !footer.empty()) {
         text += fmt::format("\n```text\n{}\n```\n", footer);
@@ -70,7 +71,7 @@ std::string roff_of(const CLI::App& command) {
     std::string text =
         fmt::format(".SS {}\n{}.\n", roff(command.get_name()), roff(command.get_description()));
     for (const CLI::Option* option : command.get_options()) {
-        text += fmt::format(".TP\n.B {}\n{}\n", roff(words_of(*option)), roff(option->get_description()));
+        text += fmt::format(".TP\n.B {}\n{}\n", roff(option_words(*option)), roff(option->get_description()));
     }
     if (const std::string footer = command.get_footer(); !footer.empty()) {
         text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(footer));

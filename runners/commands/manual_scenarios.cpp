@@ -51,7 +51,7 @@ std::string places_of(const scenarios::Vocabulary& vocabulary) {
     std::string text =
         "### Seams and blocks\n\nWhat a seam is without a fault stands in brackets.\n\n"
         "| name | | meaning | of |\n|---|---|---|---|\n";
-    for (const sim::Place& place : sim::places()) {
+    for (const sim::CodePlace& place : sim::places()) {
         const std::string name(place.name);
         std::vector<std::string> of;
         const char* kind = "block";

@@ -17,7 +17,7 @@ namespace {
 using scenarios::ErrorCode;
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct NewScenarioArguments {
     scenarios::SkeletonWish wish{.id = {},
                                  .symptom = "collective_deadlock_hang",
                                  .fault = "kill_rank",
@@ -28,7 +28,7 @@ struct Arguments {
     bool print = false;
 };
 
-void create(const Arguments& arguments, Session& session) {
+void create(const NewScenarioArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
@@ -63,7 +63,7 @@ void add_new(CLI::App& app, Session& session) {
         "The skeleton loads and plays as it stands; its comments say what to write where.\n\n"
         "Example:\n"
         "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<NewScenarioArguments>();
     scenarios::SkeletonWish& wish = arguments->wish;
     command->add_option("id", wish.id, "stage/name of the scenario, as communication/my_bug")
         ->required()

@@ -26,7 +26,7 @@ namespace {
 using results::reports::Ink;
 using results::reports::Style;
 
-struct Arguments {
+struct ParityArguments {
     SelectionOptions selection;
     std::string runner = "local", lines, table, summary, out;
     std::uint64_t seed = 1;
@@ -35,7 +35,7 @@ struct Arguments {
     bool json = false, plan = false;
 };
 
-void print_text(const Compared& one, const Style& style) {
+void print_compared(const Compared& one, const Style& style) {
     const bool good = one.parity == Parity::agree || one.parity == Parity::explained;
     const Ink ink = one.parity == Parity::not_played ? Ink::dim : good ? Ink::green : Ink::red;
     fmt::print("  {} {}\n", style.paint(ink, fmt::format("{:<10}", name_of(one.parity))), one.scenario);
@@ -48,7 +48,8 @@ void print_text(const Compared& one, const Style& style) {
 
 class ParityCommand {
 public:
-    ParityCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    ParityCommand(const ParityArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
 
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
@@ -156,7 +157,7 @@ private:
     }
 
     void take(Compared&& one) {
-        arguments_.json ? fmt::print("{}\n", parity_line(one)) : print_text(one, style_of(stdout));
+        arguments_.json ? fmt::print("{}\n", parity_line(one)) : print_compared(one, style_of(stdout));
         std::fflush(stdout);
         if (lines_.is_open()) lines_ << parity_line(one) << std::endl;
         page_.compared.push_back(std::move(one));
@@ -200,7 +201,7 @@ private:
         print_reasons();
     }
 
-    const Arguments& arguments_;
+    const ParityArguments& arguments_;
     Session& session_;
     const Library* library_ = nullptr;
     std::vector<scenarios::Scenario> due_;
@@ -225,7 +226,7 @@ void add_parity(CLI::App& app, Session& session) {
         "  deadrank parity --runner mpi                  against Open MPI\n"
         "  deadrank parity --jobs 3 --lines parity.jsonl --table PARITY.md\n"
         "                                                goes on where it was stopped, and writes a page");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ParityArguments>();
     add_selection(*command, arguments->selection);
     command
         ->add_option("--runner", arguments->runner, "What is held against the simulator: local, mpi [local]")

@@ -14,18 +14,18 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct PlanArguments {
     std::string scenario, catalog, runner = "sim", variant = "fault";
     std::uint64_t seed = 1;
     bool json = false;
 };
 
-const scenarios::Plan& chosen(const scenarios::Trial& trial, const std::string& variant) {
+const scenarios::Plan& chosen_plan(const scenarios::Trial& trial, const std::string& variant) {
     if (variant == "control") return trial.control;
     return variant == "healed" ? trial.healed : trial.fault;
 }
 
-void print(const scenarios::Plan& plan, bool json) {
+void print_plan(const scenarios::Plan& plan, bool json) {
     if (!json) {
         fmt::print("{}", scenarios::to_toml(plan));
         return;
@@ -38,7 +38,7 @@ void print(const scenarios::Plan& plan, bool json) {
     fmt::print("{}\n", document.dump(2));
 }
 
-void plan(const Arguments& arguments, Session& session) {
+void plan(const PlanArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto runner = make_runner(arguments.runner, session.extension);
@@ -51,7 +51,7 @@ void plan(const Arguments& arguments, Session& session) {
     for (const auto& scenario : selection->scenarios) {
         auto trial = scenarios::resolve(scenario, scenarios::Seed{arguments.seed}, (*runner)->capabilities(),
                                         library->vocabulary);
-        if (session.take(trial)) print(chosen(*trial, arguments.variant), arguments.json);
+        if (session.take(trial)) print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
     }
 }
 
@@ -64,7 +64,7 @@ void add_plan(CLI::App& app, Session& session) {
         "The plan is TOML; `deadrank replay` plays it.\n\n"
         "Example:\n"
         "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<PlanArguments>();
     command->add_option("scenario", arguments->scenario, "An id or a file")
         ->required()
         ->type_name("SCENARIO");

@@ -19,25 +19,26 @@ using results::reports::pad_left;
 using results::reports::pad_right;
 using results::reports::Style;
 
-constexpr std::size_t columns = 30;  // of the chart
+constexpr std::size_t chart_columns = 30;  // of the chart
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string share_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // ─ the interval, ● the share.
 std::string bar(const CurvePoint& point, const Style& style) {
     const auto column = [](double share) {
-        return static_cast<std::size_t>(std::lround(share * static_cast<double>(columns)));
+        return static_cast<std::size_t>(std::lround(share * static_cast<double>(chart_columns)));
     };
     const auto interval = point.interval();
     const std::size_t low = column(interval.low), high = column(interval.high), here = column(point.share());
     std::string text;
-    for (std::size_t at = 0; at <= columns; ++at) {
+    for (std::size_t at = 0; at <= chart_columns; ++at) {
         if (at == here) {
             text += style.paint(point.share() >= 0.5 ? Ink::green : Ink::red, "●");
         } else if (at >= low && at <= high) {
             text += style.paint(Ink::dim, "─");
         } else {
-            text += at == 0 || at == columns / 2 || at == columns ? style.paint(Ink::dim, "┊") : " ";
+            text +=
+                at == 0 || at == chart_columns / 2 || at == chart_columns ? style.paint(Ink::dim, "┊") : " ";
         }
     }
     return text;
@@ -68,7 +69,7 @@ std::string head_line(const ProbeSubject& subject, std::size_t width, const Styl
 }
 
 std::string crossing_text(const find::Crossing& crossing, const ProbeSubject& subject) {
-    return fmt::format("seen in {} of the runs {} {}, not {} {}", percent(crossing.share),
+    return fmt::format("seen in {} of the runs {} {}, not {} {}", share_percent(crossing.share),
                        crossing.seen > crossing.unseen ? "from" : "up to", subject.unit(crossing.seen),
                        crossing.seen > crossing.unseen ? "at" : "at", subject.unit(crossing.unseen));
 }
@@ -79,7 +80,7 @@ std::string false_alarms_text(const Curve& curve) {
     return fmt::format("{} in {} (at most {} of such runs, 95 %)",
                        results::counted(healthy.seen, "false alarm"),
                        results::counted(healthy.shots, "healthy run"),
-                       percent(find::clopper_pearson(healthy.seen, healthy.shots).high));
+                       share_percent(find::clopper_pearson(healthy.seen, healthy.shots).high));
 }
 
 // Harm that happens below what is seen.

@@ -19,10 +19,10 @@ namespace {
 using scenarios::Error;
 using scenarios::ErrorCode;
 
-constexpr const char* description =
+constexpr const char* program_description =
     "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody "
     "noticed.";
-constexpr const char* footer =
+constexpr const char* program_footer =
     "`deadrank COMMAND --help` says more of each.\n"
     "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.";
 
@@ -90,8 +90,8 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
         session.complain(no_such_command(word));
         return session.code;
     }
-    CLI::App app(description, "deadrank");
-    app.footer(footer);
+    CLI::App app(program_description, "deadrank");
+    app.footer(program_footer);
     app.set_version_flag("--version", "deadrank " + this_build().version);
     app.get_formatter()->column_width(30);
     for (const Command& command : all_commands()) command.add(app, session);

@@ -19,12 +19,12 @@ namespace {
 
 using results::reports::Ink;
 
-struct Arguments {
+struct ReplayArguments {
     std::string what, scenario, against, catalog, html, runner = "sim";
     bool json = false;
 };
 
-int code_of(const Replayed& replayed) {
+int replay_code(const Replayed& replayed) {
     switch (replayed.outcome) {
         case Replayed::reproduced:
             return exit_pass;
@@ -35,7 +35,7 @@ int code_of(const Replayed& replayed) {
     }
 }
 
-void print_json(const Replayed& replayed) {
+void print_replay_json(const Replayed& replayed) {
     const nlohmann::ordered_json json = {{"outcome", name_of(replayed.outcome)},
                                          {"says", replayed.says},
                                          {"first_difference", replayed.difference},
@@ -48,7 +48,7 @@ void print_json(const Replayed& replayed) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void print_text(const Replayed& replayed) {
+void print_replay_text(const Replayed& replayed) {
     const auto style = style_of(stdout);
     const auto row = [&](std::string_view label, const std::string& text, Ink ink = Ink::plain) {
         if (text.empty()) return;
@@ -66,8 +66,8 @@ void print_text(const Replayed& replayed) {
 }
 
 // The run as a page, beside nothing: a token or a plan is one run.
-scenarios::Result<void> write_page(Replayed& replayed, const Wanted& wanted, const Library& library,
-                                   const std::string& file) {
+scenarios::Result<void> write_replay_page(Replayed& replayed, const Wanted& wanted, const Library& library,
+                                          const std::string& file) {
     Played& played = *replayed.played;
     JudgedRun judged;
     results::Case& one = judged.outcome;
@@ -97,7 +97,7 @@ scenarios::Result<void> write_page(Replayed& replayed, const Wanted& wanted, con
                       "1 run, played again: " + replayed.says);
 }
 
-void replay(const Arguments& arguments, Session& session) {
+void replay(const ReplayArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto wanted = arguments.what.starts_with("dr1-")
@@ -107,10 +107,10 @@ void replay(const Arguments& arguments, Session& session) {
     if (!arguments.against.empty()) wanted->against = arguments.against;
     auto replayed = play_again(*library, *wanted, stop_on_interrupt());
     if (!session.take(replayed)) return;
-    arguments.json ? print_json(*replayed) : print_text(*replayed);
-    session.code = code_of(*replayed);
+    arguments.json ? print_replay_json(*replayed) : print_replay_text(*replayed);
+    session.code = replay_code(*replayed);
     if (arguments.html.empty()) return;
-    if (auto written = write_page(*replayed, *wanted, *library, arguments.html); !written)
+    if (auto written = write_replay_page(*replayed, *wanted, *library, arguments.html); !written)
         session.complain(written.error());
 }
 
@@ -129,7 +129,7 @@ void add_replay(CLI::App& app, Session& session) {
         "  deadrank replay dr1-0a1b2c3d4e5f-sim-communication/rank_leaves_all_reduce-7-…\n"
         "  deadrank replay dr1-… --scenario my_bug.toml            a token of a file outside of the catalog\n"
         "  deadrank replay out/communication/rank_leaves_all_reduce/7/plan.toml --html run.html");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ReplayArguments>();
     command->add_option("what", arguments->what, "A token or a plan's file")
         ->required()
         ->type_name("TOKEN|PLAN");

@@ -17,7 +17,7 @@ namespace {
 
 using results::Standing;
 
-struct Arguments {
+struct ResilienceArguments {
     std::vector<std::string> files;
     std::string table, summary, html;
     bool untold = false;
@@ -39,14 +39,14 @@ void keep(std::vector<Standing>& standings, Standing&& one) {
     }
 }
 
-scenarios::Result<void> write_page(const std::vector<Standing>& standings, std::size_t told,
-                                   const std::string& file) {
+scenarios::Result<void> write_resilience_page(const std::vector<Standing>& standings, std::size_t told,
+                                              const std::string& file) {
     results::reports::Page page;
     for (std::size_t i = 0; i < standings.size(); ++i) page.stand(i, standings[i]);
     return page.write(file, {}, "", fmt::format("{} on real processes", results::counted(told, "run")));
 }
 
-void resilience(const Arguments& arguments, Session& session) {
+void resilience(const ResilienceArguments& arguments, Session& session) {
     std::vector<Standing> standings;
     for (const std::string& file : arguments.files) {
         auto lines = results::reports::read_standings(file);
@@ -67,7 +67,7 @@ void resilience(const Arguments& arguments, Session& session) {
         complain(results::reports::write_resilience_table(standings, arguments.table));
     if (!arguments.summary.empty())
         complain(results::reports::write_resilience_summary(standings, arguments.summary));
-    if (!arguments.html.empty()) complain(write_page(standings, told, arguments.html));
+    if (!arguments.html.empty()) complain(write_resilience_page(standings, told, arguments.html));
     if (arguments.table.empty() && arguments.summary.empty() && arguments.html.empty())
         fmt::print("{}", results::reports::resilience_table(standings));
     for (const Standing& one : standings) {
@@ -93,7 +93,7 @@ void add_resilience(CLI::App& app, Session& session) {
         "  deadrank resilience *.jsonl --html resilience.html            a page to click through\n"
         "  deadrank resilience *.jsonl --table TABLE.md --summary README.md\n"
         "                                                               each into its place on a page");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ResilienceArguments>();
     command->add_option("files", arguments->files, "Lines of JSON, as run printed them")
         ->required()
         ->type_name("FILE")

@@ -24,7 +24,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct RunArguments {
     SelectionOptions selection;
     SeedOptions seeds;
     std::string runner = "sim";
@@ -34,8 +34,9 @@ struct Arguments {
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
 };
 
-constexpr const char* description = "Plays scenarios and judges whether the right thing was noticed, in time";
-constexpr const char* footer =
+constexpr const char* run_description =
+    "Plays scenarios and judges whether the right thing was noticed, in time";
+constexpr const char* run_footer =
     "Each scenario is played three times from one set of draws: with its fault, without it (the control), "
     "and with its fix "
     "(the healed run). The alarm must ring in the first, about the right one and in time, and in no "
@@ -74,7 +75,7 @@ std::size_t longest_name(const std::vector<scenarios::Scenario>& scenarios) {
     return std::min<std::size_t>(longest, 52);
 }
 
-int code_of(const RunReport& report, bool broken, bool stopped) {
+int run_code(const RunReport& report, bool broken, bool stopped) {
     if (stopped) return exit_interrupted;
     if (report.worst() == results::Verdict::fail) return exit_fail;
     if (broken) return exit_usage;
@@ -83,7 +84,7 @@ int code_of(const RunReport& report, bool broken, bool stopped) {
 
 class RunCommand {
 public:
-    RunCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    RunCommand(const RunArguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
 
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
@@ -156,7 +157,7 @@ private:
             });
         }
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-        session_.code = code_of(report, !selection.broken.empty(), stop.load());
+        session_.code = run_code(report, !selection.broken.empty(), stop.load());
         if (played < due) {
             fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
         }
@@ -188,16 +189,16 @@ private:
         }
     }
 
-    const Arguments& arguments_;
+    const RunArguments& arguments_;
     Session& session_;
 };
 
 }  // namespace
 
 void add_run(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("run", description);
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand("run", run_description);
+    command->footer(run_footer);
+    auto arguments = std::make_shared<RunArguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
     command

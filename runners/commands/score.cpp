@@ -16,7 +16,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct ScoreArguments {
     SelectionOptions selection;
     SeedOptions seeds;
     std::vector<std::string> tools, detectors, scenarios;
@@ -26,7 +26,7 @@ struct Arguments {
     bool json = false, list = false;
 };
 
-scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments,
+scenarios::Result<std::vector<Tool>> tools_for(const ScoreArguments& arguments,
                                                const std::vector<std::string>& symptoms,
                                                const results::external::Bounds& bounds) {
     std::vector<Tool> tools;
@@ -45,7 +45,7 @@ scenarios::Result<std::vector<Tool>> tools_for(const Arguments& arguments,
     return tools;
 }
 
-void list(const std::vector<Tool>& tools, bool json) {
+void list_tools(const std::vector<Tool>& tools, bool json) {
     if (json) {
         fmt::print("{}", list_json(tools));
         return;
@@ -60,7 +60,8 @@ void list(const std::vector<Tool>& tools, bool json) {
 
 class ScoreCommand {
 public:
-    ScoreCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    ScoreCommand(const ScoreArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
 
     void operator()() {
         results::external::Bounds bounds;
@@ -68,14 +69,14 @@ public:
         bounds.stop = &stop_on_interrupt();
         if (arguments_.list && arguments_.detectors.empty()) {
             auto tools = tools_for(arguments_, {}, bounds);
-            if (session_.take(tools)) list(*tools, arguments_.json);
+            if (session_.take(tools)) list_tools(*tools, arguments_.json);
             return;
         }
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
         auto tools = tools_for(arguments_, scenarios::ids(library->taxonomy.symptoms), bounds);
         if (!session_.take(tools)) return;
-        if (arguments_.list) return list(*tools, arguments_.json);
+        if (arguments_.list) return list_tools(*tools, arguments_.json);
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;
         auto runner = make_runner(arguments_.runner);
@@ -145,7 +146,7 @@ private:
         return changed ? exit_fail : asked ? exit_pass : exit_unknown;
     }
 
-    const Arguments& arguments_;
+    const ScoreArguments& arguments_;
     Session& session_;
 };
 
@@ -168,7 +169,7 @@ void add_score(CLI::App& app, Session& session) {
         "  deadrank score --list\n"
         "  deadrank score results/external/scenarios --tools torchfrtrace,deadrank\n"
         "  deadrank score communication --seeds 1..5 --detector 'mine=python3 mine.py' --csv score.csv");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ScoreArguments>();
     add_selection(*command, arguments->selection);
     add_seeds(*command, arguments->seeds);
     command->add_option("--scenarios", arguments->scenarios, "More scenarios, separated by commas")

@@ -19,9 +19,9 @@ using results::Outcome;
 using results::ScoreRow;
 using results::reports::Ink;
 
-constexpr std::array columns = {Outcome::caught, Outcome::wrong_rank, Outcome::wrong_class,
-                                Outcome::late,   Outcome::silent,     Outcome::crashed,
-                                Outcome::noisy,  Outcome::false_alarm};
+constexpr std::array outcome_columns = {Outcome::caught, Outcome::wrong_rank, Outcome::wrong_class,
+                                        Outcome::late,   Outcome::silent,     Outcome::crashed,
+                                        Outcome::noisy,  Outcome::false_alarm};
 
 std::string head_of(const Tool& tool) {
     return tool.version.empty() ? tool.name : fmt::format("{} {}", tool.name, tool.version);
@@ -29,16 +29,16 @@ std::string head_of(const Tool& tool) {
 
 std::string number(std::optional<double> share) { return share ? fmt::format("{:.4f}", *share) : ""; }
 
-std::string cell(std::string_view text) {
+std::string csv_cell(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
     return out + "\"";
 }
 
 std::string csv_row(const Tool& tool, const ScoreRow& row) {
-    std::string line =
-        fmt::format("{},{},{},{}", cell(tool.name), cell(tool.version), cell(row.name), row.cases);
-    for (const Outcome outcome : columns) {
+    std::string line = fmt::format("{},{},{},{}", csv_cell(tool.name), csv_cell(tool.version),
+                                   csv_cell(row.name), row.cases);
+    for (const Outcome outcome : outcome_columns) {
         const auto found = row.outcomes.find(outcome);
         line += fmt::format(",{}", found == row.outcomes.end() ? 0 : found->second);
     }
@@ -145,7 +145,7 @@ std::string score_json(const std::vector<ToolScore>& scores) {
 
 std::string score_csv(const std::vector<ToolScore>& scores) {
     std::string text = "tool,version,class,cases";
-    for (const Outcome outcome : columns) text += fmt::format(",{}", name_of(outcome));
+    for (const Outcome outcome : outcome_columns) text += fmt::format(",{}", name_of(outcome));
     text += ",precision,recall,localisation,median_seconds\n";
     for (const ToolScore& score : scores) {
         if (!score.tool->missing.empty()) continue;

@@ -20,7 +20,7 @@ namespace {
 using results::exporters::duration_text;
 using scenarios::ErrorCode;
 
-struct Arguments {
+struct ServeArguments {
     runners::alerts::SiteOptions site;
     std::string address = "127.0.0.1", speed = "1", lasts;
     int port = 9400;
@@ -46,7 +46,7 @@ void serve_until_done(serve::Replay& replay, double duration, double real_second
     }
 }
 
-void serve_command(const Arguments& arguments, Session& session) {
+void serve_command(const ServeArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.site.catalog);
     if (!session.take(library)) return;
     auto site = runners::alerts::open_site(*library, arguments.site);
@@ -108,7 +108,7 @@ void add_serve(CLI::App& app, Session& session) {
         "  deadrank serve --scenarios thermal_throttle\n"
         "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
         "  curl http://127.0.0.1:9400/prometheus.yml");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ServeArguments>();
     runners::alerts::add_site(*command, arguments->site);
     command->add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
         ->type_name("N")

@@ -27,7 +27,7 @@ using find::Signature;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
-struct Arguments {
+struct ShrinkArguments {
     std::string what, catalog, signature, symptom, out;
     std::uint64_t seed = 1;
     std::size_t tries = 5'000;
@@ -49,7 +49,7 @@ nlohmann::ordered_json size_json(const find::PlanSize& size) {
 }
 
 // What is to be kept: asked for, or the first property that the plan breaks.
-Result<Signature> wanted_signature(const Arguments& arguments, const scenarios::Plan& plan,
+Result<Signature> wanted_signature(const ShrinkArguments& arguments, const scenarios::Plan& plan,
                                    find::Bench& bench) {
     if (!arguments.symptom.empty())
         return Signature{std::string(find::symptom_is_reported), arguments.symptom};
@@ -94,8 +94,8 @@ Result<std::string> file_text(const Library& library, const scenarios::Plan& pla
     return text;
 }
 
-void print_json(const Signature& signature, const find::Shrunk& shrunk, const std::string& text,
-                const std::string& out) {
+void print_shrunk_json(const Signature& signature, const find::Shrunk& shrunk, const std::string& text,
+                       const std::string& out) {
     const nlohmann::ordered_json json = {{"signature", signature.text()},
                                          {"tries", shrunk.tries},
                                          {"finished", shrunk.finished},
@@ -108,8 +108,8 @@ void print_json(const Signature& signature, const find::Shrunk& shrunk, const st
     fmt::print("{}\n", json.dump(2));
 }
 
-void print_text(const Signature& signature, const find::Shrunk& shrunk, const std::string& text,
-                const std::string& out) {
+void print_shrunk_text(const Signature& signature, const find::Shrunk& shrunk, const std::string& text,
+                       const std::string& out) {
     using results::reports::Ink;
     const auto style = style_of(stdout);
     fmt::print("{}\n", style.paint(Ink::bold, signature.text()));
@@ -124,7 +124,7 @@ void print_text(const Signature& signature, const find::Shrunk& shrunk, const st
     }
 }
 
-void shrink(const Arguments& arguments, Session& session) {
+void shrink(const ShrinkArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto plan = one_plan(*library, arguments.what, arguments.seed);
@@ -156,8 +156,8 @@ void shrink(const Arguments& arguments, Session& session) {
         auto written = results::reports::write_text(*text, arguments.out);
         if (!written) return session.complain(written.error());
     }
-    arguments.json ? print_json(*signature, shrunk, *text, arguments.out)
-                   : print_text(*signature, shrunk, *text, arguments.out);
+    arguments.json ? print_shrunk_json(*signature, shrunk, *text, arguments.out)
+                   : print_shrunk_text(*signature, shrunk, *text, arguments.out);
     session.code = stop.load() ? exit_interrupted : exit_pass;
 }
 
@@ -176,7 +176,7 @@ void add_shrink(CLI::App& app, Session& session) {
         "  deadrank shrink my_bug.toml --seed 7 -o my_bug_small.toml\n"
         "  deadrank shrink plan.toml --signature 'harm_is_noticed: the job hung'\n"
         "  deadrank shrink communication/rank_leaves_all_reduce --keep collective_deadlock_hang");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ShrinkArguments>();
     command->add_option("what", arguments->what, "A plan's file, or a scenario's id or file")
         ->required()
         ->type_name("PLAN|SCENARIO");

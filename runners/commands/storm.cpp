@@ -25,7 +25,7 @@ using results::Time;
 using results::reports::Ink;
 using results::reports::Style;
 
-struct Arguments {
+struct StormArguments {
     std::string storm = "llama_3", catalog;
     std::uint64_t seed = 1;
     std::int64_t days = 0, nodes = 0, budget = 0;
@@ -43,7 +43,7 @@ std::string median_text(const StormRow& row) {
     return row.to_detect.empty() ? "—" : results::duration_text(median(row.to_detect));
 }
 
-double percent(Time part, Time whole) {
+double percent_of(Time part, Time whole) {
     return 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
@@ -52,7 +52,7 @@ void print_row(const std::string& name, const StormRow& row) {
                row.detected, row.named, median_text(row), row.false_alarms, results::duration_text(row.lost));
 }
 
-void print_text(const scenarios::Storm& storm, const StormCard& card, std::uint64_t seed) {
+void print_storm_text(const scenarios::Storm& storm, const StormCard& card, std::uint64_t seed) {
     const Style style = style_of(stdout);
     fmt::print("{} · seed {} · {} ranks on {} nodes · {}\n", style.paint(Ink::bold, storm.table.name), seed,
                storm.ranks(), storm.nodes, results::counted(static_cast<std::size_t>(storm.days), "day"));
@@ -64,7 +64,7 @@ void print_text(const scenarios::Storm& storm, const StormCard& card, std::uint6
     for (const auto& [name, row] : card.rows) print_row(name, row);
     print_row("all", card.all);
     const Time whole{storm.days * 86'400'000'000'000};
-    fmt::print("\n  {:.1f} % of the time was lost\n", percent(card.all.lost, whole));
+    fmt::print("\n  {:.1f} % of the time was lost\n", percent_of(card.all.lost, whole));
     std::map<std::string, std::string> troubles;
     for (const auto& one : card.incidents) {
         if (!one.trouble.empty())
@@ -85,7 +85,7 @@ Json row_json(const StormRow& row) {
             {"lost_ns", row.lost.count()}};
 }
 
-void print_json(const scenarios::Storm& storm, const StormCard& card, std::uint64_t seed) {
+void print_storm_json(const scenarios::Storm& storm, const StormCard& card, std::uint64_t seed) {
     Json rows = Json::object(), incidents = Json::array();
     for (const auto& [name, row] : card.rows) rows[name] = row_json(row);
     for (const auto& one : card.incidents) {
@@ -119,7 +119,7 @@ fs::path file_of(const std::string& word, const Library& library) {
     return !word.ends_with(".toml") && fs::exists(shipped, ignored) ? shipped : fs::path(word);
 }
 
-void storm(const Arguments& arguments, Session& session) {
+void storm(const StormArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto storm = scenarios::load_storm(file_of(arguments.storm, *library), library->taxonomy);
@@ -142,9 +142,9 @@ void storm(const Arguments& arguments, Session& session) {
         [&] { return std::move(*make_runner("sim", session.extension)); }, options);
     progress.clear();
     if (arguments.json)
-        print_json(*storm, card, arguments.seed);
+        print_storm_json(*storm, card, arguments.seed);
     else
-        print_text(*storm, card, arguments.seed);
+        print_storm_text(*storm, card, arguments.seed);
     if (card.all.named < card.all.played || card.all.false_alarms > 0) session.code = exit_fail;
     if (card.stopped) session.code = exit_interrupted;
 }
@@ -167,7 +167,7 @@ void add_storm(CLI::App& app, Session& session) {
         "  deadrank storm                          the shipped storm llama_3\n"
         "  deadrank storm stragglers --seed 7\n"
         "  deadrank storm --days 7 --nodes 256 --json");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<StormArguments>();
     command->add_option("storm", arguments->storm, "Name of a shipped storm, or a file [llama_3]")
         ->type_name("STORM");
     command->add_option("--seed", arguments->seed, "Draws the storm [1]")->type_name("N");

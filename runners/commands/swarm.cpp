@@ -24,7 +24,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct SwarmArguments {
     std::string catalog, out;
     SeedOptions seeds{.range = "1..500"};
     std::vector<std::string> properties, workloads, kinds;
@@ -46,7 +46,8 @@ std::string symptom_of(const find::Group& group) {
 
 class SwarmCommand {
 public:
-    SwarmCommand(const Arguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+    SwarmCommand(const SwarmArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
 
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.catalog);
@@ -144,7 +145,7 @@ private:
         return files;
     }
 
-    const Arguments& arguments_;
+    const SwarmArguments& arguments_;
     Session& session_;
 };
 
@@ -171,7 +172,7 @@ void add_swarm(CLI::App& app, Session& session) {
         "  deadrank swarm --seeds 1..2000\n"
         "  deadrank swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
         "  deadrank swarm --shrink --out found");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<SwarmArguments>();
     command->add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
         ->type_name("A..B");
     const auto several = [&](const char* name, std::vector<std::string>& values, const char* what) {

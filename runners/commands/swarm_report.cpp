@@ -18,15 +18,16 @@ using results::counted;
 using results::reports::Ink;
 using results::reports::Style;
 
-std::string percent(double share) {
+std::string fine_percent(double share) {
     return share < 0.1 ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
 std::string findability(std::uint64_t seen, std::uint64_t runs) {
     const auto interval = find::clopper_pearson(seen, runs);
     const auto clean = find::clean_runs_after(seen, runs);
-    return fmt::format("{} of {} plans ({}–{}); fixed after {} without it", seen, runs, percent(interval.low),
-                       percent(interval.high), counted(clean.value_or(0), "clean run"));
+    return fmt::format("{} of {} plans ({}–{}); fixed after {} without it", seen, runs,
+                       fine_percent(interval.low), fine_percent(interval.high),
+                       counted(clean.value_or(0), "clean run"));
 }
 
 std::string size_of(const find::Group& group) {
@@ -101,7 +102,7 @@ std::string swarm_text(const Swarm& swarm, const std::vector<std::string>& files
     if (swarm.untold > 0) text += fmt::format("  {} could not be played: {}\n", swarm.untold, swarm.trouble);
     if (swarm.clean()) {
         text += fmt::format("  nothing broke: what shows in a share of {} or more of such plans would have\n",
-                            percent(find::clopper_pearson(0, runs, 0.9).high));
+                            fine_percent(find::clopper_pearson(0, runs, 0.9).high));
     }
     return text;
 }

@@ -25,7 +25,7 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-struct Arguments {
+struct SweepArguments {
     std::string scenario, workload = "data_parallel", catalog;
     std::uint64_t seed = 1;
     std::int64_t nodes = 0, gpus = 0, length = 0;
@@ -36,7 +36,7 @@ struct Arguments {
 };
 
 // The job as it is asked for, with the faults of its scenario.
-Result<scenarios::Plan> base_of(const Arguments& arguments, const Library& library) {
+Result<scenarios::Plan> base_of(const SweepArguments& arguments, const Library& library) {
     auto plan = arguments.scenario.empty() ? find::usual_plan(arguments.workload, library.vocabulary)
                                            : one_plan(library, arguments.scenario, arguments.seed);
     if (!plan) return plan;
@@ -63,7 +63,7 @@ Result<void> check_within(const char* option, const std::vector<std::int64_t>& n
     return {};
 }
 
-Result<void> check(const Arguments& arguments, const scenarios::Plan& base,
+Result<void> check(const SweepArguments& arguments, const scenarios::Plan& base,
                    const scenarios::Vocabulary& words) {
     for (const std::string& kind : arguments.kinds) {
         if (words.fault(kind)) continue;
@@ -80,7 +80,7 @@ Result<void> check(const Arguments& arguments, const scenarios::Plan& base,
     return check_within("--step", arguments.steps, steps == base.workload.end() ? 1 : steps->second.number);
 }
 
-int code_of(const find::Sweep& sweep, bool stopped) {
+int sweep_code(const find::Sweep& sweep, bool stopped) {
     using find::Caught;
     if (stopped) return exit_interrupted;
     auto counts = sweep.counts();
@@ -88,7 +88,7 @@ int code_of(const find::Sweep& sweep, bool stopped) {
     return counts[Caught::untold] > 0 ? exit_unknown : exit_pass;
 }
 
-void sweep(const Arguments& arguments, Session& session) {
+void sweep(const SweepArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto base = base_of(arguments, *library);
@@ -123,10 +123,10 @@ void sweep(const Arguments& arguments, Session& session) {
     } else {
         fmt::print("{}", sweep_text(found, style_of(stdout), arguments.whole, seconds));
     }
-    session.code = code_of(found, stop.load());
+    session.code = sweep_code(found, stop.load());
 }
 
-void add_place_options(CLI::App& command, Arguments& arguments) {
+void add_place_options(CLI::App& command, SweepArguments& arguments) {
     command.add_option("--rank", arguments.ranks, "At these ranks only")->delimiter(',')->type_name("N,…");
     command.add_option("--step", arguments.steps, "In these steps only")->delimiter(',')->type_name("N,…");
     command.add_option("--phase", arguments.phases, "In these phases too, instead of the step's beginning")
@@ -155,7 +155,7 @@ void add_sweep(CLI::App& app, Session& session) {
         "  deadrank sweep --workload zero --fault kill_rank --fault slow_rank --map\n"
         "  deadrank sweep communication/rank_leaves_all_reduce --own every rank and step of its own fault\n"
         "  deadrank sweep --pairwise --phase forward,backward,reduce");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<SweepArguments>();
     auto* scenario =
         command->add_option("scenario", arguments->scenario, "The job of this scenario, or of this plan");
     scenario->type_name("SCENARIO");

@@ -25,7 +25,7 @@ using results::reports::Style;
 using scenarios::Taxonomy;
 using scenarios::TaxonomyEntry;
 
-struct Arguments {
+struct TaxonomyArguments {
     std::string catalog;
     bool json = false, matrix = false;
 };
@@ -46,7 +46,7 @@ Json entries_json(const std::vector<TaxonomyEntry>& entries) {
     return all;
 }
 
-void print_json(const Taxonomy& taxonomy) {
+void print_taxonomy_json(const Taxonomy& taxonomy) {
     Json pairs = Json::array(), classes = Json::array();
     for (const auto& pair : taxonomy.pairs) {
         pairs.push_back({{"symptom", pair.symptom},
@@ -92,7 +92,7 @@ std::vector<std::string> causes_of(const Taxonomy& taxonomy, const std::string& 
     std::vector<std::string> causes;
     for (const auto& pair : taxonomy.pairs) {
         if (pair.symptom != symptom) continue;
-        const TaxonomyEntry* cause = find(taxonomy.causes, pair.cause);
+        const TaxonomyEntry* cause = scenarios::find(taxonomy.causes, pair.cause);
         causes.push_back(cause ? marked(*cause) : pair.cause);
     }
     return causes;
@@ -155,11 +155,11 @@ void print_matrix(const Style& style, const Taxonomy& taxonomy) {
     }
 }
 
-void taxonomy(const Arguments& arguments, Session& session) {
+void taxonomy(const TaxonomyArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     const Style style = style_of(stdout);
-    if (arguments.json) return print_json(library->taxonomy);
+    if (arguments.json) return print_taxonomy_json(library->taxonomy);
     if (arguments.matrix) return print_matrix(style, library->taxonomy);
     print_tree(style, library->taxonomy);
 }
@@ -175,7 +175,7 @@ void add_taxonomy(CLI::App& app, Session& session) {
         "  deadrank taxonomy\n"
         "  deadrank taxonomy --matrix\n"
         "  deadrank taxonomy --json");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<TaxonomyArguments>();
     command->add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");
     add_json(*command, arguments->json, "A JSON object with every entry");
     add_catalog(*command, arguments->catalog);

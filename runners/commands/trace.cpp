@@ -21,7 +21,7 @@ namespace {
 using results::reports::Trace;
 using scenarios::Result;
 
-struct Arguments {
+struct TraceArguments {
     std::string what, catalog, runner = "sim", variant = "fault", out = "trace.json";
     std::uint64_t seed = 1;
     std::size_t most = results::reports::trace_events_most;
@@ -33,14 +33,14 @@ bool is_run(const std::filesystem::path& place) {
            (place.extension() == ".jsonl" && std::filesystem::exists(place, ignored));
 }
 
-Result<Trace> of_files(const Arguments& arguments, const Library& library) {
+Result<Trace> of_files(const TraceArguments& arguments, const Library& library) {
     auto heard = read_run(library, arguments.what);
     if (!heard) return tl::unexpected(heard.error());
     return results::reports::trace_of(heard->evidence, heard->findings,
                                       heard->truth ? &*heard->truth : nullptr, arguments.most);
 }
 
-Result<Trace> of_scenario(const Arguments& arguments, const Library& library, Session& session) {
+Result<Trace> of_scenario(const TraceArguments& arguments, const Library& library, Session& session) {
     auto runner = make_runner(arguments.runner, session.extension);
     if (!runner) return tl::unexpected(runner.error());
     SelectionOptions named;
@@ -68,7 +68,7 @@ Result<Trace> of_scenario(const Arguments& arguments, const Library& library, Se
                                       arguments.most);
 }
 
-void trace(const Arguments& arguments, Session& session) {
+void trace(const TraceArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto made =
@@ -100,7 +100,7 @@ void add_trace(CLI::App& app, Session& session) {
         "  deadrank trace scheduling/one_slow_device --seed 4 --variant healed -o healed.json\n"
         "  deadrank trace out/communication/rank_leaves_all_reduce/1      a run that was kept with run "
         "--out");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<TraceArguments>();
     command
         ->add_option("what", arguments->what,
                      "A scenario to play, or a run's directory or evidence file to read")

@@ -18,7 +18,7 @@ using scenarios::refuse;
 
 namespace {
 
-std::string joined(const std::string& first, const std::string& second) {
+std::string joined_pair(const std::string& first, const std::string& second) {
     return first.empty() || second.empty() ? first + second : first + " " + second;
 }
 
@@ -51,7 +51,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         return programs;
     }
     if (runner == "mpi" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
-        programs.push_back({joined(size, fmt::format("-- {}", fmt::join(options.command, " "))),
+        programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
                             [command = options.command] { return std::make_unique<MpiProgram>(command); }});
         return programs;
     }
@@ -63,9 +63,10 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         for (const std::string& level : options.debug) {
             Manifest louder = manifest;
             louder.environment["TORCH_DISTRIBUTED_DEBUG"] = upper(level);
-            programs.push_back(program(joined(joined(size, "--debug " + level), words), std::move(louder)));
+            programs.push_back(
+                program(joined_pair(joined_pair(size, "--debug " + level), words), std::move(louder)));
         }
-        if (options.debug.empty()) programs.push_back(program(joined(size, words), manifest));
+        if (options.debug.empty()) programs.push_back(program(joined_pair(size, words), manifest));
     };
     for (const std::string& name : options.names) {
         auto manifest = subject_named(name);
@@ -89,9 +90,9 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
     const results::Case& one = trial.outcome;
     standing.scenario = one.scenario;
     standing.cause = one.bug.cause;
-    standing.again = joined(fmt::format("deadrank run {} --seed {} --runner local",
-                                        one.file.empty() ? one.scenario : one.file.string(), one.seed),
-                            words);
+    standing.again = joined_pair(fmt::format("deadrank run {} --seed {} --runner local",
+                                             one.file.empty() ? one.scenario : one.file.string(), one.seed),
+                                 words);
     const auto& seen = trial.fault ? trial.fault : trial.control;
     standing.untold = one.reason;
     if (!seen) return standing;

@@ -17,11 +17,11 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-struct Arguments {
+struct UndoArguments {
     bool dry = false, json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* undo_footer =
     "Runs on real machines write down what they change before they change it, and take it back when they "
     "end. A "
     "run that was killed could not; this command does. Journals of runs that are still going on are left "
@@ -40,7 +40,7 @@ std::vector<Undone> only_told(const std::vector<Leftover>& left) {
     return told;
 }
 
-void undo_command(const Arguments& arguments, Session& session) {
+void undo_command(const UndoArguments& arguments, Session& session) {
     auto left = leftovers();
     if (!session.take(left)) return;
     const std::vector<Undone> all = arguments.dry ? only_told(*left) : undo(*left);
@@ -64,8 +64,8 @@ void undo_command(const Arguments& arguments, Session& session) {
 
 void add_undo(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("undo", "Takes back what a killed run left on this machine");
-    command->footer(footer);
-    auto arguments = std::make_shared<Arguments>();
+    command->footer(undo_footer);
+    auto arguments = std::make_shared<UndoArguments>();
     command->add_flag("-n,--dry-run", arguments->dry, "Only say what would be done");
     add_json(*command, arguments->json, "A JSON array of what was done");
     command->callback([arguments, &session] { undo_command(*arguments, session); });

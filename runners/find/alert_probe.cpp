@@ -14,7 +14,7 @@ using results::alerts::Cell;
 using results::alerts::Row;
 using results::exporters::Change;
 using results::exporters::Incident;
-using results::exporters::Signature;
+using FailureSignature = results::exporters::Signature;
 using results::exporters::Target;
 
 void scale(std::optional<double>& number, double by) {
@@ -26,7 +26,7 @@ void scale_factor(std::optional<double>& number, double by) {
     if (number) *number = 1 + (*number - 1) * by;
 }
 
-Signature with_strength(Signature signature, double strength) {
+FailureSignature with_strength(FailureSignature signature, double strength) {
     for (Change& change : signature.changes) {
         scale(change.add, strength);
         scale(change.rate, strength);
@@ -54,18 +54,18 @@ std::vector<Target> targets_from(const Target& first, std::int64_t count,
 
 }  // namespace
 
-bool has_strength(const Signature& failure) {
+bool has_strength(const FailureSignature& failure) {
     return std::any_of(failure.changes.begin(), failure.changes.end(), [](const Change& change) {
         return change.add || change.rate || change.ramp || change.offset || change.scale || change.rate_scale;
     });
 }
 
 Incident AlertProbe::incident(std::int64_t magnitude, std::uint64_t seed) {
-    const Signature* signature = options_.failure;
+    const FailureSignature* signature = options_.failure;
     if (options_.knob == AlertKnob::strength) {
         auto& scaled = scaled_[magnitude];
         if (!scaled)
-            scaled = std::make_unique<Signature>(
+            scaled = std::make_unique<FailureSignature>(
                 with_strength(*options_.failure, static_cast<double>(magnitude) / 1000));
         signature = scaled.get();
     }
@@ -75,7 +75,7 @@ Incident AlertProbe::incident(std::int64_t magnitude, std::uint64_t seed) {
     auto window = world.window;
     const auto eval = static_cast<std::uint64_t>(std::max(window.eval, 1.0) * 1000);
     window.fault_at += static_cast<double>(scenarios::Draw(seed, "probe", "moment").below(0, eval)) / 1000;
-    Signature timed = *signature;
+    FailureSignature timed = *signature;
     if (options_.knob == AlertKnob::lasts) timed.lasts = static_cast<double>(magnitude) / 1e9;
     Incident made = results::exporters::incident_of(timed, *options_.signatures,
                                                     targets_from(usual, count, world.cluster), window);

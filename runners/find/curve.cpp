@@ -22,7 +22,7 @@ std::int64_t between(std::int64_t low, std::int64_t high, double part) {
 }
 
 // Three digits are enough for a number that somebody is to read.
-std::int64_t rounded(std::int64_t magnitude, std::int64_t finest) {
+std::int64_t rounded_to(std::int64_t magnitude, std::int64_t finest) {
     std::int64_t unit = std::max<std::int64_t>(finest, 1);
     while (magnitude / unit >= 1000) unit *= 10;
     return (magnitude + unit / 2) / unit * unit;
@@ -44,7 +44,7 @@ public:
         for (const Shot& shot : healthy) take(curve_.healthy, shot);
         for (const std::int64_t magnitude : grid(options_.low, options_.high, options_.points)) {
             const bool end = magnitude == options_.low || magnitude == options_.high;
-            (void)ask(end ? magnitude : rounded(magnitude, options_.finest));
+            (void)ask(end ? magnitude : rounded_to(magnitude, options_.finest));
         }
         for (const double share : options_.shares) cross(share);
         judge_order();
@@ -86,7 +86,7 @@ private:
         if (!found) return;
         while (apart(*found)) {
             const auto [low, high] = std::minmax(found->unseen, found->seen);
-            const std::int64_t middle = rounded(between(low, high, 0.5), options_.finest);
+            const std::int64_t middle = rounded_to(between(low, high, 0.5), options_.finest);
             if (middle <= low || middle >= high) break;
             const CurvePoint* point = ask(middle);
             if (!point) break;

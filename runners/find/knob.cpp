@@ -22,11 +22,6 @@ using scenarios::Value;
 using scenarios::Values;
 using scenarios::ValueType;
 
-bool is_number(ValueType type) {
-    return type == ValueType::integer || type == ValueType::duration || type == ValueType::bytes ||
-           type == ValueType::rate || type == ValueType::ratio || type == ValueType::factor;
-}
-
 std::vector<std::string> numbers_of(const std::vector<Parameter>& parameters) {
     std::vector<std::string> names;
     for (const Parameter& parameter : parameters) {
@@ -140,6 +135,11 @@ Result<Range> parse_range(const std::string& text, ValueType type) {
         return refuse(ErrorCode::usage, fmt::format("'{}' is no range", text),
                       "write it as A..B with A below B, in the parameter's units");
     return Range{low->number, high->number};
+}
+
+bool is_number(ValueType type) {
+    return type == ValueType::integer || type == ValueType::duration || type == ValueType::bytes ||
+           type == ValueType::rate || type == ValueType::ratio || type == ValueType::factor;
 }
 
 }  // namespace deadrank::runners::find

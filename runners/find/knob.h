@@ -23,6 +23,8 @@ struct Knob {
 scenarios::Result<Knob> find_knob(const std::string& path, const scenarios::Plan& plan,
                                   const scenarios::Vocabulary& words);
 
+bool is_number(scenarios::ValueType type);  // one that can be varied by and by
+
 struct Range {
     std::int64_t low = 0, high = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runners/find/defaults.h"
+#include "runners/find/knob.h"
 #include "runners/find/passes.h"
 
 namespace deadrank::runners::find {
@@ -15,11 +16,6 @@ using scenarios::ValueType;
 using Place = std::function<Values&(Plan&)>;
 
 namespace {
-
-bool is_number(ValueType type) {
-    return type == ValueType::integer || type == ValueType::duration || type == ValueType::bytes ||
-           type == ValueType::rate || type == ValueType::ratio || type == ValueType::factor;
-}
 
 // Shape and length have passes of their own.
 bool has_its_pass(const std::string& name) {

@@ -22,7 +22,7 @@ std::string who_said(const Finding& finding) {
     return fmt::format("{} by {}", finding.symptom, finding.detector);
 }
 
-Ways said(const std::vector<Finding>& findings, const auto& counts) {
+Ways ways_said(const std::vector<Finding>& findings, const auto& counts) {
     std::set<std::string> ways;
     for (const Finding& finding : findings) {
         if (finding.symptom != crashed && counts(finding)) ways.insert(who_said(finding));
@@ -42,7 +42,7 @@ Ways no_detector_crashes(const Sight& sight) {
 
 Ways healthy_is_quiet(const Sight& sight) {
     if (!sight.is_job()) return {};
-    return said(sight.control->findings, [](const Finding&) { return true; });
+    return ways_said(sight.control->findings, [](const Finding&) { return true; });
 }
 
 // A fault that was refused, or found no moment, proves nothing about what follows.
@@ -68,7 +68,7 @@ Ways bystanders(const Sight& sight, bool alone) {
     if (!took_place(sight)) return {};
     const auto culprits = culprits_of(sight.fault.record.truth);
     if (any_names_culprit(sight, culprits) == alone) return {};
-    return said(sight.fault.findings, [&](const Finding& finding) {
+    return ways_said(sight.fault.findings, [&](const Finding& finding) {
         return naming_of(finding, culprits, sight.ranks_per_node) == Naming::bystander;
     });
 }
@@ -79,7 +79,7 @@ Ways nobody_else_is_blamed(const Sight& sight) { return bystanders(sight, false)
 Ways nothing_rings_too_early(const Sight& sight) {
     if (!took_place(sight)) return {};
     const results::Time begin = sight.fault.record.truth.first_fault();
-    return said(sight.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
+    return ways_said(sight.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
 }
 
 Ways expectation_is_met(const Sight& sight) {
@@ -118,7 +118,7 @@ Ways harms(const Sight& sight) { return {std::string(name_of(sight.harm))}; }
 
 Ways some_name_the_culprit(const Sight& sight) {
     const auto culprits = culprits_of(sight.fault.record.truth);
-    return said(sight.fault.findings, [&](const Finding& finding) {
+    return ways_said(sight.fault.findings, [&](const Finding& finding) {
         return naming_of(finding, culprits, sight.ranks_per_node) == Naming::culprit;
     });
 }

@@ -12,7 +12,7 @@ using scenarios::Plan;
 namespace {
 
 // 1,734,000 → 1,700,000: two digits are enough for a number that somebody is to read.
-std::int64_t rounded(std::int64_t number) {
+std::int64_t round_number(std::int64_t number) {
     std::int64_t unit = 1;
     while (std::llabs(number) / unit >= 100) unit *= 10;
     return number / unit * unit;
@@ -50,7 +50,7 @@ bool Reduction::approach(std::int64_t from, std::int64_t goal,
     std::int64_t good = from, bad = goal;
     while (std::llabs(good - bad) > std::max<std::int64_t>(1, std::llabs(good) / 8)) {
         const std::int64_t exact = bad + (good - bad) / 2;
-        std::int64_t middle = rounded(exact);
+        std::int64_t middle = round_number(exact);
         if (middle == good || middle == bad || (middle < good) == (middle < bad)) middle = exact;
         (lower(middle) ? good : bad) = middle;
     }

@@ -151,7 +151,7 @@ bool refused(const results::Truth& truth) {
                        [](const results::Mark& mark) { return mark.kind == "fault.refused"; });
 }
 
-std::string said(const Sight& sight) {
+std::string sight_said(const Sight& sight) {
     if (sight.fault.findings.empty()) return std::string(text_of(sight.harm));
     const results::Finding& first = sight.fault.findings.front();
     return fmt::format("{} about {}", first.symptom, results::blame_text(first.blame));
@@ -185,7 +185,7 @@ Caught by_expectation(const Sight& sight, std::string& says) {
 void look(const Sight& sight, bool own, SweepCell& cell) {
     const results::Truth& truth = sight.fault.record.truth;
     cell.harm = sight.harm;
-    cell.says = said(sight);
+    cell.says = sight_said(sight);
     if (!sight.is_job()) {
         cell.says = "the job does not end even without a fault";
     } else if (!truth.applied() || refused(truth)) {

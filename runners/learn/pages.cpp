@@ -39,7 +39,7 @@ std::string safe(std::string_view text) {
 std::string around(std::string_view tag, std::string_view text) {
     return text.empty() ? "" : fmt::format("<{}>{}</{}>\n", tag, text, tag.substr(0, tag.find(' ')));
 }
-std::string paragraph(std::string_view text) { return around("p", safe(text)); }
+std::string page_paragraph(std::string_view text) { return around("p", safe(text)); }
 
 std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_t letters = 0) {
     std::string lines;
@@ -55,7 +55,7 @@ std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_
 std::string choices_html(const Challenge& challenge) {
     std::string list;
     for (const std::string& choice : challenge.choices) list += around("li", safe(choice));
-    return paragraph(challenge.asks) + around("ol type=\"a\"", list);
+    return page_paragraph(challenge.asks) + around("ol type=\"a\"", list);
 }
 
 std::string sides_html(const Lesson& lesson) {
@@ -82,10 +82,10 @@ std::string head(const Lesson& lesson) {
 }
 
 std::string told_answer(const Lesson& lesson) {
-    std::string text = paragraph(lesson.answer);
-    if (lesson.culprit != "nobody") text += paragraph("Really at fault: " + lesson.culprit + ".");
-    return text + paragraph(lesson.noticed) + paragraph("Symptom, " + lesson.symptom) +
-           paragraph("Cause, " + lesson.cause);
+    std::string text = page_paragraph(lesson.answer);
+    if (lesson.culprit != "nobody") text += page_paragraph("Really at fault: " + lesson.culprit + ".");
+    return text + page_paragraph(lesson.noticed) + page_paragraph("Symptom, " + lesson.symptom) +
+           page_paragraph("Cause, " + lesson.cause);
 }
 
 std::string solutions(const Lesson& lesson) {
@@ -106,40 +106,42 @@ std::string page_name(const Lesson& lesson) {
 std::string lesson_page(const Lesson& lesson) {
     std::string body = "<p class=\"where\"><a href=\"index.html\">All lessons</a> · <a href=\"" +
                        safe(page_name(lesson)) + ".handout.html\">Handout to print</a></p>\n" + head(lesson) +
-                       paragraph(lesson.sees);
+                       page_paragraph(lesson.sees);
     for (const Clue& clue : lesson.clues) body += clue_html(clue);
-    body += "<h2>The question</h2>\n" + paragraph(lesson.question);
+    body += "<h2>The question</h2>\n" + page_paragraph(lesson.question);
     for (const Challenge& challenge : lesson.challenges) body += choices_html(challenge);
     int number = 0;
     for (const std::string& hint : lesson.hints)
-        body += fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, paragraph(hint));
+        body +=
+            fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, page_paragraph(hint));
     body += "<details><summary>What it was, and the fix</summary>\n" + solutions(lesson) +
-            told_answer(lesson) + "<h2>The fix</h2>\n" + paragraph(lesson.why) + paragraph(lesson.fix) +
-            sides_html(lesson);
+            told_answer(lesson) + "<h2>The fix</h2>\n" + page_paragraph(lesson.why) +
+            page_paragraph(lesson.fix) + sides_html(lesson);
     if (!lesson.sides.empty()) {
         body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
         body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});
     }
-    body += paragraph("See it drawn: deadrank run " + lesson.scenario +
-                      fmt::format(" --seed {}", lesson.seed) + " --html report.html") +
+    body += page_paragraph("See it drawn: deadrank run " + lesson.scenario +
+                           fmt::format(" --seed {}", lesson.seed) + " --html report.html") +
             "</details>\n";
     return frame(lesson.title, body, "lesson");
 }
 
 std::string handout_page(const Lesson& lesson) {
     constexpr std::size_t lines = 8, letters = 118;
-    std::string body = head(lesson) + paragraph(lesson.sees);
+    std::string body = head(lesson) + page_paragraph(lesson.sees);
     std::size_t shown = 0;
     for (const Clue& clue : lesson.clues) {
         if (shown++ < 4) body += clue_html(clue, lines, letters);
     }
-    body += "<section class=\"two\"><div><h2>The question</h2>\n" + paragraph(lesson.question) +
+    body += "<section class=\"two\"><div><h2>The question</h2>\n" + page_paragraph(lesson.question) +
             "<h2>Hints</h2>\n";
     std::string hints;
     for (const std::string& hint : lesson.hints) hints += around("li", safe(hint));
-    body += around("ol", hints) + "<h2>What it was</h2>\n" + paragraph(lesson.answer) +
-            paragraph("Cause, " + lesson.cause) + "</div>\n<div><h2>The fix</h2>\n" + paragraph(lesson.why) +
-            paragraph(lesson.fix) + sides_html(lesson) + "</div></section>\n";
+    body += around("ol", hints) + "<h2>What it was</h2>\n" + page_paragraph(lesson.answer) +
+            page_paragraph("Cause, " + lesson.cause) + "</div>\n<div><h2>The fix</h2>\n" +
+            page_paragraph(lesson.why) + page_paragraph(lesson.fix) + sides_html(lesson) +
+            "</div></section>\n";
     std::string reports;
     for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
     body += fmt::format("<footer>Reported in public as {} · deadrank learn {} --seed {}</footer>\n",
@@ -149,7 +151,7 @@ std::string handout_page(const Lesson& lesson) {
 
 std::string index_page(const std::vector<Lesson>& lessons) {
     std::string body = "<h1>Bugs of distributed training, to be diagnosed</h1>\n";
-    for (const std::string& words : primer()) body += paragraph(words);
+    for (const std::string& words : primer()) body += page_paragraph(words);
     std::string stage, list;
     for (const Lesson& lesson : lessons) {
         if (lesson.stage != stage) {

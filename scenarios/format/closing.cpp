@@ -8,10 +8,8 @@ namespace deadrank::scenarios {
 
 namespace {
 
-bool counts_members(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
-
 // The type is not part of a selector; only its parameter knows it.
-Setting typed(Setting setting, ValueType type) {
+Setting typed_setting(Setting setting, ValueType type) {
     if (!setting.selector.empty()) setting.options = {Value{.type = type}};
     return setting;
 }
@@ -41,7 +39,7 @@ Result<Value> Closing::close(const Setting& setting, const std::string& path) co
 
 Result<Value> Closing::fallback(const Parameter& parameter, const std::string& path) const {
     if (counts_members(parameter.type)) {
-        return close(typed({.selector = parameter.fallback}, parameter.type), path);
+        return close(typed_setting({.selector = parameter.fallback}, parameter.type), path);
     }
     auto value = parse_value(parameter.type, parameter.fallback);
     CHECK(value.has_value());  // defaults are ours
@@ -55,7 +53,7 @@ Result<Values> Closing::all(const Settings& settings, const std::vector<Paramete
         const std::string name = path + "." + parameter.name;
         const auto found = settings.find(parameter.name);
         if (found == settings.end() && parameter.fallback.empty()) continue;
-        auto value = found != settings.end() ? close(typed(found->second, parameter.type), name)
+        auto value = found != settings.end() ? close(typed_setting(found->second, parameter.type), name)
                                              : fallback(parameter, name);
         if (!value) return tl::unexpected(value.error());
         values.emplace(parameter.name, std::move(*value));

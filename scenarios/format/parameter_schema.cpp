@@ -8,7 +8,7 @@ namespace deadrank::scenarios {
 
 namespace {
 
-std::string typed(std::string_view type) { return json_object({{"type", json_string(type)}}); }
+std::string typed_schema(std::string_view type) { return json_object({{"type", json_string(type)}}); }
 
 // A text of numbers with these units, or a range of two.
 std::string pattern(std::string_view units) {
@@ -25,9 +25,9 @@ std::string texts_matching(std::string_view expression) {
 std::vector<std::string> forms(ValueType type) {
     switch (type) {
         case ValueType::boolean:
-            return {typed("boolean")};
+            return {typed_schema("boolean")};
         case ValueType::integer:
-            return {typed("integer"), texts_matching("^-?[0-9]+\\.\\.-?[0-9]+$")};
+            return {typed_schema("integer"), texts_matching("^-?[0-9]+\\.\\.-?[0-9]+$")};
         case ValueType::duration:
             return {pattern("ns|us|ms|s|m|h|d")};
         case ValueType::bytes:
@@ -35,18 +35,18 @@ std::vector<std::string> forms(ValueType type) {
         case ValueType::rate:
             return {pattern("[kMGT]?bps|[kMGT]?B/s")};
         case ValueType::ratio:
-            return {pattern("%|ppm|ppb|/[0-9]+|"), typed("number")};
+            return {pattern("%|ppm|ppb|/[0-9]+|"), typed_schema("number")};
         case ValueType::factor:
-            return {pattern("x|"), typed("number")};
+            return {pattern("x|"), typed_schema("number")};
         case ValueType::table:
             return {json_object(
                 {{"type", json_string("object")},
                  {"additionalProperties", json_object({{"type", json_strings({"string", "integer"})}})}})};
         case ValueType::ranks:
         case ValueType::nodes:
-            return {typed("integer"), typed("string"), typed("array")};
+            return {typed_schema("integer"), typed_schema("string"), typed_schema("array")};
         default:
-            return {typed("string"), typed("integer")};
+            return {typed_schema("string"), typed_schema("integer")};
     }
 }
 

@@ -10,7 +10,7 @@ namespace deadrank::scenarios {
 
 namespace {
 
-bool has(const std::vector<std::string>& words, const std::string& word) {
+bool has_word(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -23,12 +23,12 @@ void check_required(Reader& reader, const Settings& settings, const Kind& kind) 
 }
 
 // `key` of a fault or trigger must name one of the words, all its options must.
-void check_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
-                 const std::string& what, Problems& problems) {
+void check_known_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
+                       const std::string& what, Problems& problems) {
     const auto setting = settings.find(std::string(key));
     if (setting == settings.end()) return;
     for (const Value& option : setting->second.options) {
-        if (has(known, option.text)) continue;
+        if (has_word(known, option.text)) continue;
         problems.add(setting->second.place, fmt::format("there is no {} '{}'", what, option.text),
                      suggestion(option.text, known));
     }
@@ -75,12 +75,12 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     check_required(reader, fault.parameters, *kind);
     if (workload) {
         const std::string of = " in " + workload->name;
-        check_words(fault.parameters, "seam", workload->seams, "seam" + of, problems);
-        check_words(fault.parameters, "block", workload->blocks, "block" + of, problems);
+        check_known_words(fault.parameters, "seam", workload->seams, "seam" + of, problems);
+        check_known_words(fault.parameters, "block", workload->blocks, "block" + of, problems);
         std::vector<std::string> calls = call_words();
         calls.insert(calls.end(), workload->seams.begin(), workload->seams.end());
         calls.insert(calls.end(), workload->blocks.begin(), workload->blocks.end());
-        check_words(fault.when.values, "before", calls, "call" + of, problems);
+        check_known_words(fault.when.values, "before", calls, "call" + of, problems);
     }
     reader.refuse_the_rest();
     return fault;

@@ -73,7 +73,7 @@ void read_head(Reader& top, Plan& plan) {
     reader.refuse_the_rest();
 }
 
-void read_faults(Reader& top, Plan& plan, const Kind* workload, const Vocabulary& vocabulary) {
+void read_plan_faults(Reader& top, Plan& plan, const Kind* workload, const Vocabulary& vocabulary) {
     for (const FaultSettings& fault : read_faults(top, vocabulary, workload)) {
         const Kind* kind = vocabulary.fault(fault.kind);
         if (!kind) continue;
@@ -98,7 +98,7 @@ Plan read_plan(Reader& top, const Taxonomy& taxonomy, const Vocabulary& vocabula
         check_stated(plan.workload, workload.kind->parameters, top.node().place, "[workload]",
                      top.problems());
     }
-    read_faults(top, plan, workload.kind, vocabulary);
+    read_plan_faults(top, plan, workload.kind, vocabulary);
     plan.expect = read_expectation(top, plan.bug, taxonomy);
     plan.backends = read_backends(top);
     top.refuse_the_rest();

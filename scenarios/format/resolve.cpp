@@ -17,7 +17,7 @@ Place place_in(const Settings& settings, const std::string& name, const Place& o
 }
 
 // Where the file says what the contradiction blames.
-Place place_of(const Scenario& scenario, const std::string& setting) {
+Place setting_place(const Scenario& scenario, const std::string& setting) {
     const Place file{scenario.file.string()};
     const auto dot = setting.find('.');
     const std::string part = setting.substr(0, dot);
@@ -32,10 +32,10 @@ Place place_of(const Scenario& scenario, const std::string& setting) {
 }
 
 tl::unexpected<Error> refuse_it(const Scenario& scenario, const Contradiction& found) {
-    return refuse(ErrorCode::bad_input, found.what, found.remedy, place_of(scenario, found.setting));
+    return refuse(ErrorCode::bad_input, found.what, found.remedy, setting_place(scenario, found.setting));
 }
 
-bool has(const std::vector<std::string>& all, const std::string& one) {
+bool is_able(const std::vector<std::string>& all, const std::string& one) {
     const std::string family = one.substr(0, one.find('.'));
     return std::any_of(all.begin(), all.end(),
                        [&](const std::string& able) { return able == "*" || able == one || able == family; });
@@ -45,7 +45,7 @@ Result<void> check_able(const Scenario& scenario, const Plan& plan, const Capabi
                         const Vocabulary& vocabulary) {
     const Place file{scenario.file.string()};
     const std::string remedy = backend.backend == "sim" ? "" : "--runner sim can";
-    if (!has(backend.workloads, plan.workload_kind)) {
+    if (!is_able(backend.workloads, plan.workload_kind)) {
         return refuse(ErrorCode::unsupported,
                       fmt::format("the backend {} has no workload '{}'", backend.backend, plan.workload_kind),
                       remedy, file);
@@ -58,7 +58,7 @@ Result<void> check_able(const Scenario& scenario, const Plan& plan, const Capabi
     }
     for (std::size_t i = 0; i < plan.faults.size(); ++i) {
         for (const std::string& lever : vocabulary.fault(plan.faults[i].kind)->levers) {
-            if (has(backend.levers, lever)) continue;
+            if (is_able(backend.levers, lever)) continue;
             return refuse(ErrorCode::unsupported,
                           fmt::format("the backend {} cannot {}: it lacks the lever '{}'", backend.backend,
                                       plan.faults[i].kind, lever),
@@ -138,7 +138,7 @@ void apply(const Values& changes, Values& values) {
     }
 }
 
-Result<Plan> heal(Plan plan, const Closing& closing, const Scenario& scenario) {
+Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenario) {
     plan.variant = Variant::healed;
     if (scenario.heal.fault == "none") plan.faults.clear();
     const auto cluster = closing.stated(scenario.heal.cluster, "heal.cluster");
@@ -189,7 +189,7 @@ Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& c
     if (auto able = check_able(scenario, *plan, capabilities, vocabulary); !able)
         return tl::unexpected(able.error());
     keep_apart(*plan);
-    auto healed = heal(*plan, closing, scenario);
+    auto healed = heal_plan(*plan, closing, scenario);
     if (!healed) return tl::unexpected(healed.error());
     Plan control = *plan;
     control.variant = Variant::control;

@@ -97,7 +97,7 @@ std::string expectation(const Taxonomy& taxonomy) {
                  {}, "what must be noticed, about whom and how soon");
 }
 
-std::string heal(const Vocabulary& vocabulary) {
+std::string heal_schema(const Vocabulary& vocabulary) {
     JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
     for (const Kind& kind : vocabulary.workloads) {
         for (auto& member : parameter_properties(kind.parameters)) {
@@ -146,7 +146,7 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
         {"workload", kinds_schema(vocabulary.workloads, false)},
         {"fault", faults},
         {"expect", expectation(taxonomy)},
-        {"heal", heal(vocabulary)},
+        {"heal", heal_schema(vocabulary)},
         {"teach", teach()},
         {"parity", parity()}};
     JsonMembers definitions = type_definitions();

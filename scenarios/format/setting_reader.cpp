@@ -12,8 +12,6 @@ namespace deadrank::scenarios {
 
 namespace {
 
-bool counts_members(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
-
 bool is_number(ValueType type) {
     return !counts_members(type) && type != ValueType::boolean && type != ValueType::text &&
            type != ValueType::choice && type != ValueType::table;

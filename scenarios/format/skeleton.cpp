@@ -23,7 +23,7 @@ bool is_name(std::string_view text) {
     return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
 }
 
-Result<void> check_words(const SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+Result<void> check_wish(const SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     const auto slash = wish.id.find('/');
     if (slash == std::string::npos || !is_name(std::string_view(wish.id).substr(slash + 1))) {
         return refuse(ErrorCode::usage, fmt::format("'{}' is no name of a scenario", wish.id),
@@ -130,7 +130,7 @@ std::string fault_table(const Kind& fault, const Kind& workload) {
 
 Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonomy,
                              const Vocabulary& vocabulary) {
-    if (auto known = check_words(stated, taxonomy, vocabulary); !known) return tl::unexpected(known.error());
+    if (auto known = check_wish(stated, taxonomy, vocabulary); !known) return tl::unexpected(known.error());
     SkeletonWish wish = stated;
     choose(wish, taxonomy, vocabulary);
     const Kind& workload = *vocabulary.workload(wish.workload);

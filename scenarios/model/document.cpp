@@ -13,7 +13,7 @@ namespace deadrank::scenarios {
 
 namespace {
 
-Place place_of(const toml::source_region& region, const std::string& file) {
+Place region_place(const toml::source_region& region, const std::string& file) {
     return {file, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
 }
 
@@ -22,7 +22,8 @@ Node convert(const toml::node& from, const std::string& file);
 Node convert_table(const toml::table& from, const std::string& file) {
     Node node{.kind = Node::Kind::table};
     for (const auto& [key, value] : from) {
-        node.members.push_back({std::string(key.str()), place_of(key.source(), file), convert(value, file)});
+        node.members.push_back(
+            {std::string(key.str()), region_place(key.source(), file), convert(value, file)});
     }
     // toml++ sorts by name; a file is read from its top.
     std::stable_sort(node.members.begin(), node.members.end(), [](const Member& a, const Member& b) {
@@ -56,7 +57,7 @@ Node convert(const toml::node& from, const std::string& file) {
     } else {
         node = convert_scalar(from);
     }
-    node.place = place_of(from.source(), file);
+    node.place = region_place(from.source(), file);
     return node;
 }
 
@@ -73,7 +74,7 @@ Result<Node> parse_document(std::string_view text, const std::string& file) {
         return convert(toml::parse(text, file), file);
     } catch (const toml::parse_error& error) {
         return refuse(ErrorCode::bad_input, fmt::format("this is not TOML: {}", error.description()), {},
-                      place_of(error.source(), file));
+                      region_place(error.source(), file));
     }
 }
 

@@ -52,7 +52,7 @@ std::span<const Unit> units_of(ValueType type) {
     }
 }
 
-std::string remedy(ValueType type) {
+std::string quantity_remedy(ValueType type) {
     if (type == ValueType::ratio) return "write \"1/10000\" or \"0.1%\"";
     if (type == ValueType::factor) return "write \"1.5x\"";
     std::string names;
@@ -63,9 +63,9 @@ std::string remedy(ValueType type) {
     return fmt::format("write a number and one of {}: \"{}\"", names, example);
 }
 
-tl::unexpected<Error> cannot(ValueType type, std::string_view text, std::string_view why = {}) {
+tl::unexpected<Error> not_a_quantity(ValueType type, std::string_view text, std::string_view why = {}) {
     return refuse(ErrorCode::bad_input, fmt::format("'{}' is not {}{}", text, type_phrase(type), why),
-                  remedy(type));
+                  quantity_remedy(type));
 }
 
 // "12.75" as digits over a power of ten, and what follows.
@@ -101,7 +101,7 @@ bool read_decimal(std::string_view text, Decimal& decimal) {
 }
 
 Result<std::int64_t> fitting(ValueType type, std::string_view text, Wide number) {
-    if (number > INT64_MAX || number < -INT64_MAX) return cannot(type, text, ": it is too large");
+    if (number > INT64_MAX || number < -INT64_MAX) return not_a_quantity(type, text, ": it is too large");
     return static_cast<std::int64_t>(number);
 }
 
@@ -109,7 +109,7 @@ Result<std::int64_t> fitting(ValueType type, std::string_view text, Wide number)
 Result<std::int64_t> parse_fraction(std::string_view text, std::size_t slash) {
     const auto above = parse_whole(text.substr(0, slash));
     const auto below = parse_whole(text.substr(slash + 1));
-    if (!above || !below || *below <= 0) return cannot(ValueType::ratio, text);
+    if (!above || !below || *below <= 0) return not_a_quantity(ValueType::ratio, text);
     return fitting(ValueType::ratio, text, Wide{*above} * 1'000'000'000 / *below);
 }
 
@@ -142,14 +142,15 @@ Result<std::int64_t> parse_quantity(ValueType type, std::string_view text) {
         return parse_fraction(text, slash);
     }
     Decimal decimal;
-    if (!read_decimal(text, decimal)) return cannot(type, text);
+    if (!read_decimal(text, decimal)) return not_a_quantity(type, text);
     for (const Unit& unit : units_of(type)) {
         if (unit.name != decimal.rest) continue;
         const Wide product = decimal.digits * unit.size;
-        if (product % decimal.scale != 0) return cannot(type, text, ": it is finer than the smallest step");
+        if (product % decimal.scale != 0)
+            return not_a_quantity(type, text, ": it is finer than the smallest step");
         return fitting(type, text, product / decimal.scale);
     }
-    return cannot(type, text);
+    return not_a_quantity(type, text);
 }
 
 std::string quantity_text(ValueType type, std::int64_t number) {

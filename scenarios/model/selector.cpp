@@ -127,7 +127,7 @@ private:
     Wish wish_;
 };
 
-std::string remedy(ValueType type) {
+std::string selector_remedy(ValueType type) {
     return type == ValueType::ranks ? "write a number, [1, 2], \"any\", \"any 2\", \"any but 0\", \"any "
                                       "other\", \"any of node 1\", \"all\", "
                                       "\"first\", \"last\", \"node 1\", \"any node\", \"same\" or \"others\""
@@ -136,7 +136,7 @@ std::string remedy(ValueType type) {
                                       "\"same\" or \"others\"";
 }
 
-tl::unexpected<Error> cannot(std::string what, std::string help = {}) {
+tl::unexpected<Error> bad_selector(std::string what, std::string help = {}) {
     return refuse(ErrorCode::bad_input, std::move(what), std::move(help));
 }
 
@@ -174,7 +174,8 @@ Result<Numbers> of_a_node(ValueType type, const Wish& wish, const Shape& shape, 
                                                 : draw.between(own_draw, 0, end - 1);
     if (node >= end) {
         const std::string_view why = ranks ? "has no ranks" : "is outside the cluster";
-        return cannot(fmt::format("node {} {}", node, why), fmt::format("there are nodes 0 to {}", end - 1));
+        return bad_selector(fmt::format("node {} {}", node, why),
+                            fmt::format("there are nodes 0 to {}", end - 1));
     }
     return ranks ? shape.ranks_of(node) : Numbers{node};
 }
@@ -198,9 +199,9 @@ Result<Numbers> candidates(ValueType type, const Wish& wish, const Shape& shape,
         case Base::others: {
             const bool same = wish.base == Base::same;
             if (earlier.empty() || (same ? earlier.back() : earlier.front()).empty()) {
-                return cannot(fmt::format("\"{}\" has no earlier fault with ranks to refer to",
-                                          same ? "same" : "others"),
-                              "name the ranks, or let an earlier [[fault]] have them");
+                return bad_selector(fmt::format("\"{}\" has no earlier fault with ranks to refer to",
+                                                same ? "same" : "others"),
+                                    "name the ranks, or let an earlier [[fault]] have them");
             }
             if (same) return in_terms_of(type, earlier.back(), shape);
             without(all, in_terms_of(type, earlier.front(), shape));
@@ -216,12 +217,12 @@ Result<void> check_inside(ValueType type, const Numbers& numbers, const Shape& s
     const std::int64_t end = type == ValueType::ranks ? shape.ranks : shape.nodes;
     for (const std::int64_t one : numbers) {
         if (one < end) continue;
-        return cannot(fmt::format("{} {} is outside the cluster", noun(type), one),
-                      fmt::format("it has {}s 0 to {}", noun(type), end - 1));
+        return bad_selector(fmt::format("{} {} is outside the cluster", noun(type), one),
+                            fmt::format("it has {}s 0 to {}", noun(type), end - 1));
     }
     if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) {
-        return cannot(fmt::format("{} {} is named twice", noun(type),
-                                  *std::adjacent_find(numbers.begin(), numbers.end())));
+        return bad_selector(fmt::format("{} {} is named twice", noun(type),
+                                        *std::adjacent_find(numbers.begin(), numbers.end())));
     }
     return {};
 }
@@ -262,9 +263,9 @@ Result<Numbers> select_part(ValueType type, std::string_view text, const Wish& w
     const std::int64_t available = static_cast<std::int64_t>(found->size());
     const std::int64_t wanted = wish.count.value_or(std::max<std::int64_t>(available, 1));
     if (wanted > available) {
-        return cannot(fmt::format("\"{}\" wants {} {}{}, and there are {}", text, wanted, noun(type),
-                                  wanted == 1 ? "" : "s", available),
-                      "let the cluster be larger, or ask for fewer");
+        return bad_selector(fmt::format("\"{}\" wants {} {}{}, and there are {}", text, wanted, noun(type),
+                                        wanted == 1 ? "" : "s", available),
+                            "let the cluster be larger, or ask for fewer");
     }
     return wish.count ? draw.some(std::move(*found), static_cast<std::size_t>(wanted)) : std::move(*found);
 }
@@ -274,7 +275,8 @@ Result<Numbers> select_part(ValueType type, std::string_view text, const Wish& w
 Result<void> check_selector(ValueType type, std::string_view text) {
     for (const std::string_view part : parts_of(text)) {
         if (!Grammar(part).read())
-            return cannot(fmt::format("'{}' does not say which {}s", part, noun(type)), remedy(type));
+            return bad_selector(fmt::format("'{}' does not say which {}s", part, noun(type)),
+                                selector_remedy(type));
     }
     return {};
 }

@@ -7,7 +7,7 @@ namespace deadrank::scenarios {
 
 namespace {
 
-std::string_view trimmed(std::string_view line) {
+std::string_view trimmed_line(std::string_view line) {
     while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
         line.remove_suffix(1);
@@ -18,9 +18,9 @@ std::string_view trimmed(std::string_view line) {
 std::string_view without_file_name(std::string_view line) {
     const auto space = std::min(line.find(' '), line.size());
     if (!line.substr(0, space).ends_with(".toml")) return line;
-    std::string_view rest = trimmed(line.substr(space));
+    std::string_view rest = trimmed_line(line.substr(space));
     for (const std::string_view dash : {"—", "-", ":"}) {
-        if (rest.starts_with(dash)) return trimmed(rest.substr(dash.size()));
+        if (rest.starts_with(dash)) return trimmed_line(rest.substr(dash.size()));
     }
     return rest;
 }
@@ -33,7 +33,7 @@ std::string story_of(std::string_view text) {
     bool paragraph = false;
     while (!text.empty() && text.front() == '#') {
         const auto end = std::min(text.find('\n'), text.size());
-        std::string_view line = trimmed(text.substr(1, end - 1));
+        std::string_view line = trimmed_line(text.substr(1, end - 1));
         if (first) line = without_file_name(line);
         first = false;
         if (line.empty()) {

@@ -14,12 +14,12 @@ namespace deadrank::scenarios {
 
 namespace {
 
-tl::unexpected<Error> cannot(ValueType type, std::string_view text, std::string remedy) {
+tl::unexpected<Error> not_a_value(ValueType type, std::string_view text, std::string remedy) {
     return refuse(ErrorCode::bad_input, fmt::format("'{}' is not {}", text, type_phrase(type)),
                   std::move(remedy));
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
     return text;
@@ -29,14 +29,14 @@ Result<Value> parse_members(ValueType type, std::string_view text) {
     Value value{.type = type};
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t comma = std::min(text.find(',', at), text.size());
-        const auto number = parse_whole(trimmed(text.substr(at, comma - at)));
-        if (!number || *number < 0) return cannot(type, text, "write numbers from 0: \"1, 2\"");
+        const auto number = parse_whole(without_spaces(text.substr(at, comma - at)));
+        if (!number || *number < 0) return not_a_value(type, text, "write numbers from 0: \"1, 2\"");
         value.list.push_back(*number);
         at = comma + 1;
     }
     std::sort(value.list.begin(), value.list.end());
     if (std::adjacent_find(value.list.begin(), value.list.end()) != value.list.end()) {
-        return cannot(type, text, "name each once");
+        return not_a_value(type, text, "name each once");
     }
     return value;
 }
@@ -44,12 +44,12 @@ Result<Value> parse_members(ValueType type, std::string_view text) {
 Result<Value> parse_table(std::string_view text) {
     const std::string remedy = "write { NAME = \"value\" }";
     const auto document = parse_document(fmt::format("table = {}", text), {});
-    if (!document || document->members.size() != 1) return cannot(ValueType::table, text, remedy);
+    if (!document || document->members.size() != 1) return not_a_value(ValueType::table, text, remedy);
     const Node& node = document->members.front().value;
-    if (!node.is(Node::Kind::table)) return cannot(ValueType::table, text, remedy);
+    if (!node.is(Node::Kind::table)) return not_a_value(ValueType::table, text, remedy);
     Value value{.type = ValueType::table};
     for (const Member& member : node.members) {
-        if (!member.value.is(Node::Kind::text)) return cannot(ValueType::table, text, remedy);
+        if (!member.value.is(Node::Kind::text)) return not_a_value(ValueType::table, text, remedy);
         value.table.emplace(member.key, member.value.text);
     }
     return value;
@@ -71,11 +71,11 @@ std::string type_phrase(ValueType type) {
 Result<Value> parse_value(ValueType type, std::string_view text) {
     switch (type) {
         case ValueType::boolean:
-            if (text != "true" && text != "false") return cannot(type, text, "write true or false");
+            if (text != "true" && text != "false") return not_a_value(type, text, "write true or false");
             return Value{.type = type, .number = text == "true"};
         case ValueType::integer: {
             const auto number = parse_whole(text);
-            if (!number) return cannot(type, text, "write a whole number");
+            if (!number) return not_a_value(type, text, "write a whole number");
             return Value{.type = type, .number = *number};
         }
         case ValueType::text:

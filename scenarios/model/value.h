@@ -47,6 +47,9 @@ std::string value_text(const Value& value);
 std::string_view type_name(ValueType type);  // "duration"
 std::string type_phrase(ValueType type);     // "a duration"
 
+// Ranks and nodes: only the shape of a job says how many there are.
+constexpr bool counts_members(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
+
 using Values = std::map<std::string, Value>;  // parameter name → value
 
 }  // namespace deadrank::scenarios

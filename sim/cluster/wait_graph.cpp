@@ -30,7 +30,7 @@ std::string named(const Process& process) {
     return fmt::format("rank {}{}{}", process.id, state.empty() ? "" : ", ", state);
 }
 
-std::string listed(const Fabric& machine, const std::vector<Rank>& ranks) {
+std::string listed_ranks(const Fabric& machine, const std::vector<Rank>& ranks) {
     if (ranks.size() == 1) return named(machine.processes[ranks.front()]);
     return fmt::format("ranks {}", rank_list(ranks));
 }
@@ -60,11 +60,11 @@ std::string collective_words(const Fabric& machine, const Process& process, cons
         if (other.arrived && (other.gone || other.stuck)) spoilers.push_back(peer);
         if (!other.left && machine.processes[peer].stopped) still.push_back(peer);
     }
-    if (!missing.empty()) return fmt::format("{} for {}", where, listed(machine, missing));
+    if (!missing.empty()) return fmt::format("{} for {}", where, listed_ranks(machine, missing));
     if (!spoilers.empty())
-        return fmt::format("{} for {}, whose kernel never ended", where, listed(machine, spoilers));
+        return fmt::format("{} for {}, whose kernel never ended", where, listed_ranks(machine, spoilers));
     if (!still.empty() && front.state == Meeting::State::moving)
-        return fmt::format("{} for {}", where, listed(machine, still));
+        return fmt::format("{} for {}", where, listed_ranks(machine, still));
     for (const Offer& other : front.offers) {
         const Offer& first = front.offers.front();
         if (fits(other, first)) continue;
@@ -91,7 +91,7 @@ std::string words(const Fabric& machine, const Process& process) {
             const std::vector<Rank> missing = machine.bootstrap.missing(process);
             const std::string where = fmt::format("waits in comm_init of {}", note.text ? *note.text : "");
             return missing.empty() ? where + ": the root has given up, and tells nobody"
-                                   : fmt::format("{} for {}", where, listed(machine, missing));
+                                   : fmt::format("{} for {}", where, listed_ranks(machine, missing));
         }
         case WaitKind::store:
             return fmt::format("waits at the store for {}", note.text ? *note.text : "");

@@ -3,6 +3,7 @@
 // waits, as there.
 #include <algorithm>
 
+#include "results/record/signals.h"
 #include "sim/collectives/communicator.h"
 #include "sim/collectives/fabric.h"
 #include "sim/collectives/gloo_texts.h"
@@ -11,7 +12,6 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr int sigabrt = 6;
 constexpr Time notice{50'000};  // until a connection's end, or a message, has come
 
 // What a call is on the wire: torch plays a reduce_scatter over gloo as an all_reduce of everybody's whole.
@@ -71,7 +71,7 @@ void Communicator::abort_the_shorter(const Meeting& meeting) {
             if (!process.alive || process.pid != pid) return;
             machine_.recorder.log(process.id, 2, gloo_terminate_text());
             machine_.recorder.log(process.id, 2, gloo_too_long_text(longest, room));
-            machine_.processes.signal(process, sigabrt);
+            machine_.processes.signal(process, results::sigabrt);
         });
     }
 }

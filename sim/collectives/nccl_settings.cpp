@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/collectives/fabric.h"
+#include "sim/machine/environment.h"
 
 namespace deadrank::sim {
 
@@ -17,7 +18,7 @@ namespace {
 using results::Code;
 using results::Time;
 
-std::vector<std::string> split(const std::string& text, char separator) {
+std::vector<std::string> split_at(const std::string& text, char separator) {
     std::vector<std::string> parts(1);
     for (const char letter : text) {
         if (letter == separator) {
@@ -47,7 +48,7 @@ bool known_algorithm(const std::string& name) {
 
 void read_algorithm(NcclSettings& settings, const std::string& text) {
     const std::string list = text.starts_with('^') ? text.substr(1) : text;
-    for (const std::string& element : split(list, ',')) {
+    for (const std::string& element : split_at(list, ',')) {
         if (known_algorithm(element)) continue;
         return fail(settings, Code::invalid_usage, "tuning.cc:88",
                     fmt::format("Unrecognized element token \"{}\" when parsing \"{}\"", element, text));
@@ -62,7 +63,7 @@ bool matches(const std::string& interface, const std::string& pattern) {
     std::string list = negated ? pattern.substr(1) : pattern;
     const bool exact = list.starts_with('=');
     if (exact) list = list.substr(1);
-    const auto parts = split(list, ',');
+    const auto parts = split_at(list, ',');
     const bool any = std::any_of(parts.begin(), parts.end(), [&](const std::string& p) {
         return exact ? interface == p : interface.starts_with(p);
     });
@@ -114,17 +115,6 @@ void check_driver(NcclSettings& settings, const std::string& cuda, const std::st
 
 }  // namespace
 
-std::int64_t lax_integer(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 0); }
-
-int nccl_version_code(const std::string& version) {
-    const auto parts = split(version, '.');
-    if (parts.size() < 2) return 0;
-    const auto number = [&](std::size_t i) {
-        return i < parts.size() ? static_cast<int>(lax_integer(parts[i])) : 0;
-    };
-    return number(0) * 10000 + number(1) * 100 + number(2);
-}
-
 Time NcclSettings::retry_window() const {
     if (!gives_up || socket_transport || ib_timeout <= 0 || ib_timeout > 31) return results::never;
     return Time(4096) * (std::int64_t{1} << ib_timeout) * std::clamp<std::int64_t>(ib_retries + 1, 1, 8);
@@ -169,6 +159,15 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
     // gloo's pairs are plain TCP, which sends again for as long as it takes.
     settings.gives_up = machine.settings.library == LibraryKind::nccl;
     return settings;
+}
+
+int nccl_version_code(const std::string& version) {
+    const auto parts = split_at(version, '.');
+    if (parts.size() < 2) return 0;
+    const auto number = [&](std::size_t i) {
+        return i < parts.size() ? static_cast<int>(lax_integer(parts[i])) : 0;
+    };
+    return number(0) * 10000 + number(1) * 100 + number(2);
 }
 
 }  // namespace deadrank::sim

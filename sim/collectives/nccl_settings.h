@@ -39,9 +39,6 @@ struct NcclSettings {
 
 NcclSettings read_nccl_settings(const Fabric& machine, const Process& process);
 
-// strtoll with base 0, whose end pointer nobody looks at: "abc" is 0 and "1O" is 1.
-std::int64_t lax_integer(const std::string& text);
-
 // 2.28.9 as 22809; 0 when it is no version at all.
 int nccl_version_code(const std::string& version);
 

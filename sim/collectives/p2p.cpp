@@ -15,7 +15,7 @@ namespace deadrank::sim {
 
 namespace {
 
-std::int64_t bytes_of(const P2pCall& call) { return call.count * results::size_of(call.dtype); }
+std::int64_t message_bytes(const P2pCall& call) { return call.count * results::size_of(call.dtype); }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void P2pBoard::post(P2pCall& call) {
 void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     send.partner = &receive;
     receive.partner = &send;
-    receive.arriving = bytes_of(send);
+    receive.arriving = message_bytes(send);
     const std::int64_t visible = std::min(send.count, std::max(send.size, receive.size));
     receive.payload.assign(static_cast<std::size_t>(visible), 0);
     std::copy_n(send.in, std::min(visible, send.size), receive.payload.begin());
@@ -98,7 +98,7 @@ void P2pBoard::pace(P2pCall& receive) {
     Hop hop = comm_.hop_between(receive.from, receive.to);
     if (receive.out_port >= 0) hop.bandwidth /= machine_.network.sharers(receive.out_port, receive.in_port);
     const bool still = comm_.stands_still(receive.from, receive.to);
-    const std::int64_t bytes = bytes_of(receive);
+    const std::int64_t bytes = message_bytes(receive);
     machine_.engine.cancel(receive.movement.timer);
     const Cause cause{nobody, comm_.id() ^ static_cast<std::uint64_t>(receive.seq) << 20, "p2p"};
     if (hop.bandwidth == 0 || still) {
@@ -129,12 +129,12 @@ void P2pBoard::finish(P2pCall& receive) {
         machine_.engine.wake(static_cast<ActorId>(comm_.member(receive.from).process));
     }
     receive.partner = nullptr;
-    if (sent != bytes_of(receive)) {
+    if (sent != message_bytes(receive)) {
         receive.dead = true;
         stalled_.push_back(&receive);
         comm_.async_error(
             receive.to, Code::internal_error,
-            fmt::format("Message truncated : received {} bytes instead of {}", sent, bytes_of(receive)));
+            fmt::format("Message truncated : received {} bytes instead of {}", sent, message_bytes(receive)));
         return;
     }
     const auto landed =

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/record/signals.h"
 #include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"
+#include "sim/machine/machine.h"
 
 namespace deadrank::sim {
 
 namespace {
 
 constexpr Time poll{1'000'000'000};
-constexpr int sigabrt = 6;
 
 std::string group_prefix(const Communicator& comm, Rank index) {
     const auto group = comm.id() - 1;
@@ -157,7 +158,7 @@ void Watchdog::take_down(Process& process, const Communicator& comm, Rank index,
     recorder.log(
         process.id, 2,
         group_prefix(comm, index) + "Process group watchdog thread terminated with exception: " + reason);
-    machine_.processes.signal(process, sigabrt);
+    machine_.processes.signal(process, results::sigabrt);
 }
 
 }  // namespace deadrank::sim

@@ -11,6 +11,9 @@
 
 namespace deadrank::sim {
 
+// An event's payload is the slot of a handler, or with this bit the number of the wait whose deadline it is.
+inline constexpr std::uint32_t deadline_bit = 1u << 31;
+
 // The deadline of an actor's wait, and the one event that stands for it in the queue. A wait that ends
 // early leaves its event there; a later deadline needs no other: when it comes up too early it is queued
 // again, with the place in the order that the wait was given.

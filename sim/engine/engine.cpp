@@ -12,8 +12,6 @@ namespace deadrank::sim {
 
 namespace {
 
-// An event's payload is the slot of a handler, or with this bit the number of the wait whose deadline it is.
-constexpr std::uint32_t deadline_bit = 1u << 31;
 constexpr std::size_t few_stale = 128;
 constexpr std::size_t few_turns = 4096;
 constexpr std::size_t few_actors = 1024;

@@ -10,7 +10,6 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::uint32_t deadline_bit = 1u << 31;
 constexpr unsigned swallowed_kills = 1000;
 
 }  // namespace

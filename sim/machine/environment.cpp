@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 
@@ -109,5 +110,7 @@ void override_setting(std::vector<Tampering::Setting>& settings, std::string_vie
     }
     settings.emplace_back(name, std::move(value));
 }
+
+std::int64_t lax_integer(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 0); }
 
 }  // namespace deadrank::sim

@@ -31,4 +31,7 @@ private:
 void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,
                       std::optional<std::string> value);
 
+// strtoll with base 0, whose end pointer nobody looks at: "abc" is 0 and "1O" is 1.
+std::int64_t lax_integer(const std::string& text);
+
 }  // namespace deadrank::sim

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t element_bytes = sizeof(Number);
 
-bool covers(const StorageChange& change, std::string_view path) {
+bool covers_path(const StorageChange& change, std::string_view path) {
     return path.find(change.path) != std::string_view::npos;
 }
 
@@ -29,7 +29,7 @@ void flip(std::vector<Number>& content, std::int64_t bit) {
     value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << bit % 64);
 }
 
-void cut(std::vector<Number>& content, std::int64_t kept) {
+void cut_content(std::vector<Number>& content, std::int64_t kept) {
     const std::size_t half = content.size() / 2;
     content.resize(kept > 0 ? std::min(content.size(), static_cast<std::size_t>(kept)) : half);
 }
@@ -38,14 +38,14 @@ void cut(std::vector<Number>& content, std::int64_t kept) {
 
 const StorageChange* Files::standing(StorageTrouble what, std::string_view path) const {
     for (const StorageChange& change : standing_) {
-        if (change.what == what && covers(change, path)) return &change;
+        if (change.what == what && covers_path(change, path)) return &change;
     }
     return nullptr;
 }
 
 bool Files::take_pending(StorageTrouble what, std::string_view path, std::int64_t& amount) {
     const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const StorageChange& c) {
-        return c.what == what && covers(c, path);
+        return c.what == what && covers_path(c, path);
     });
     if (found == pending_.end()) return false;
     amount = found->amount;
@@ -87,7 +87,7 @@ Code Files::write(Process& process, std::string_view path, std::span<const Numbe
     file.has_before = !fresh;
     file.synced = false;
     file.writer_node = process.node;
-    if (take_pending(StorageTrouble::tear, path, amount)) cut(file.content, amount);
+    if (take_pending(StorageTrouble::tear, path, amount)) cut_content(file.content, amount);
     spoil_later(path);
     return Code::ok;
 }
@@ -162,7 +162,7 @@ void Files::change(const StorageChange& change) {
 bool Files::spoil(const StorageChange& change) {
     std::vector<std::string> hit;
     for (const auto& [path, file] : files_) {
-        if (covers(change, path)) hit.push_back(path);
+        if (covers_path(change, path)) hit.push_back(path);
     }
     if (change.what == StorageTrouble::swap) {
         if (hit.size() < 2) return false;
@@ -173,7 +173,7 @@ bool Files::spoil(const StorageChange& change) {
         File& file = files_[path];
         if (change.what == StorageTrouble::flip) flip(file.content, change.amount);
         const std::size_t size = file.content.size();
-        if (change.what == StorageTrouble::truncate) cut(file.content, change.amount);
+        if (change.what == StorageTrouble::truncate) cut_content(file.content, change.amount);
         if (change.what == StorageTrouble::remove) file.content.clear();
         used_ -= static_cast<std::int64_t>(size - file.content.size());
         if (change.what == StorageTrouble::remove) files_.erase(path);
@@ -186,7 +186,7 @@ void Files::spoil_later(std::string_view path) {
     for (std::size_t i = 0; i < pending_.size();) {
         const StorageChange change = pending_[i];
         const bool waits = change.what == StorageTrouble::tear || change.what == StorageTrouble::lose;
-        if (!waits && covers(change, path) && spoil(change)) {
+        if (!waits && covers_path(change, path) && spoil(change)) {
             pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
         } else {
             ++i;

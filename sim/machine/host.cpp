@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/record/signals.h"
 #include "sim/machine/machine.h"
 
 namespace deadrank::sim {
 
 namespace {
-
-constexpr int sigkill = 9;
 
 Time drifted(Time elapsed, std::int64_t ppb) {
     __extension__ typedef __int128 Wide;
@@ -63,7 +62,7 @@ void Hosts::allocate(Process& process, std::int64_t bytes, bool pinned) {
         no_rank, 2,
         fmt::format("{} kernel: Out of memory: Killed process {} (python) total-vm:{}kB",
                     machine_.topology.host_name(process.node), process.pid, host.memory_used / 1024));
-    process.pending_signal = sigkill;
+    process.pending_signal = results::sigkill;
     machine_.processes.settle(process);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "results/record/signals.h"
 #include "sim/machine/launcher_texts.h"
 #include "sim/machine/machine.h"
 #include "sim/world/rank_list.h"
@@ -15,7 +16,6 @@ namespace {
 constexpr Time grace{30'000'000'000};       // between SIGTERM and SIGKILL
 constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
 constexpr Time test_interval{100'000'000};  // between two looks of torch's MultiProcessTestCase
-constexpr int sigkill = 9, sigterm = 15;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ bool Launcher::end_attempt() {
     if (preempted_) {
         recorder.log(results::no_rank, 1, preempt_reason_);
         end_others();
-        stop_job(128 + sigterm, preempt_reason_);
+        stop_job(128 + results::sigterm, preempt_reason_);
         return false;
     }
     if (settings.launcher == LauncherKind::test) {
@@ -166,10 +166,10 @@ void Launcher::end_others() {
             machine_.recorder.log(results::no_rank, 1,
                                   fmt::format("Sending process {} closing signal SIGTERM", process.pid));
         }
-        machine_.processes.signal(process, sigterm);
+        machine_.processes.signal(process, results::sigterm);
     }
     wait_until_gone(machine_.engine.now() + grace);
-    for (Process& process : machine_.processes.all()) machine_.processes.signal(process, sigkill);
+    for (Process& process : machine_.processes.all()) machine_.processes.signal(process, results::sigkill);
 }
 
 void Launcher::wait_until_gone(Time deadline) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "sim/engine/actor.h"
 #include "sim/machine/process.h"
 
 namespace deadrank::sim {

@@ -12,7 +12,6 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-constexpr std::int64_t billion = 1'000'000'000;
 constexpr std::int64_t packet_bytes = 4096;
 constexpr std::int64_t resent_window = 64 << 10;  // a go-back-N sender repeats about that much for each loss
 

@@ -9,6 +9,8 @@
 
 namespace deadrank::sim {
 
+inline constexpr std::int64_t billion = 1'000'000'000;  // parts of a loss, nanoseconds of a second
+
 // From `since` until the next one.
 struct LinkPhase {
     Time since{0};

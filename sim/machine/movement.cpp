@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "sim/machine/link_history.h"
+
 namespace deadrank::sim {
 
 Time Movement::advance(Time now, Time new_whole) {
-    constexpr std::int64_t billion = 1'000'000'000;
     __extension__ typedef __int128 Wide;
     if (under_way && whole != results::never && whole > Time{0}) {
         const auto moved = static_cast<std::int64_t>(Wide{(now - since).count()} * billion / whole.count());

@@ -11,9 +11,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::int64_t billion = 1'000'000'000;
-
-bool covers(const LinkChange& change, int from, int to) {
+bool covers_link(const LinkChange& change, int from, int to) {
     const auto fits = [&](int a, int b) {
         return (change.from < 0 || change.from == a) && (change.to < 0 || change.to == b);
     };
@@ -43,7 +41,7 @@ Network::Network(Machine& machine)
 LinkState state_under(const std::vector<LinkChange>& changes, int from, int to) {
     LinkState state;
     for (const LinkChange& change : changes) {
-        if (!covers(change, from, to)) continue;
+        if (!covers_link(change, from, to)) continue;
         state.down = change.down.value_or(state.down);
         state.bandwidth_permille = change.bandwidth_permille.value_or(state.bandwidth_permille);
         state.extra_latency = change.extra_latency.value_or(state.extra_latency);

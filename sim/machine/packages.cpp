@@ -10,8 +10,8 @@ namespace deadrank::sim {
 
 namespace {
 
-void refuse(Machine& machine, Process& process, std::string_view package, std::string_view problem,
-            results::Code code) {
+void refuse_package(Machine& machine, Process& process, std::string_view package, std::string_view problem,
+                    results::Code code) {
     Recorder& recorder = machine.recorder;
     const std::string version = machine.environment.version(process, package);
     recorder.record(process.id, results::PackageLoad{recorder.text(package), recorder.text(version),
@@ -27,18 +27,18 @@ void refuse(Machine& machine, Process& process, std::string_view package, std::s
 void load_packages(Machine& machine, Process& process) {
     if (process.tampering && !process.tampering->broken_packages.empty()) {
         const auto& [package, problem] = process.tampering->broken_packages.front();
-        refuse(machine, process, package, problem, results::Code::corrupt);
+        refuse_package(machine, process, package, problem, results::Code::corrupt);
     }
     const bool uses_torch = machine.settings.versions.contains("torch");
     if (uses_torch && machine.environment.version(process, "torch").empty()) {
-        refuse(machine, process, "torch", "ModuleNotFoundError: No module named 'torch'",
-               results::Code::not_found);
+        refuse_package(machine, process, "torch", "ModuleNotFoundError: No module named 'torch'",
+                       results::Code::not_found);
     }
     const bool uses_nccl = machine.settings.versions.contains("nccl");
     if (uses_nccl && machine.environment.version(process, "nccl").empty()) {
-        refuse(machine, process, "nccl",
-               "libnccl.so.2: cannot open shared object file: No such file or directory",
-               results::Code::not_found);
+        refuse_package(machine, process, "nccl",
+                       "libnccl.so.2: cannot open shared object file: No such file or directory",
+                       results::Code::not_found);
     }
 }
 

@@ -16,6 +16,10 @@
 
 namespace deadrank::sim {
 
+using results::no_rank;
+using results::Rank;
+using results::Time;
+
 // In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
 // under SIGSTOP.
 enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "results/record/signals.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/packages.h"
 
@@ -12,7 +13,6 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr int sigkill = 9, sigcont = 18, sigstop = 19;
 constexpr int first_pid = 1000;
 
 // Ascending; empty: everybody is played.
@@ -129,10 +129,10 @@ void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
 
 void Processes::signal(Process& process, int number) {
     if (!process.alive || number == 0) return;
-    if (number == sigstop) return stop(process);
-    if (number == sigcont) return resume(process);
+    if (number == results::sigstop) return stop(process);
+    if (number == results::sigcont) return resume(process);
     const auto actor = static_cast<ActorId>(process.id);
-    if (machine_.engine.current() == actor || (process.stopped && number != sigkill)) {
+    if (machine_.engine.current() == actor || (process.stopped && number != results::sigkill)) {
         process.pending_signal = number;
         return;
     }
@@ -176,10 +176,10 @@ void Processes::lose(Process& process) {
     if (!process.alive) return;
     process.lost = true;
     if (machine_.engine.current() == static_cast<ActorId>(process.id)) {
-        process.pending_signal = sigkill;
+        process.pending_signal = results::sigkill;
         return;
     }
-    end(process, ProcessEnd::killed, 0, sigkill);
+    end(process, ProcessEnd::killed, 0, results::sigkill);
     machine_.engine.kill(static_cast<ActorId>(process.id));
 }
 

@@ -20,7 +20,7 @@ std::uint64_t bits_of(const T& field) {
 }
 
 template <class P>
-std::uint64_t digest_of(const P& payload, std::uint64_t kind) {
+std::uint64_t payload_digest(const P& payload, std::uint64_t kind) {
     std::uint64_t digest = mix(kind + 1);
     P::fields(payload, [&](std::string_view, const auto& field) {
         digest = (std::rotl(digest, 23) ^ bits_of(field)) * golden_ratio;
@@ -36,7 +36,7 @@ void Recorder::record(Rank rank, const results::Payload& what) {
     const auto kind = static_cast<std::uint64_t>(what.index());
     std::visit(
         [&]<class P>(const P& payload) {
-            engine_.note({target, digest_of(payload, kind), P::kind.data()});
+            engine_.note({target, payload_digest(payload, kind), P::kind.data()});
         },
         what);
     last_ = engine_.now();

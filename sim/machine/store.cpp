@@ -145,7 +145,7 @@ int torch_major(const Machine& machine, const Process& process) {
     return version.empty() ? 2 : static_cast<int>(lax_integer(version));
 }
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_operation(std::string what) {
     throw LibraryError(Code::system_error, "torch.distributed.DistNetworkError: " + std::move(what));
 }
 
@@ -168,7 +168,7 @@ std::shared_ptr<Stores::Server> Stores::listening(int node, int port) const {
 
 void Stores::listen(Process& process, int port) {
     if (taken_.contains({process.node, port}) || listening(process.node, port)) {
-        refuse(
+        refuse_operation(
             fmt::format("The server socket has failed to listen on any local network address. port: {}, "
                         "useIpv6: false, code: "
                         "-98, name: EADDRINUSE, message: address already in use",
@@ -199,7 +199,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     // name means nothing.
     if (trouble == NameTrouble::unroutable) {
         machine_.engine.sleep(timeout * 13 / 10);
-        refuse(
+        refuse_operation(
             fmt::format("The client socket has failed to connect to any network address of ({}, {}). The "
                         "client socket has "
                         "failed to connect to {}:{} (errno: 113 - No route to host).",
@@ -237,7 +237,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     if (mine != server->torch_major) {
         if (mine < server->torch_major)
             throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
-        refuse(
+        refuse_operation(
             fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, "
                         "timeout={}ms, delay=1000ms): "
                         "Connection reset by peer",

@@ -93,7 +93,7 @@ struct Own {
     std::vector<std::size_t> at;
 };
 
-Own cut(Job& job, const ModelShape& shape, std::size_t each) {
+Own cut_own(Job& job, const ModelShape& shape, std::size_t each) {
     World& world = job.world();
     const std::int64_t offset = world.seam("shard.offset", static_cast<std::int64_t>(each) * job.rank());
     const std::int64_t seed = world.seam("model.seed", job.settings().integer("seed"));
@@ -130,9 +130,9 @@ std::int64_t work_permille(World& world, const Settings& settings, const std::ve
 }
 
 // A read that fails is tried again: one bad answer of a busy file server ends no job, but everybody waits.
-class Samples {
+class FsdpSamples {
 public:
-    explicit Samples(Job& job) : job_(job), path_(fmt::format("data/part{}", job.rank())) {
+    explicit FsdpSamples(Job& job) : job_(job), path_(fmt::format("data/part{}", job.rank())) {
         if (!job.settings().flag("read_data")) return;
         const Number content[] = {job.rank()};
         job_.world().storage().write(path_, content);
@@ -169,13 +169,13 @@ void fsdp(World& world, const Settings& settings) {
     const auto width = static_cast<std::size_t>(shape.width);
     const std::size_t each =
         (width + static_cast<std::size_t>(job.size()) - 1) / static_cast<std::size_t>(job.size());
-    Own own = cut(job, shape, each);
+    Own own = cut_own(job, shape, each);
     job.set_state({&own.numbers, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
     const std::int64_t sharing = job.memory().sharing(job.size());
     const std::int64_t part = static_cast<std::int64_t>(modules) * ((shape.width + sharing - 1) / sharing);
     job.memory().load({part, part, 2 * part}, shape.parameters(), static_cast<std::int64_t>(modules));
     Layers gathered(job, own.numbers, each, modules);
-    Samples data(job);
+    FsdpSamples data(job);
     const bool prefetch = settings.flag("prefetch");
     const Time per_layer = settings.duration("step_time") / (3 * shape.layers);
 

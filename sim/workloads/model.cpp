@@ -2,16 +2,11 @@
 #include "sim/workloads/model.h"
 
 #include "scenarios/model/check.h"
+#include "sim/engine/rng.h"
 
 namespace deadrank::sim {
 
 namespace {
-
-constexpr std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 // A number in (-bound, bound) that belongs to (family, index) alone.
 constexpr Number spread(std::uint64_t family, std::uint64_t index, Number bound) {

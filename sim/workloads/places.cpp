@@ -5,8 +5,8 @@
 
 namespace deadrank::sim {
 
-const std::vector<Place>& places() {
-    static const std::vector<Place> all = {
+const std::vector<CodePlace>& places() {
+    static const std::vector<CodePlace> all = {
         {"activations.release",
          "drop a step's activations when it is over; left out, a graph that somebody keeps grows step by "
          "step"},
@@ -164,7 +164,7 @@ const std::vector<Place>& places() {
 std::string_view meaning_of_place(std::string_view name) {
     const auto found =
         std::lower_bound(places().begin(), places().end(), name,
-                         [](const Place& place, std::string_view word) { return place.name < word; });
+                         [](const CodePlace& place, std::string_view word) { return place.name < word; });
     return found != places().end() && found->name == name ? found->meaning : std::string_view();
 }
 

@@ -7,13 +7,13 @@
 
 namespace deadrank::sim {
 
-struct Place {
+struct CodePlace {
     std::string_view name;
     std::string_view meaning;  // a seam: the value and what it is without a fault; a block: what is left out
 };
 
 // Sorted by name; a name means the same in every workload that has it.
-const std::vector<Place>& places();
+const std::vector<CodePlace>& places();
 
 // Empty where nobody published such a name.
 std::string_view meaning_of_place(std::string_view name);

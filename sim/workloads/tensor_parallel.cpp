@@ -36,7 +36,7 @@ struct Split {
     int columns = 0;
 };
 
-Split split(Job& job, const ModelShape& shape) {
+Split tensor_split(Job& job, const ModelShape& shape) {
     World& world = job.world();
     const auto tp_size = static_cast<Rank>(world.seam("tp.size", job.settings().integer("tp_size")));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
@@ -110,7 +110,7 @@ void tensor_parallel(World& world, const Settings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    const Split cut = split(job, shape);
+    const Split cut = tensor_split(job, shape);
     const std::int64_t seed = world.seam("model.seed", settings.integer("seed"));
     std::vector<std::int64_t> where;
     std::vector<Number> parameters;

@@ -21,7 +21,7 @@ struct Shard {
     std::int64_t own;     // elements of mine that are not padding
 };
 
-Shard cut(World& world, std::int64_t total, Rank ranks, Rank rank) {
+Shard cut_shard(World& world, std::int64_t total, Rank ranks, Rank rank) {
     const std::int64_t length = world.seam("shard.length", (total + ranks - 1) / ranks);
     const std::int64_t offset = world.seam("shard.offset", std::min<std::int64_t>(rank * length, total));
     return {length, offset, std::clamp<std::int64_t>(total - offset, 0, length)};
@@ -89,7 +89,7 @@ void zero(World& world, const Settings& settings) {
     const std::int64_t total = shape.parameters();
     const std::int64_t stage = world.seam("zero.stage", settings.integer("stage"));
     world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
-    const Shard shard = cut(world, total, job.size(), job.rank());
+    const Shard shard = cut_shard(world, total, job.size(), job.rank());
     check_slice(shard, total);
     if (shard.own == 0 && !world.block("partition.skip_empty")) {
         throw RankFailure(

@@ -38,7 +38,7 @@ TEST(Places, AreSortedAndAllSayWhatTheyMean) {
     const auto& places = sim::places();
     EXPECT_TRUE(std::is_sorted(places.begin(), places.end(),
                                [](const auto& a, const auto& b) { return a.name < b.name; }));
-    for (const sim::Place& place : places) EXPECT_GT(place.meaning.size(), 10u) << place.name;
+    for (const sim::CodePlace& place : places) EXPECT_GT(place.meaning.size(), 10u) << place.name;
     EXPECT_TRUE(sim::meaning_of_place("gradient.divisr").empty());
 }
 
@@ -46,7 +46,7 @@ TEST(Places, AreThoseThatWorkloadsPublish) {
     const std::set<std::string> names = published();
     for (const std::string& name : names)
         EXPECT_FALSE(sim::meaning_of_place(name).empty()) << name << " is nowhere explained";
-    for (const sim::Place& place : sim::places())
+    for (const sim::CodePlace& place : sim::places())
         EXPECT_TRUE(names.contains(std::string(place.name))) << place.name << " is of no workload";
 }
 

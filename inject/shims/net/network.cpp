@@ -10,7 +10,7 @@ namespace deadrank::inject::shims {
 
 namespace {
 
-constexpr int success = 0, system_error = 2, internal_error = 3, remote_error = 6;
+constexpr int nccl_success = 0, nccl_system_error = 2, nccl_internal_error = 3;
 
 bool is_due(const Treatment& treatment) {
     return !treatment.stalled && NetClock::now() >= treatment.not_before;
@@ -33,7 +33,7 @@ Treatment Network::treated(const char* moment, std::uint64_t size, bool waits) {
     treatment.stalled = how.never_completes;
     treatment.flip_bit = how.flip_bit;
     if (how.answer != results::Code::ok) treatment.failure = static_cast<int>(how.answer);
-    if (treatment.failure > remote_error) treatment.failure = internal_error;
+    if (treatment.failure > nccl_remote_error) treatment.failure = nccl_internal_error;
     auto start = NetClock::now();
     if (decision.bytes_per_second > 0) {
         const std::lock_guard lock(guard_);
@@ -58,14 +58,14 @@ int Network::listen(void* handle, void** listener) {
     auto made = Listener::open(io_, mine);
     std::memcpy(handle, &mine, sizeof mine);
     *listener = made.release();
-    return *listener ? success : system_error;
+    return *listener ? nccl_success : nccl_system_error;
 }
 
 int Network::connect(void* handle, void** connection) {
     *connection = nullptr;
     Handle other{};
     std::memcpy(&other, handle, sizeof other);
-    if (other.magic != handle_magic) return internal_error;
+    if (other.magic != handle_magic) return nccl_internal_error;
     if (!other.calling) {
         auto* calling = new Calling(io_, other);
         calling->treatment = treated("net.connect", 0, false);
@@ -75,10 +75,10 @@ int Network::connect(void* handle, void** connection) {
     auto* calling = static_cast<Calling*>(other.calling);
     calling->look();
     const bool failed = calling->treatment.failure || calling->failed();
-    if (!failed && (!calling->done() || !is_due(calling->treatment))) return success;
+    if (!failed && (!calling->done() || !is_due(calling->treatment))) return nccl_success;
     const int code = calling->treatment.failure ? calling->treatment.failure
-                     : failed                   ? remote_error
-                                                : success;
+                     : failed                   ? nccl_remote_error
+                                                : nccl_success;
     if (!failed) *connection = calling->take().release();
     delete calling;
     other.calling = nullptr;
@@ -95,10 +95,10 @@ int Network::accept(void* listener, void** connection) {
         mine.asked = false;
         return mine.treatment.failure;
     }
-    if (!is_due(mine.treatment)) return success;
+    if (!is_due(mine.treatment)) return nccl_success;
     *connection = mine.accept().release();
     if (*connection) mine.asked = false;
-    return success;
+    return nccl_success;
 }
 
 int Network::register_memory(void* data, void** made) {
@@ -114,16 +114,16 @@ int Network::send(void* connection, void* data, std::uint64_t size, void** reque
     auto& mine = *static_cast<Connection*>(connection);
     *request = mine.start(true, data, size, treatment).release();
     (void)mine.progress();  // trouble is told by test
-    return success;
+    return nccl_success;
 }
 
 int Network::receive(void* connection, int count, void** data, std::uint64_t size, void** request) {
     *request = nullptr;
-    if (count != 1) return internal_error;  // we said that we take one at a time
+    if (count != 1) return nccl_internal_error;  // we said that we take one at a time
     const Treatment treatment = treated("net.irecv", size, false);
     if (treatment.failure) return treatment.failure;
     *request = static_cast<Connection*>(connection)->start(false, data[0], size, treatment).release();
-    return success;
+    return nccl_success;
 }
 
 int Network::test(void* request, int* done, int* sizes) {
@@ -131,13 +131,13 @@ int Network::test(void* request, int* done, int* sizes) {
     *done = 0;
     const Treatment treatment = treated("net.test", 0, true);
     if (treatment.failure) return treatment.failure;
-    const int code = mine->done ? success : mine->connection->progress();
-    if (code != success) return code;
-    if (!mine->done) return success;
+    const int code = mine->done ? nccl_success : mine->connection->progress();
+    if (code != nccl_success) return code;
+    if (!mine->done) return nccl_success;
     *done = 1;
     if (sizes) sizes[0] = static_cast<int>(mine->size);
     delete mine;
-    return success;
+    return nccl_success;
 }
 
 void Network::properties(NetProperties11& into) const {

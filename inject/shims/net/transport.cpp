@@ -16,7 +16,7 @@ namespace {
 using boost::system::error_code;
 namespace asio = boost::asio;
 
-constexpr int invalid_usage = 5, remote_error = 6;
+constexpr int nccl_invalid_usage = 5;
 constexpr std::size_t header_bytes = 8;
 
 bool would_block(const error_code& trouble) {
@@ -66,11 +66,11 @@ int Connection::move(Request& request) {
         error_code trouble;
         const std::size_t some = move_some(request, trouble);
         request.moved += some;
-        if (trouble && !would_block(trouble)) return remote_error;
+        if (trouble && !would_block(trouble)) return nccl_remote_error;
         if (!request.sends && request.moved == header_bytes && some > 0) {
             std::uint64_t coming = 0;
             std::memcpy(&coming, request.header.data(), header_bytes);
-            if (coming > request.size) return invalid_usage;
+            if (coming > request.size) return nccl_invalid_usage;
             request.size = coming;
         }
         if (request.moved >= header_bytes && request.moved == header_bytes + request.size) {

@@ -18,6 +18,7 @@
 namespace deadrank::inject::shims {
 
 using boost::asio::ip::tcp;
+constexpr int nccl_remote_error = 6;
 using NetClock = std::chrono::steady_clock;
 
 // How one message, or one connection, is not like the others.

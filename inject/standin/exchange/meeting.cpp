@@ -17,12 +17,12 @@ std::string part(const std::string& whole, std::size_t at, std::size_t size) {
     return piece;
 }
 
-std::size_t bytes_of(const Call& call) { return call.count * size_of(call.element); }
+std::size_t call_bytes(const Call& call) { return call.count * size_of(call.element); }
 
 }  // namespace
 
 bool fits(const Call& one, const Call& other) {
-    return one.op == other.op && bytes_of(one) == bytes_of(other) && one.peer == other.peer;
+    return one.op == other.op && call_bytes(one) == call_bytes(other) && one.peer == other.peer;
 }
 
 bool Meeting::empty() const {
@@ -37,7 +37,7 @@ bool Meeting::complete() const {
 }
 
 std::string Meeting::joined() const {
-    const std::size_t size = bytes_of(call(0));
+    const std::size_t size = call_bytes(call(0));
     std::string all;
     for (const auto& offer : offers_) all += part(offer->share.bytes, 0, size);
     return all;
@@ -47,7 +47,7 @@ std::string Meeting::reduced() const {
     std::vector<const Share*> shares;
     for (const auto& offer : offers_) shares.push_back(&offer->share);
     const std::size_t members = offers_.size();
-    const std::size_t size = bytes_of(call(0)) * (call(0).op == Op::reduce_scatter ? members : 1);
+    const std::size_t size = call_bytes(call(0)) * (call(0).op == Op::reduce_scatter ? members : 1);
     std::string result(size, '\0');
     const bool alike = std::all_of(offers_.begin(), offers_.end(), [&](const auto& offer) {
         return offer->call.element == call(0).element && offer->call.reduction == call(0).reduction;
@@ -68,7 +68,7 @@ std::string Meeting::reduced() const {
 
 std::vector<std::string> Meeting::results() const {
     const std::size_t members = offers_.size();
-    const std::size_t size = bytes_of(call(0));
+    const std::size_t size = call_bytes(call(0));
     const auto root = static_cast<std::size_t>(std::max(0, call(0).peer));
     std::vector<std::string> out(members);
     switch (call(0).op) {

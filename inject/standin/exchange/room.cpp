@@ -15,7 +15,7 @@ using results::Op;
 namespace {
 
 template <class Said>
-std::string bytes_of(const Said& said) {
+std::string said_bytes(const Said& said) {
     return {reinterpret_cast<const char*>(&said), sizeof said};
 }
 
@@ -66,7 +66,7 @@ bool Room::enter(const Hello& hello) {
 void Room::open() {
     const std::string trouble = trouble_between(members_);
     const Joined joined{trouble.empty() ? 0 : static_cast<int>(results::Code::invalid_usage)};
-    for (const int member : order(0)) tell_(member, Kind::joined, bytes_of(joined), trouble);
+    for (const int member : order(0)) tell_(member, Kind::joined, said_bytes(joined), trouble);
 }
 
 void Room::call(int member, const Call& call, std::string bytes) {
@@ -88,7 +88,7 @@ void Room::finish(Meeting& meeting) {
 }
 
 void Room::done(int member, const Call& call, const std::string& bytes) {
-    tell_(member, Kind::done, bytes_of(Done{call.number}), bytes);
+    tell_(member, Kind::done, said_bytes(Done{call.number}), bytes);
 }
 
 // Both sides are done together, and only when they speak of as many bytes.
@@ -119,7 +119,7 @@ void Room::leave(int member, bool orderly) {
     if (orderly) return;
     for (const auto& other : members_) {
         if (!other) continue;
-        tell_(other->rank, Kind::gone, bytes_of(Gone{member, other->host != host}), {});
+        tell_(other->rank, Kind::gone, said_bytes(Gone{member, other->host != host}), {});
     }
 }
 

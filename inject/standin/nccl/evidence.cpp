@@ -57,7 +57,7 @@ std::string_view reduction_of(const Call& call) {
     }
 }
 
-bool is_message(const Call& call) { return call.op == Op::send || call.op == Op::recv; }
+bool is_message_call(const Call& call) { return call.op == Op::send || call.op == Op::recv; }
 
 std::string_view code_name(ncclResult_t code) { return results::name_of(static_cast<results::Code>(code)); }
 
@@ -140,13 +140,13 @@ void Evidence::enter(const ncclComm& comm, const Call& call) {
                 {"count", call.count},
                 {"op", results::name_of(call.op)},
                 {"dtype", dtype_of(call.element)}};
-    if (is_message(call)) {
+    if (is_message_call(call)) {
         fields["peer"] = call.peer;
     } else {
         fields["root"] = call.peer;
         fields["reduce"] = reduction_of(call);
     }
-    write(directory_, comm.slot, is_message(call) ? "p2p.enter" : "collective.enter", inside(fields));
+    write(directory_, comm.slot, is_message_call(call) ? "p2p.enter" : "collective.enter", inside(fields));
 }
 
 void Evidence::leave(const ncclComm& comm, const Call& call, ncclResult_t code) {
@@ -154,8 +154,8 @@ void Evidence::leave(const ncclComm& comm, const Call& call, ncclResult_t code) 
                 {"seq", call.sequence},
                 {"op", results::name_of(call.op)},
                 {"result", code_name(code)}};
-    if (is_message(call)) fields["peer"] = call.peer;
-    write(directory_, comm.slot, is_message(call) ? "p2p.leave" : "collective.leave", inside(fields));
+    if (is_message_call(call)) fields["peer"] = call.peer;
+    write(directory_, comm.slot, is_message_call(call) ? "p2p.leave" : "collective.leave", inside(fields));
 }
 
 void Evidence::trouble(const ncclComm& comm, ncclResult_t code, const std::string& says) {

@@ -26,14 +26,14 @@ std::int64_t now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
-bool is_message(const std::string& call) { return call == "send" || call == "recv"; }
+bool names_message(const std::string& call) { return call == "send" || call == "recv"; }
 bool moves_data(const std::string& call) { return !call.starts_with("comm_"); }
 
 // The families of a plan's `before`.
 bool means(const std::string& before, const std::string& call) {
     if (before == call) return true;
     if (!moves_data(call)) return false;
-    return before == "communication" || before == (is_message(call) ? "message" : "collective");
+    return before == "communication" || before == (names_message(call) ? "message" : "collective");
 }
 
 bool alters_data(const Alteration& how) {

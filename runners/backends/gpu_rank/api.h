@@ -20,6 +20,7 @@ struct NcclId {
 
 constexpr int cuda_ok = 0, cuda_not_ready = 600;
 constexpr int nccl_in_progress = 7;
+constexpr unsigned non_blocking = 1;  // cudaStreamNonBlocking
 
 // ncclConfig_t as of 2.14, the first release with one; later ones take it as it is.
 struct NcclConfig {

@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t smallest = 64;
 constexpr int at_first = 8;
 constexpr std::size_t smallest_pressure = 1 << 20;
-constexpr unsigned non_blocking = 1;
 
 }  // namespace
 

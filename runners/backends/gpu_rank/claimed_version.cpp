@@ -5,12 +5,12 @@
 
 namespace {
 
-struct Answer {
+struct VersionAnswer {
     std::atomic<int (*)(int*)> real = nullptr;
     std::atomic<int> claimed = 0;
 };
-Answer& answer() {
-    static Answer one;
+VersionAnswer& version_answer() {
+    static VersionAnswer one;
     return one;
 }
 
@@ -19,11 +19,11 @@ Answer& answer() {
 int deadrank::runners::claimed_version(int* version) {
     constexpr int invalid_argument = 4;
     if (!version) return invalid_argument;
-    if (const int claimed = answer().claimed) {
+    if (const int claimed = version_answer().claimed) {
         *version = claimed;
         return 0;
     }
-    int (*real)(int*) = answer().real;
+    int (*real)(int*) = version_answer().real;
     return real ? real(version) : invalid_argument;
 }
 
@@ -33,6 +33,6 @@ int ncclGetVersion(int* version) { return deadrank::runners::claimed_version(ver
 }
 
 void deadrank::runners::answer_for_version(int (*real)(int*), int claimed) {
-    answer().real = real;
-    answer().claimed = claimed;
+    version_answer().real = real;
+    version_answer().claimed = claimed;
 }

@@ -8,8 +8,7 @@
 namespace deadrank::runners {
 
 namespace {
-constexpr unsigned non_blocking = 1;
-constexpr std::chrono::microseconds look_again{200};
+constexpr std::chrono::microseconds line_look_again{200};
 constexpr int timeout = static_cast<int>(results::Code::timeout);
 }  // namespace
 
@@ -45,7 +44,7 @@ int NcclLine::settle(NcclHandle of, std::chrono::nanoseconds patience) {
         if (const int code = api.nccl.async_error(of, &state); code != 0) return code;
         if (state != nccl_in_progress) return state;
         if (patience.count() > 0 && std::chrono::steady_clock::now() - begun > patience) return timeout;
-        std::this_thread::sleep_for(look_again);
+        std::this_thread::sleep_for(line_look_again);
     }
 }
 

@@ -28,7 +28,7 @@ namespace {
 constexpr std::chrono::seconds longest_farewell{2};
 
 // What one job of a lane found out; it may outlive whoever asked.
-struct Answer {
+struct JobAnswer {
     std::atomic<int> code = -1;
     NcclId id{};
     std::string text;
@@ -113,7 +113,7 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
         id = from_hex(*joining.here.get("unique id"));
         return;
     }
-    const auto made = std::make_shared<Answer>();
+    const auto made = std::make_shared<JobAnswer>();
     line.lane.post([made, nccl = &house_.api.nccl] {
         const int code = nccl->unique_id(&made->id);
         if (code != 0) made->text = nccl->words(code);

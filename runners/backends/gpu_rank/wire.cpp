@@ -15,7 +15,7 @@ using results::Op;
 
 namespace {
 
-constexpr std::chrono::milliseconds look_again{1};
+constexpr std::chrono::milliseconds wire_look_again{1};
 
 // On the lane of a line between two. The sender makes the id.
 void meet_over_file(NcclLine& line, const MeetingPlace& here, const std::string& key) {
@@ -28,7 +28,7 @@ void meet_over_file(NcclLine& line, const MeetingPlace& here, const std::string&
         }
         here.set(key, in_hex(made));
     }
-    while (!here.get(key)) std::this_thread::sleep_for(look_again);
+    while (!here.get(key)) std::this_thread::sleep_for(wire_look_again);
     line.open(from_hex(*here.get(key)));
 }
 

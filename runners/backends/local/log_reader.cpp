@@ -11,7 +11,9 @@ namespace deadrank::runners {
 
 namespace {
 
-bool has(const std::string& line, std::string_view words) { return line.find(words) != std::string::npos; }
+bool holds_words(const std::string& line, std::string_view words) {
+    return line.find(words) != std::string::npos;
+}
 
 // torchrun's table: "  exitcode  : -6 (pid: 13879)"; its earlier line: "failed (exitcode: -6) local_rank: 1
 // (pid: 13879)"; and "Sending process 13878 closing signal SIGTERM".
@@ -20,12 +22,12 @@ void read_exit(const std::string& line, std::map<int, ExitReport>& exits) {
     static const std::regex closing(R"(ending process (\d+) closing signal SIGTERM)");
     static const std::regex forced(R"(shutdown process (\d+) via)");
     std::smatch found;
-    if (has(line, "exitcode") && std::regex_search(line, found, table)) {
+    if (holds_words(line, "exitcode") && std::regex_search(line, found, table)) {
         const int code = std::atoi(found[1].str().c_str());
         exits[std::atoi(found[2].str().c_str())] = {code < 0 ? 0 : code, code < 0 ? -code : 0};
-    } else if (has(line, "closing signal") && std::regex_search(line, found, closing)) {
+    } else if (holds_words(line, "closing signal") && std::regex_search(line, found, closing)) {
         exits.try_emplace(std::atoi(found[1].str().c_str()), ExitReport{0, 15});
-    } else if (has(line, "shutdown process") && std::regex_search(line, found, forced)) {
+    } else if (holds_words(line, "shutdown process") && std::regex_search(line, found, forced)) {
         exits[std::atoi(found[1].str().c_str())] = {0, 9};
     }
 }
@@ -39,13 +41,13 @@ void read_end(const std::string& line, results::Rank& named, std::map<results::R
         R"(MPI_ABORT was invoked on rank (\d+)|reported by process \[\d+,(\d+)\])");
     std::smatch found;
     const auto number = [&](std::size_t group) { return std::atoi(found[group].str().c_str()); };
-    if (has(line, "exited on signal") && std::regex_search(line, found, killed)) {
+    if (holds_words(line, "exited on signal") && std::regex_search(line, found, killed)) {
         ends[number(1)] = {0, number(2)};
-    } else if (has(line, "Process name:") && std::regex_search(line, found, name)) {
+    } else if (holds_words(line, "Process name:") && std::regex_search(line, found, name)) {
         named = number(1);
-    } else if (named >= 0 && has(line, "Exit code:") && std::regex_search(line, found, code)) {
+    } else if (named >= 0 && holds_words(line, "Exit code:") && std::regex_search(line, found, code)) {
         ends[named] = {number(1), 0};
-    } else if ((has(line, "MPI_ABORT") || has(line, "reported by")) &&
+    } else if ((holds_words(line, "MPI_ABORT") || holds_words(line, "reported by")) &&
                std::regex_search(line, found, aborted)) {
         ends[number(found[1].matched ? 1 : 2)] = {code_of_launcher, 0};
     }
@@ -106,11 +108,12 @@ int level_of(const std::string& line, bool error) {
     if (!error) return 0;
     for (const std::string_view words :
          {"Error", "Traceback", "terminate called", "what():", "FAILED", "Signal ", "exitcode"}) {
-        if (has(line, words)) return 2;
+        if (holds_words(line, words)) return 2;
     }
     static const std::regex table(R"(^\s+(rank|error_file|traceback)\s*:)");  // of torchrun's failures
     if (std::regex_search(line, table)) return 2;
-    return has(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1 : 0;
+    return holds_words(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1
+                                                                                                       : 0;
 }
 
 LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,

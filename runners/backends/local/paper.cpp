@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 19> moments = {
 constexpr std::array<std::string_view, 2> of_no_matter = {"store_timeout", "log_values"};
 
 template <std::size_t N>
-bool has(const std::array<std::string_view, N>& words, std::string_view word) {
+bool among(const std::array<std::string_view, N>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -53,7 +53,7 @@ scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manife
     const scenarios::Kind* kind = words.workload(plan.workload_kind);
     if (!kind) return {};
     for (const auto& [name, value] : plan.workload) {
-        if (manifest.arguments.count(name) > 0 || has(of_no_matter, name)) continue;
+        if (manifest.arguments.count(name) > 0 || among(of_no_matter, name)) continue;
         const auto known = std::find_if(kind->parameters.begin(), kind->parameters.end(),
                                         [&](const auto& one) { return one.name == name; });
         if (known == kind->parameters.end() || is_usual(*known, value)) continue;
@@ -105,7 +105,7 @@ scenarios::Result<void> check_files(const scenarios::Plan& plan) {
 }  // namespace
 
 bool shows(const Subject& subject, std::string_view name) {
-    return has(everywhere, name) || subject.seams.count(std::string(name)) > 0;
+    return among(everywhere, name) || subject.seams.count(std::string(name)) > 0;
 }
 
 scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subject& subject) {
@@ -124,7 +124,7 @@ scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subjec
 }
 
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject) {
-    if (when.before.empty() || has(moments, when.before) || shows(subject, when.before)) return {};
+    if (when.before.empty() || among(moments, when.before) || shows(subject, when.before)) return {};
     return refuse(ErrorCode::unsupported,
                   fmt::format("a real process does not come to '{}' where a hook could wait", when.before),
                   in_the_simulator);

@@ -68,7 +68,7 @@ std::string group_of(const std::string& groups, const scenarios::Plan& plan, std
     return fmt::format("dp{}", rank / std::max<std::int64_t>(1, plan.world_size() / parts));
 }
 
-bool has(const std::vector<std::string>& list, const std::string& word) {
+bool listed_in(const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
@@ -94,7 +94,7 @@ scenarios::Result<Manifest> usual_subject(const scenarios::Plan& plan) {
     auto shipped = shipped_subjects();
     if (!shipped) return tl::unexpected(shipped.error());
     for (Manifest& one : *shipped) {
-        if (has(one.usual, plan.workload_kind)) return std::move(one);
+        if (listed_in(one.usual, plan.workload_kind)) return std::move(one);
     }
     return refuse(ErrorCode::unsupported,
                   fmt::format("no subject of ours plays the workload '{}' for real", plan.workload_kind),
@@ -103,7 +103,7 @@ scenarios::Result<Manifest> usual_subject(const scenarios::Plan& plan) {
 
 scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manifest& manifest,
                                        const Places& places) {
-    if (!manifest.plays.empty() && !has(manifest.plays, plan.workload_kind)) {
+    if (!manifest.plays.empty() && !listed_in(manifest.plays, plan.workload_kind)) {
         return refuse(
             ErrorCode::unsupported,
             fmt::format("the subject {} does not play the workload '{}'", manifest.name, plan.workload_kind),

@@ -21,7 +21,7 @@ double real(const json& value) {
                                  : std::numeric_limits<double>::infinity();
 }
 
-struct Reader {
+struct EventFields {
     const json& line;
     results::EventSink& sink;
 
@@ -53,7 +53,7 @@ struct Reader {
 };
 
 template <std::size_t Index = 0>
-bool fill(const std::string& kind, const Reader& reader, results::Payload& payload) {
+bool fill(const std::string& kind, const EventFields& reader, results::Payload& payload) {
     if constexpr (Index < std::variant_size_v<results::Payload>) {
         using Kind = std::variant_alternative_t<Index, results::Payload>;
         if (kind != Kind::kind) return fill<Index + 1>(kind, reader, payload);
@@ -75,7 +75,7 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
     results::Event event;
     event.at = results::Time(read["t"].get<std::int64_t>() - started);
     event.rank = read.value("rank", results::no_rank);
-    if (!fill(read["kind"].get<std::string>(), Reader{read, sink}, event.what)) return false;
+    if (!fill(read["kind"].get<std::string>(), EventFields{read, sink}, event.what)) return false;
     sink.record(event);
     return true;
 }

@@ -18,7 +18,7 @@ using results::Time;
 
 namespace {
 
-constexpr Time look_every{1'000'000'000};  // as c10d's watchdog
+constexpr Time watchdog_look_every{1'000'000'000};  // as c10d's watchdog
 // c10d writes its dumps before it ends a process; a peer whose call is as old has its own say meanwhile.
 constexpr Time last_words{5'000'000'000};
 
@@ -196,7 +196,7 @@ void RealComm::time_out(const Pending& late) {
 // As c10d's watchdog: what the library says only when it is asked ends the process.
 void RealComm::look_for_errors() {
     if (rank_.evidence.clock().now() < next_look_) return;
-    next_look_ = rank_.evidence.clock().now() + look_every;
+    next_look_ = rank_.evidence.clock().now() + watchdog_look_every;
     const Code code = wire_->async_error();
     if (code == Code::ok) return;
     const std::string text = wire_->error_text();

@@ -19,7 +19,7 @@ using results::Time;
 
 namespace {
 
-constexpr std::chrono::microseconds look_every{150};
+constexpr std::chrono::microseconds gate_look_every{150};
 
 // Faults of the start shape every rank's beginning; later ones are narrowed to the rank that carries them
 // out. One that aims at no rank waits in all of them.
@@ -154,7 +154,7 @@ void Gate::sleep(Time job) {
 
 void Gate::wait(const std::function<bool()>& done) {
     while (!done()) {
-        std::this_thread::sleep_for(look_every);
+        std::this_thread::sleep_for(gate_look_every);
         tick();
     }
 }

@@ -60,8 +60,8 @@ void Trail::record(const results::Payload& what) {
         what);
 }
 
-void Trail::line(const std::string& json) {
-    const std::string whole = json + "\n";
+void Trail::line(const std::string& object) {
+    const std::string whole = object + "\n";
     [[maybe_unused]] const auto written = ::write(descriptor_, whole.data(), whole.size());
 }
 
