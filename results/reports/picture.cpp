@@ -12,7 +12,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-constexpr std::size_t columns = 56;
+constexpr std::size_t picture_columns = 56;
 constexpr std::size_t rows_most = 16;
 constexpr std::size_t picture_bytes_most = 40'000;  // of rows, far more than these pages show
 
@@ -106,7 +106,7 @@ Clue picture_clue(const Evidence& evidence) {
             break;
         }
         std::string line = pad_right(Style{}.cut(who_text(row.ranks), 17), 18);
-        const auto count = static_cast<std::int64_t>(columns);
+        const auto count = static_cast<std::int64_t>(picture_columns);
         for (std::int64_t i = 0; i < count; ++i) {
             line += letter_at(timeline, slices_of(timeline, row), last * i / count, last * (i + 1) / count);
         }

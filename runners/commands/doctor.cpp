@@ -11,6 +11,7 @@
 
 #include "results/text/style.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/line/library.h"

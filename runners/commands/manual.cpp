@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "runners/commands/command.h"
 #include "runners/line/build.h"
 #include "runners/line/library.h"
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "runners/line/library.h"
+
 namespace CLI {
 class App;
 }
@@ -11,7 +13,6 @@ class App;
 namespace deadrank::runners::commands {
 
 struct Session;
-struct Library;
 
 void add_manual(CLI::App& app, Session& session);
 

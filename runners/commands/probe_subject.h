@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/commands/probe_report.h"
 #include "runners/commands/screen.h"

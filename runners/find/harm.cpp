@@ -9,7 +9,7 @@ namespace deadrank::runners::find {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> names = {"none",   "slower",    "wrong_result",
+constexpr std::array<std::string_view, 6> harm_names = {"none",   "slower",    "wrong_result",
                                                    "failed", "restarted", "hung"};
 constexpr std::array<std::string_view, 6> texts = {
     "the job took no harm", "the job took longer",   "the job ended with another result",
@@ -21,7 +21,7 @@ bool took_longer(const Record& fault, const Record& control) {
 
 }  // namespace
 
-std::string_view name_of(Harm harm) { return names.at(static_cast<std::size_t>(harm)); }
+std::string_view name_of(Harm harm) { return harm_names.at(static_cast<std::size_t>(harm)); }
 std::string_view text_of(Harm harm) { return texts.at(static_cast<std::size_t>(harm)); }
 
 Harm harm_of(const Record& fault, const Record& control) {

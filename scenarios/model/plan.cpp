@@ -49,4 +49,9 @@ std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int6
     return found == plan.cluster.end() ? otherwise : found->second.number;
 }
 
+bool starts_bare(const Plan& plan) {
+    const auto stated = plan.cluster.find("launcher");
+    return stated != plan.cluster.end() && stated->second.text == "bare";
+}
+
 }  // namespace deadrank::scenarios

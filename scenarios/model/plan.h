@@ -90,6 +90,9 @@ Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& c
 // Of [cluster]; `otherwise` when the plan does not say.
 std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise);
 
+// Bare: nobody watches over the ranks, as with plain ssh or srun.
+bool starts_bare(const Plan& plan);
+
 // The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
 // value that is absent or left to chance.
 std::string to_toml(const Plan& plan);

@@ -134,11 +134,6 @@ ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subje
 
 }  // namespace
 
-bool starts_bare(const scenarios::Plan& plan) {
-    const auto stated = plan.cluster.find("launcher");
-    return stated != plan.cluster.end() && stated->second.text == "bare";
-}
-
 std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
                                    const Subject& subject, const Python& python, const JobPlace& place) {
     Variables shared = shared_by_all(plan, manifest, place);

@@ -21,9 +21,6 @@ struct JobPlace {
     std::string store;                  // what hooks must know of the proxy before the store; empty = none
 };
 
-// Bare: nobody watches over the ranks, as with plain ssh or srun.
-bool starts_bare(const scenarios::Plan& plan);
-
 std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
                                    const Subject& subject, const Python& python, const JobPlace& place);
 

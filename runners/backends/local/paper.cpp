@@ -110,9 +110,9 @@ bool shows(const Subject& subject, std::string_view name) {
 
 scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subject& subject) {
     for (const Pull& pull : pulls) {
-        const auto json = nlohmann::json::parse(pull.json);
+        const auto details = nlohmann::json::parse(pull.json);
         for (const char* what : {"seam", "block"}) {
-            const std::string name = json.value(what, "");
+            const std::string name = details.value(what, "");
             if (name.empty() || shows(subject, name)) continue;
             return refuse(ErrorCode::unsupported,
                           fmt::format("the program played for real shows no {} '{}'",
