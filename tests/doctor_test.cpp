@@ -117,7 +117,7 @@ protected:
     int jobs_ = 0;
 };
 
-std::string subject_of(const scenarios::FaultSpec& fault) {
+std::string doctor_subject(const scenarios::FaultSpec& fault) {
     if (fault.kind == "set_env" || fault.kind == "unset_env") return fault.text("name");
     if (fault.kind == "swap_ranks") return "RANK";
     const std::string package = fault.text("package");
@@ -132,7 +132,7 @@ TEST_F(DeviceDoctor, CatchesEachEnvironmentAndVersionOfTheCatalogueOnRealProcess
         const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
         ASSERT_TRUE(trial) << scenario.id;
         if (trial->fault.faults.size() != 1 || trial->fault.world_size() > 8) continue;
-        const std::string subject = subject_of(trial->fault.faults.front());
+        const std::string subject = doctor_subject(trial->fault.faults.front());
         if (subject.empty() || needs_more_than_the_start(scenario)) continue;
         const auto with = subjects_of(trial->fault);
         EXPECT_TRUE(with.contains(subject)) << scenario.id << ": nothing was said of " << subject;

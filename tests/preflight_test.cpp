@@ -42,7 +42,7 @@ Job start_of(const scenarios::Plan& plan, runners::SimRunner& sim) {
     return played ? results::preflight::snapshots_of(played->record.evidence) : Job{};
 }
 
-std::string listed(const std::vector<Remark>& remarks) {
+std::string listed_remarks(const std::vector<Remark>& remarks) {
     std::string text;
     for (const Remark& remark : remarks) text += fmt::format("  {}: {}\n", remark.rule, remark.says);
     return text;
@@ -55,7 +55,7 @@ TEST(Preflight, IsSilentOnTheStartOfEveryHealthyRun) {
         const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
         ASSERT_TRUE(trial) << scenario.id;
         const auto remarks = examine(start_of(trial->control, sim), knowledge());
-        EXPECT_TRUE(remarks.empty()) << scenario.id << "\n" << listed(remarks);
+        EXPECT_TRUE(remarks.empty()) << scenario.id << "\n" << listed_remarks(remarks);
     }
 }
 
@@ -77,7 +77,7 @@ TEST(Preflight, CatchesEachEnvironmentAndVersionOfTheCatalogue) {
             });
             EXPECT_TRUE(named) << scenario.id << ": " << fault.kind << " of " << subject_of(fault)
                                << " was not seen; the doctor says\n"
-                               << listed(remarks);
+                               << listed_remarks(remarks);
             caught += named;
         }
     }

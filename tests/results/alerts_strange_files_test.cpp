@@ -9,7 +9,7 @@
 namespace deadrank::results::alerts::testing {
 namespace {
 
-std::string bytes_of(const std::filesystem::path& file) {
+std::string rule_bytes(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
@@ -39,7 +39,7 @@ TEST(StrangeRuleFiles, GiveRulesOrARefusal) {
     const std::string signs = "{}[]()\"'`:-#|>&*!%@\n\t \\0a9";
     for (const char* name :
          {"correct.yml", "broken.yml", "late.yml", "prometheus_rule.yml", "helm.yml", "grafana.yml"}) {
-        const std::string whole = bytes_of(rule_file(name));
+        const std::string whole = rule_bytes(rule_file(name));
         for (int round = 0; round < 60; ++round) {
             std::string text = whole;
             for (std::size_t i = 0; i < 1 + draw(6); ++i) text[draw(text.size())] = signs[draw(signs.size())];

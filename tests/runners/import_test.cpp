@@ -30,14 +30,14 @@ using results::importers::import_directory;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-const ShippedCatalog& catalog() {
+const ShippedCatalog& shipped_catalog() {
     static const ShippedCatalog shipped;
     return shipped;
 }
 
 // Symptom and ranks; steps are in none of these formats.
 using Said = std::vector<std::pair<std::string, std::vector<results::Rank>>>;
-Said said(const std::vector<results::Finding>& findings) {
+Said said_of(const std::vector<results::Finding>& findings) {
     Said all;
     for (const auto& one : findings) all.emplace_back(one.symptom, one.blame.ranks);
     return all;
@@ -60,8 +60,9 @@ class RoundTrip : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(RoundTrip, GivesTheSameFindings) {
     runners::SimRunner runner;
-    const auto trial = scenarios::resolve(catalog().named(std::string(GetParam())), scenarios::Seed{1},
-                                          runner.capabilities(), catalog().vocabulary);
+    const auto trial =
+        scenarios::resolve(shipped_catalog().named(std::string(GetParam())), scenarios::Seed{1},
+                           runner.capabilities(), shipped_catalog().vocabulary);
     ASSERT_TRUE(trial) << trial.error().text();
     for (const scenarios::Plan* plan : {&trial->fault, &trial->control}) {
         const auto played = runners::play_plan(*plan, runner, {});
@@ -70,8 +71,8 @@ TEST_P(RoundTrip, GivesTheSameFindings) {
         const auto imported = there_and_back(evidence);
         ASSERT_TRUE(imported) << imported.error().text();
         for (const auto& file : imported->files) EXPECT_EQ(file.trouble, "") << file.file;
-        EXPECT_EQ(said(results::detect(imported->evidence, results::all_detectors())),
-                  said(played->findings));
+        EXPECT_EQ(said_of(results::detect(imported->evidence, results::all_detectors())),
+                  said_of(played->findings));
         EXPECT_EQ(imported->evidence.world_size(), evidence.world_size());
         EXPECT_EQ(plan == &trial->fault, !played->findings.empty());
     }
@@ -113,9 +114,9 @@ TEST(SlowRoundTrip, SaysLessThanTheRunAtWorstAndNothingOfAHealthyOne) {
     runners::SimRunner runner;
     int same = 0, other_blame = 0, silent = 0;
     std::map<std::string, std::string> otherwise;
-    for (const auto& scenario : catalog().scenarios) {
-        const auto trial =
-            scenarios::resolve(scenario, scenarios::Seed{1}, runner.capabilities(), catalog().vocabulary);
+    for (const auto& scenario : shipped_catalog().scenarios) {
+        const auto trial = scenarios::resolve(scenario, scenarios::Seed{1}, runner.capabilities(),
+                                              shipped_catalog().vocabulary);
         ASSERT_TRUE(trial) << trial.error().text();
         const auto healthy = runners::play_plan(trial->control, runner, {});
         const auto broken = runners::play_plan(trial->fault, runner, {});
@@ -123,10 +124,10 @@ TEST(SlowRoundTrip, SaysLessThanTheRunAtWorstAndNothingOfAHealthyOne) {
         const auto quiet = there_and_back(healthy->record.evidence);
         const auto loud = there_and_back(broken->record.evidence);
         ASSERT_TRUE(quiet && loud) << scenario.id;
-        EXPECT_THAT(said(results::detect(quiet->evidence, results::all_detectors())), testing::IsEmpty())
+        EXPECT_THAT(said_of(results::detect(quiet->evidence, results::all_detectors())), testing::IsEmpty())
             << scenario.id;
-        const Said due = said(broken->findings);
-        const Said read = said(results::detect(loud->evidence, results::all_detectors()));
+        const Said due = said_of(broken->findings);
+        const Said read = said_of(results::detect(loud->evidence, results::all_detectors()));
         const auto first = [](const Said& all) { return all.empty() ? std::string() : all.front().first; };
         if (read == due)
             ++same;

@@ -25,17 +25,18 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 
-const fs::path data = fs::path(DEADRANK_SOURCE_DIRECTORY) / "scenarios";
+const fs::path learning_data = fs::path(DEADRANK_SOURCE_DIRECTORY) / "scenarios";
 
 struct School {
-    scenarios::Taxonomy taxonomy = *scenarios::load_taxonomy(data / "taxonomy.toml");
+    scenarios::Taxonomy taxonomy = *scenarios::load_taxonomy(learning_data / "taxonomy.toml");
     scenarios::Vocabulary vocabulary = runners::vocabulary();
     std::unique_ptr<Runner> runner = std::make_unique<SimRunner>();
     results::Detectors detectors = results::all_detectors();
     learn::Classroom room{taxonomy, vocabulary, *runner, detectors};
 
     Lesson lesson(const std::string& id, std::uint64_t seed = 1) const {
-        const auto scenario = scenarios::load(data / "catalog" / (id + ".toml"), taxonomy, vocabulary);
+        const auto scenario =
+            scenarios::load(learning_data / "catalog" / (id + ".toml"), taxonomy, vocabulary);
         EXPECT_TRUE(scenario) << id;
         auto made = learn::lesson_on(*scenario, seed, room);
         EXPECT_TRUE(made) << (made ? "" : made.error().text());
@@ -134,8 +135,9 @@ protected:
     Answer learn(const std::string& arguments, const std::string& script = "") const {
         std::ofstream(home_ / "script") << script;
         return shell("XDG_STATE_HOME='" + home_.string() + "' DEADRANK_CATALOG='" +
-                     (data / "catalog").string() + "' " DEADRANK_BINARY_DIRECTORY "/deadrank learn " +
-                     arguments + " <'" + (home_ / "script").string() + "'");
+                     (learning_data / "catalog").string() +
+                     "' " DEADRANK_BINARY_DIRECTORY "/deadrank learn " + arguments + " <'" +
+                     (home_ / "script").string() + "'");
     }
     nlohmann::json key(const std::string& arguments) const {
         return nlohmann::json::parse(learn(arguments + " --json").out);
@@ -238,7 +240,7 @@ TEST_F(DeviceLearnPages, OpenInABrowserAndPrintOnOneSheetEach) {
 // Every scenario that is added is a lesson, with something to see and something to answer.
 TEST(SlowLearn, MakesALessonOfEveryScenario) {
     const School school;
-    auto catalog = scenarios::load_catalog(data / "catalog", school.taxonomy, school.vocabulary);
+    auto catalog = scenarios::load_catalog(learning_data / "catalog", school.taxonomy, school.vocabulary);
     ASSERT_TRUE(catalog);
     for (const auto& scenario : catalog->scenarios) {
         SCOPED_TRACE(scenario.id);

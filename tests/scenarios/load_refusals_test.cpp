@@ -7,12 +7,12 @@
 namespace deadrank::tests {
 namespace {
 
-const std::string file_name = "catalog/communication/sample.toml:";
+const std::string loaded_name = "catalog/communication/sample.toml:";
 
 // The message without the file's name.
 std::string message(const std::string& toml) {
     const std::string text = refusal_of(toml);
-    return text.starts_with(file_name) ? text.substr(file_name.size()) : text;
+    return text.starts_with(loaded_name) ? text.substr(loaded_name.size()) : text;
 }
 
 std::string with_cluster(std::string lines) {
@@ -21,7 +21,9 @@ std::string with_cluster(std::string lines) {
 std::string with_workload(std::string lines) {
     return message(SampleFile{.workload = "kind = \"data_parallel\"\n" + lines}.toml());
 }
-std::string with_fault(std::string lines) { return message(SampleFile{.fault = std::move(lines)}.toml()); }
+std::string text_with_fault(std::string lines) {
+    return message(SampleFile{.fault = std::move(lines)}.toml());
+}
 std::string with_expect(std::string lines) { return message(SampleFile{.expect = std::move(lines)}.toml()); }
 std::string with_heal(std::string lines) { return message(SampleFile{.heal = std::move(lines)}.toml()); }
 
@@ -33,9 +35,9 @@ TEST(LoadRefuses, UnknownKeysAtEveryLevelWithTheNearest) {
               "13:10: unknown key 'zzzzzz' in 'link' — known are bandwidth, latency");
     EXPECT_EQ(with_workload("stpes = 2\n"),
               "16:1: unknown key 'stpes' in [workload] — did you mean 'steps'?");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nsignl = 9\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nsignl = 9\n"),
               "21:1: unknown key 'signl' in kill_rank — did you mean 'signal'?");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { stpe = 3 }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { stpe = 3 }\n"),
               "21:10: unknown key 'stpe' in 'when' — did you mean 'step'?");
     EXPECT_EQ(with_expect("symptm = \"x\"\n"),
               "25:1: unknown key 'symptm' in [expect] — did you mean 'symptom'?");
@@ -63,18 +65,18 @@ TEST(LoadRefuses, UnknownIdsWithTheNearest) {
               "25:10: there is no field of a blame 'rnak' — did you mean 'rank'?");
     EXPECT_EQ(with_expect("reaction = \"restrt\"\n"),
               "25:12: there is no reaction 'restrt' — did you mean 'restart'?");
-    EXPECT_EQ(with_fault("kind = \"kil_rank\"\nrank = 1\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kil_rank\"\nrank = 1\n"),
               "19:8: there is no fault 'kil_rank' — did you mean 'kill_rank'?");
 }
 
 TEST(LoadRefuses, WordsThatTheWorkloadDoesNotHave) {
-    EXPECT_EQ(with_fault("kind = \"bend_value\"\nrank = 1\nseam = \"gradient.divsor\"\n"),
+    EXPECT_EQ(text_with_fault("kind = \"bend_value\"\nrank = 1\nseam = \"gradient.divsor\"\n"),
               "21:8: there is no seam in data_parallel 'gradient.divsor' — did you mean 'gradient.divisor'?");
-    EXPECT_EQ(with_fault("kind = \"skip_block\"\nrank = 1\nblock = \"checkpoint.synk\"\n"),
+    EXPECT_EQ(text_with_fault("kind = \"skip_block\"\nrank = 1\nblock = \"checkpoint.synk\"\n"),
               "21:9: there is no block in data_parallel 'checkpoint.synk' — did you mean 'checkpoint.sync'?");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"all_redce\" }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"all_redce\" }\n"),
               "21:19: there is no call in data_parallel 'all_redce' — did you mean 'all_reduce'?");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"checkpoint.sync\" }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"checkpoint.sync\" }\n"),
               "loads");
 }
 
@@ -99,10 +101,10 @@ TEST(LoadRefuses, ValuesOfAnotherType) {
               "13:22: 'torch' in 'versions' is a number with a fraction, not a text — put it in quotes");
     EXPECT_EQ(with_cluster("launcher = \"mpirn\"\n"),
               "13:12: 'launcher' cannot be 'mpirn' — did you mean 'mpirun'?");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = true\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = true\n"),
               "20:8: 'rank' is true or false, not a list of ranks — write a number, a list of numbers, or "
               "words such as \"any 2\" and \"node 1 and node 2\"");
-    EXPECT_EQ(with_fault("kind = \"set_env\"\nrank = 1\nname = \"A\"\nvalue = 1.10\n"),
+    EXPECT_EQ(text_with_fault("kind = \"set_env\"\nrank = 1\nname = \"A\"\nvalue = 1.10\n"),
               "22:9: 'value' is a number with a fraction, not a text — put it in quotes");
     EXPECT_EQ(with_expect("within = 30\n"),
               "25:10: 'within' in [expect] is an integer, not a duration — write a number and its unit in "
@@ -116,29 +118,29 @@ TEST(LoadRefuses, ValuesThatCannotBe) {
               "16:9: 'steps' is the empty range \"9..3\" — write the smaller end first");
     EXPECT_EQ(with_workload("steps = []\n"),
               "16:9: 'steps' has nothing to choose from — put values into the list");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = [1, 1]\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = [1, 1]\n"),
               "20:8: 'rank' names 1 twice — name each once");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = []\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = []\n"),
               "20:8: 'rank' names nobody — write a number, a list of numbers, or words such as \"any 2\" "
               "and \"node 1 and node 2\"");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = \"anyone\"\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = \"anyone\"\n"),
               "20:8: 'rank' cannot be that: 'anyone' does not say which ranks — write a number, [1, 2], "
               "\"any\", \"any 2\", "
               "\"any but 0\", \"any other\", \"any of node 1\", \"all\", \"first\", \"last\", \"node 1\", "
               "\"any node\", \"same\" or "
               "\"others\"");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { nth = 0, before = \"send\" }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { nth = 0, before = \"send\" }\n"),
               "21:16: 'nth' cannot be 0 — the least is 1");
 }
 
 TEST(LoadRefuses, WhatIsMissing) {
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\n"),
               "18:1: kill_rank lacks 'rank' — add rank = … (whom it hits)");
-    EXPECT_EQ(with_fault("rank = 1\n"), "18:1: [[fault]] lacks 'kind' — add kind = \"…\"");
+    EXPECT_EQ(text_with_fault("rank = 1\n"), "18:1: [[fault]] lacks 'kind' — add kind = \"…\"");
     EXPECT_EQ(refusal_of("format = 1\n"),
-              file_name + "1:1: there is no [bug] — say its stage, symptom, cause and fix\n" + file_name +
+              loaded_name + "1:1: there is no [bug] — say its stage, symptom, cause and fix\n" + loaded_name +
                   "1:1: there is no [workload] — say which kind of job runs: kind = \"data_parallel\"\n" +
-                  file_name + "1:1: there is no [[fault]] — say what is done to the job\n" + file_name +
+                  loaded_name + "1:1: there is no [[fault]] — say what is done to the job\n" + loaded_name +
                   "1:1: there is no [expect] — say what must be noticed");
 }
 
@@ -151,9 +153,9 @@ TEST(LoadRefuses, AnotherFormat) {
 }
 
 TEST(LoadRefuses, Contradictions) {
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { start = true, step = 3 }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { start = true, step = 3 }\n"),
               "21:31: 'step' contradicts start = true — keep one of them");
-    EXPECT_EQ(with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { step = 3, nth = 2 }\n"),
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { step = 3, nth = 2 }\n"),
               "21:26: 'nth' counts nothing here — say which call with before = \"all_reduce\"");
     EXPECT_EQ(with_heal("fault = \"keep\"\n"),
               "28:1: the healed run would be the faulty one again — change something in [heal.cluster] or "
@@ -188,9 +190,10 @@ TEST(LoadRefuses, AllThatIsWrongAtOnceInTheOrderOfTheFile) {
 }
 
 TEST(LoadRefuses, WhatIsNotToml) {
-    EXPECT_EQ(refusal_of("format = \n").substr(0, file_name.size() + 24),
-              file_name + "1:10: this is not TOML: ");
-    EXPECT_EQ(refusal_of("format = 1\nformat = 1\n").substr(0, file_name.size() + 5), file_name + "2:10:");
+    EXPECT_EQ(refusal_of("format = \n").substr(0, loaded_name.size() + 24),
+              loaded_name + "1:10: this is not TOML: ");
+    EXPECT_EQ(refusal_of("format = 1\nformat = 1\n").substr(0, loaded_name.size() + 5),
+              loaded_name + "2:10:");
 }
 
 TEST(LoadRefuses, FilesThatCannotBeRead) {

@@ -42,7 +42,7 @@ std::string edited(std::string toml, std::string_view what, std::string_view int
     return at == std::string::npos ? toml : toml.replace(at, what.size(), into);
 }
 
-std::string refusal(std::string_view toml) {
+std::string plan_refusal(std::string_view toml) {
     const auto plan = read(toml);
     return plan ? "reads" : plan.error().text();
 }
@@ -79,45 +79,48 @@ TEST(PlanToml, HasADigestThatEveryValueMoves) {
 
 TEST(PlanToml, RefusesWhatIsLeftToChance) {
     const std::string toml = to_toml(resolve_sample({})->fault);
-    EXPECT_NE(refusal(edited(toml, "nodes = 2", "nodes = [2, 4]"))
+    EXPECT_NE(plan_refusal(edited(toml, "nodes = 2", "nodes = [2, 4]"))
                   .find("'nodes' is left to chance — a plan states one value"),
               std::string::npos);
-    EXPECT_NE(refusal(edited(toml, "step = 3,", "step = \"3..4\",")).find("'step' is left to chance"),
+    EXPECT_NE(plan_refusal(edited(toml, "step = 3,", "step = \"3..4\",")).find("'step' is left to chance"),
               std::string::npos);
     const auto rank = toml.find("rank = [");
     std::string open = toml;
     open.replace(rank, toml.find('\n', rank) - rank, "rank = \"any\"");
-    EXPECT_NE(refusal(open).find("'rank' is left to chance"), std::string::npos);
+    EXPECT_NE(plan_refusal(open).find("'rank' is left to chance"), std::string::npos);
 }
 
 TEST(PlanToml, RefusesWhatIsNotStated) {
     const std::string toml = to_toml(resolve_sample({})->fault);
     EXPECT_EQ(
-        refusal(edited(toml, "link.latency = \"5us\"\n", "")),
+        plan_refusal(edited(toml, "link.latency = \"5us\"\n", "")),
         "plan.toml:1:1: [cluster] lacks 'link.latency' — a plan states every value; the default is 5us");
-    EXPECT_NE(refusal(edited(toml, "steps = 10\n", "")).find("[workload] lacks 'steps'"), std::string::npos);
-    EXPECT_NE(refusal(edited(toml, "signal = 9\n", "")).find("kill_rank lacks 'signal'"), std::string::npos);
-    EXPECT_NE(refusal(edited(toml, "seed = \"1\"\n", "")).find("[plan] lacks a seed from 0 to 2^64 - 1"),
+    EXPECT_NE(plan_refusal(edited(toml, "steps = 10\n", "")).find("[workload] lacks 'steps'"),
               std::string::npos);
-    EXPECT_NE(refusal(edited(toml, "seed = \"1\"", "seed = \"18446744073709551616\"")).find("lacks a seed"),
+    EXPECT_NE(plan_refusal(edited(toml, "signal = 9\n", "")).find("kill_rank lacks 'signal'"),
+              std::string::npos);
+    EXPECT_NE(plan_refusal(edited(toml, "seed = \"1\"\n", "")).find("[plan] lacks a seed from 0 to 2^64 - 1"),
               std::string::npos);
     EXPECT_NE(
-        refusal(edited(toml, "variant = \"fault\"", "variant = \"falt\"")).find("did you mean 'fault'?"),
+        plan_refusal(edited(toml, "seed = \"1\"", "seed = \"18446744073709551616\"")).find("lacks a seed"),
+        std::string::npos);
+    EXPECT_NE(
+        plan_refusal(edited(toml, "variant = \"fault\"", "variant = \"falt\"")).find("did you mean 'fault'?"),
         std::string::npos);
 }
 
 TEST(PlanToml, RefusesContradictionsAsAScenarioDoes) {
     const std::string toml =
         to_toml(resolve_sample({.fault = "kind = \"kill_rank\"\nrank = 7\nwhen = { step = 3 }\n"})->fault);
-    EXPECT_EQ(refusal(edited(toml, "rank = [7]", "rank = [8]")),
+    EXPECT_EQ(plan_refusal(edited(toml, "rank = [7]", "rank = [8]")),
               "plan.toml: fault.0.rank: rank 8 is outside the cluster — it has ranks 0 to 7");
-    EXPECT_EQ(refusal(edited(toml, "step = 3", "step = 11")),
+    EXPECT_EQ(plan_refusal(edited(toml, "step = 3", "step = 11")),
               "plan.toml: fault.0.when.step: step 11 is after the end — the workload has steps 0 to 9");
 }
 
 TEST(PlanToml, TellsAScenarioFromAPlan) {
     EXPECT_NE(
-        refusal(SampleFile{}.toml())
+        plan_refusal(SampleFile{}.toml())
             .find("there is no [plan] — a scenario becomes a plan by `deadrank plan SCENARIO --seed N`"),
         std::string::npos);
 }

@@ -9,14 +9,15 @@
 namespace deadrank::tests {
 namespace {
 
-const scenarios::Vocabulary& words() {
+const scenarios::Vocabulary& shipped_words() {
     static const scenarios::Vocabulary all = runners::vocabulary();
     return all;
 }
 
 const scenarios::Catalog& catalog() {
     static const scenarios::Catalog shipped =
-        scenarios::load_catalog(DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog", sample_taxonomy(), words())
+        scenarios::load_catalog(DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog", sample_taxonomy(),
+                                shipped_words())
             .value();
     return shipped;
 }
@@ -30,11 +31,11 @@ TEST(ShippedCatalog, CanBeMeantUnderTwentySeedsAndReadsBack) {
     const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}};
     for (const auto& scenario : catalog().scenarios) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-            const auto trial = scenarios::resolve(scenario, {seed}, all, words());
+            const auto trial = scenarios::resolve(scenario, {seed}, all, shipped_words());
             ASSERT_TRUE(trial) << "deadrank plan " << scenario.id << " --seed " << seed << "\n"
                                << trial.error().text();
             const auto back = scenarios::parse_plan(scenarios::to_toml(trial->fault), "plan.toml",
-                                                    sample_taxonomy(), words());
+                                                    sample_taxonomy(), shipped_words());
             ASSERT_TRUE(back) << scenario.id << ": " << back.error().text();
             EXPECT_EQ(*back, trial->fault) << scenario.id;
         }

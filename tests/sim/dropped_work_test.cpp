@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using Numbers = std::vector<Number>;
 
 // What each of two ranks holds in the end.
-std::map<Rank, Numbers> outcome(const std::function<Numbers(World&, Comm&)>& script) {
+std::map<Rank, Numbers> dropped_outcome(const std::function<Numbers(World&, Comm&)>& script) {
     std::map<Rank, Numbers> held;
     play(bare(1, 2), [&](World& world) {
         const auto comm = everybody(world);
@@ -24,7 +24,7 @@ std::map<Rank, Numbers> outcome(const std::function<Numbers(World&, Comm&)>& scr
 }
 
 TEST(DroppedWork, StillMovesAndWritesNowhere) {
-    const auto held = outcome([](World&, Comm& comm) {
+    const auto held = dropped_outcome([](World&, Comm& comm) {
         {
             Numbers gone{5};
             (void)comm.all_reduce_async(gone);
@@ -39,7 +39,7 @@ TEST(DroppedWork, StillMovesAndWritesNowhere) {
 // Goal: a kernel goes on with the data of its call, though the caller's memory is another's long before its
 // peers come.
 TEST(DroppedWork, BringsTheDataOfItsCall) {
-    const auto held = outcome([](World& world, Comm& comm) {
+    const auto held = dropped_outcome([](World& world, Comm& comm) {
         Numbers data{world.process() == 0 ? 5 : 1};
         if (world.process() == 0) {
             auto work = comm.all_reduce_async(data);

@@ -22,7 +22,7 @@ struct Mix {
 class EveryMix : public ::testing::TestWithParam<Mix> {};
 
 // Pushes and pops like a simulation does: never into the past, often at the present time.
-std::vector<QueuedEvent> play(QueueKind kind, const Mix& mix, std::uint64_t seed) {
+std::vector<QueuedEvent> play_mix(QueueKind kind, const Mix& mix, std::uint64_t seed) {
     const Chance chance(Seed{seed}, Entity{}, "events");
     EventQueue queue(kind);
     std::vector<QueuedEvent> order;
@@ -50,10 +50,10 @@ bool same(const std::vector<QueuedEvent>& one, const std::vector<QueuedEvent>& o
 
 TEST_P(EveryMix, ComesOutOfAllQueuesInOneOrder) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-        const std::vector<QueuedEvent> heap = play(QueueKind::heap, GetParam(), seed);
+        const std::vector<QueuedEvent> heap = play_mix(QueueKind::heap, GetParam(), seed);
         EXPECT_EQ(heap.size(), 20'000u);
-        EXPECT_TRUE(same(heap, play(QueueKind::wheel, GetParam(), seed))) << "seed " << seed;
-        EXPECT_TRUE(same(heap, play(QueueKind::automatic, GetParam(), seed))) << "seed " << seed;
+        EXPECT_TRUE(same(heap, play_mix(QueueKind::wheel, GetParam(), seed))) << "seed " << seed;
+        EXPECT_TRUE(same(heap, play_mix(QueueKind::automatic, GetParam(), seed))) << "seed " << seed;
     }
 }
 

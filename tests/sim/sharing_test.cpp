@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Each;
 
-constexpr int numbers = 1 << 20;  // 4 MiB of f32
+constexpr int shared_numbers = 1 << 20;  // 4 MiB of f32
 
 std::unique_ptr<Comm> between(World& world, const std::string& name, Rank first) {
     CommRequest request{name, {first, first + 2}, world.process()};
@@ -25,7 +25,7 @@ Script two_rings(Time late) {
         const auto comm = between(world, world.process() % 2 == 0 ? "even" : "odd", world.process() % 2);
         all->barrier();
         if (world.process() % 2 == 1) world.timer().sleep(late);
-        std::vector<Number> data(numbers, 1);
+        std::vector<Number> data(shared_numbers, 1);
         comm->all_reduce(data);
         if (data.front() != 2) throw RankFailure("wrong sum");
     };
@@ -41,7 +41,7 @@ TEST(Sharing, TwoRingsOverOnePortTakeTwiceAsLong) {
     const Trial together = play(bare(2, 2), two_rings(0s));
     ASSERT_THAT(together.result.ends, Each(ProcessEnd::finished));
     RingCost ring{.size = 2, .latency_sum = 10us, .latency_max = 5us, .bandwidth = 100'000'000'000};
-    const auto closed = [&] { return collective_time(results::Op::all_reduce, 4 * numbers, ring); };
+    const auto closed = [&] { return collective_time(results::Op::all_reduce, 4 * shared_numbers, ring); };
     for (const Rank rank : {0, 1}) EXPECT_EQ(last_took(apart, rank), closed()) << rank;
     ring.bandwidth /= 2;
     for (Rank rank = 0; rank < 4; ++rank) EXPECT_EQ(last_took(together, rank), closed()) << rank;
@@ -70,7 +70,7 @@ TEST(Sharing, AMessageBesideAReductionSlowsIt) {
             const auto all = everybody(world);
             const auto comm = between(world, world.process() % 2 == 0 ? "even" : "odd", world.process() % 2);
             all->barrier();
-            std::vector<Number> data(numbers, 1);
+            std::vector<Number> data(shared_numbers, 1);
             if (world.process() % 2 == 0) return comm->all_reduce(data);
             world.timer().sleep(late);
             world.process() == 1 ? comm->send(data, 1) : comm->recv(data, 0);
@@ -85,7 +85,7 @@ TEST(Sharing, AMessageBesideAReductionSlowsIt) {
 TEST(Sharing, WhatAStoppedProcessSendsToOtherNodesStandsStillWithIt) {
     const Script sum = [](World& world) {
         const auto comm = everybody(world);
-        std::vector<Number> data(numbers, 1);
+        std::vector<Number> data(shared_numbers, 1);
         comm->all_reduce(data);
         if (data.front() != comm->size()) throw RankFailure("wrong sum");
     };

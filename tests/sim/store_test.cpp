@@ -11,7 +11,7 @@ using testing::Each;
 using testing::ElementsAre;
 
 // Rank 0 hosts; all add themselves and wait for the last.
-void meet(World& world) {
+void meet_at_store(World& world) {
     const std::string endpoint = *world.env().get("MASTER_ADDR") + ":" + *world.env().get("MASTER_PORT");
     Store& store = world.rendezvous(endpoint, world.env().get("RANK") == "0", 10s);
     if (store.add("joined", 1) == world.processes()) store.set("all", "here");
@@ -20,22 +20,25 @@ void meet(World& world) {
     world.timer().sleep(50ms);  // a host that leaves first takes the store with it
 }
 
-Trial start(int nodes, int gpus, const Setup& setup = {}) { return play(bare(nodes, gpus), meet, setup); }
+Trial start_with_store(int nodes, int gpus, const Setup& setup = {}) {
+    return play(bare(nodes, gpus), meet_at_store, setup);
+}
 
 TEST(TcpStore, BringsAllTogether) {
-    const Trial trial = start(2, 2);
+    const Trial trial = start_with_store(2, 2);
     for (Rank rank = 0; rank < 4; ++rank) EXPECT_THAT(trial.lines(rank), ElementsAre("here"));
 }
 
 TEST(TcpStore, AMissingRankTimesTheOthersOut) {
     const Trial trial = play(bare(1, 3), [](World& world) {
-        if (world.process() != 2) meet(world);
+        if (world.process() != 2) meet_at_store(world);
     });
     EXPECT_THAT(trial.lines(0), ElementsAre("timed out with 2"));
 }
 
 TEST(TcpStore, AWrongPortIsAConnectTimeOutThatIsNotKept) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_PORT", "1"); });
+    const Trial trial =
+        start_with_store(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_PORT", "1"); });
     EXPECT_TRUE(trial.says(
         1, "The client socket has timed out after 10000ms while trying to connect to (node0, 1)."));
     EXPECT_GT(trial.times<results::RankExit>(1).at(0), 16s);
@@ -43,46 +46,48 @@ TEST(TcpStore, AWrongPortIsAConnectTimeOutThatIsNotKept) {
 }
 
 TEST(TcpStore, APortThatIsNoNumberIsPythonsError) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_PORT", "abc"); });
+    const Trial trial =
+        start_with_store(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_PORT", "abc"); });
     EXPECT_TRUE(trial.says(1, "ValueError: invalid literal for int() with base 10: 'abc'"));
 }
 
 TEST(TcpStore, AnUnresolvableNameIsNotMentionedInTheException) {
     const Trial trial =
-        start(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_ADDR", "nosuch.invalid"); });
+        start_with_store(1, 2, [](Cluster& cluster) { cluster.set_env(1, "MASTER_ADDR", "nosuch.invalid"); });
     EXPECT_TRUE(trial.says(1, "cannot be retrieved (gai error: -2 - Name or service not known)"));
     EXPECT_TRUE(trial.says(1, "DistNetworkError: The client socket has timed out after 10000ms"));
 }
 
 TEST(TcpStore, ABrokenNameFailsOnlyWhereItIsBroken) {
-    const Trial trial =
-        start(2, 1, [](Cluster& cluster) { cluster.break_name(1, "node0", NameTrouble::unresolvable); });
+    const Trial trial = start_with_store(
+        2, 1, [](Cluster& cluster) { cluster.break_name(1, "node0", NameTrouble::unresolvable); });
     EXPECT_TRUE(trial.says(1, "timed out after 10000ms while trying to connect to (node0, 29500)"));
 }
 
 TEST(TcpStore, AHostWithoutARouteSaysSo) {
-    const Trial trial =
-        start(2, 1, [](Cluster& cluster) { cluster.break_name(1, "node0", NameTrouble::unroutable); });
+    const Trial trial = start_with_store(
+        2, 1, [](Cluster& cluster) { cluster.break_name(1, "node0", NameTrouble::unroutable); });
     EXPECT_TRUE(trial.says(1, "(errno: 113 - No route to host)"));
 }
 
 // A way that is cut, mute or refused is so for one rank alone; the others miss it.
 TEST(TcpStore, AWayThatIsCutIsAClosedConnection) {
-    const Trial trial = start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::cut, 0s); });
+    const Trial trial =
+        start_with_store(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::cut, 0s); });
     EXPECT_TRUE(trial.says(1, "Failed to recv, got 0 bytes. Connection was likely closed."));
     EXPECT_TRUE(trial.says(0, "timed out with 1"));
 }
 
 TEST(TcpStore, ARefusedRankTriesUntilItsTimeIsUp) {
     const Trial trial =
-        start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::refuse, 0s); });
+        start_with_store(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::refuse, 0s); });
     EXPECT_TRUE(trial.says(1, "timed out after 10000ms while trying to connect to (node0, 29500)"));
 }
 
 TEST(TcpStore, AMuteWaySaysNothingAndComesBackUnharmed) {
     const auto mute = [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::mute, 0s); };
-    EXPECT_TRUE(start(2, 1, mute).lines(1).empty());
-    const Trial back = start(2, 1, [&](Cluster& cluster) {
+    EXPECT_TRUE(start_with_store(2, 1, mute).lines(1).empty());
+    const Trial back = start_with_store(2, 1, [&](Cluster& cluster) {
         mute(cluster);
         cluster.at(5s, [&] { cluster.change_store(1, StoreTrouble::none, 0s); });
     });
@@ -90,26 +95,27 @@ TEST(TcpStore, AMuteWaySaysNothingAndComesBackUnharmed) {
 }
 
 TEST(TcpStore, AFarStoreAnswersLate) {
-    const Trial near = start(2, 1);
+    const Trial near = start_with_store(2, 1);
     const Trial far =
-        start(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::late, 10ms); });
+        start_with_store(2, 1, [](Cluster& cluster) { cluster.change_store(1, StoreTrouble::late, 10ms); });
     EXPECT_THAT(far.lines(1), ElementsAre("here"));
     EXPECT_GT(far.times<results::RankExit>(1).at(0), near.times<results::RankExit>(1).at(0) + 50ms);
 }
 
 TEST(TcpStore, ATakenPortStopsTheHost) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", false); });
+    const Trial trial =
+        start_with_store(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", false); });
     EXPECT_TRUE(trial.says(
         0, "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"));
 }
 
 TEST(TcpStore, AMuteServiceHoldsItsClientsForEver) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", true); });
+    const Trial trial = start_with_store(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", true); });
     EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::failed, ProcessEnd::stuck));
 }
 
 TEST(TcpStore, TwoRanksZeroFightForThePort) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.set_env(1, "RANK", "0"); });
+    const Trial trial = start_with_store(1, 2, [](Cluster& cluster) { cluster.set_env(1, "RANK", "0"); });
     EXPECT_TRUE(trial.says(1, "EADDRINUSE"));
     EXPECT_TRUE(trial.says(0, "timed out with 1"));
 }
@@ -119,7 +125,7 @@ TEST(TcpStore, DiesWithItsHost) {
         bare(1, 3),
         [](World& world) {
             if (world.process() == 2) return;
-            meet(world);
+            meet_at_store(world);
         },
         [](Cluster& cluster) { cluster.at(5s, [&] { cluster.kill(0, 9); }); });
     EXPECT_TRUE(trial.says(1, "Failed to recv, got 0 bytes. Connection was likely closed."));
@@ -127,13 +133,14 @@ TEST(TcpStore, DiesWithItsHost) {
 }
 
 TEST(TcpStore, AnOldTorchAndANewOneDoNotUnderstandEachOther) {
-    const Trial trial = start(1, 2, [](Cluster& cluster) { cluster.set_version(1, "torch", "1.13.1"); });
+    const Trial trial =
+        start_with_store(1, 2, [](Cluster& cluster) { cluster.set_version(1, "torch", "1.13.1"); });
     EXPECT_TRUE(trial.says(1, "RuntimeError: Connection reset by peer"));
     EXPECT_TRUE(trial.says(0, "timed out with 1"));
 }
 
 TEST(TcpStore, ManyMeetQuickly) {
-    const Trial trial = start(32, 8);
+    const Trial trial = start_with_store(32, 8);
     EXPECT_THAT(trial.result.ends, Each(ProcessEnd::finished));
     EXPECT_LT(trial.result.end, 1s);
 }

@@ -30,7 +30,7 @@ void loads(EvidenceBuilder& job, Rank rank, std::int64_t step, std::uint64_t dig
 }
 
 // Four ranks saved steps 1 and 3 and were started again.
-EvidenceBuilder restarted() {
+EvidenceBuilder restarted_from_checkpoint() {
     EvidenceBuilder job(4);
     job.start().world();
     for (std::int64_t step = 0; step < 5; ++step) {
@@ -55,7 +55,7 @@ TEST(CheckpointSave, NamesTheRankAndTheFile) {
 }
 
 TEST(CheckpointIntegrity, SeesALoadThatFails) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank)
         loads(job, rank, 3, digest_of(3, rank), rank == 1 ? Code::corrupt : Code::ok);
     const Finding found = found_by<detectors::CheckpointIntegrity>(job.watched());
@@ -65,7 +65,7 @@ TEST(CheckpointIntegrity, SeesALoadThatFails) {
 }
 
 TEST(CheckpointIntegrity, SeesBytesThatNobodyWrote) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, rank == 1 ? 999'999 : digest_of(3, rank));
     EXPECT_EQ(found_by<detectors::CheckpointIntegrity>(job.watched()).blame.ranks, ranks({1}));
 }
@@ -81,7 +81,7 @@ TEST(CheckpointIntegrity, CallsAPublishedCheckpointWithoutItsContentUnreadable) 
 }
 
 TEST(Reshard, SeesALayoutThatDoesNotFit) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     loads(job, 0, 3, 0, Code::not_found, "checkpoint/step3/shard0of16");
     const Evidence evidence = job.watched();
     EXPECT_EQ(found_by<detectors::Reshard>(evidence).symptom, "reshard_restore_failure");
@@ -124,7 +124,7 @@ TEST(Reshard, SeesSeveralWritersOfOneFile) {
 }
 
 TEST(ResumeRegression, SeesAnotherShardUnderThisName) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank == 2 ? 1 : rank));
     const Evidence evidence = job.watched();
     EXPECT_EQ(found_by<detectors::ResumeRegression>(evidence).blame.ranks, ranks({2}));
@@ -132,7 +132,7 @@ TEST(ResumeRegression, SeesAnotherShardUnderThisName) {
 }
 
 TEST(ResumeRegression, SeesAStepThatGivesAnotherLossThanBefore) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
     job.step(4, 1.5);
     EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 4);
@@ -154,21 +154,21 @@ TEST(ResumeRegression, LeavesAnotherLossOfOtherSamplesToTheSampler) {
 }
 
 TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 1, digest_of(1, rank));
     job.step(2);
     EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 2);
 }
 
 TEST(ResumeRegression, IsSilentWhenTheSameStepGivesTheSame) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
     job.step(4).step(5).all_exit();
     expect_silence_of<detectors::ResumeRegression>(job.watched());
 }
 
 TEST(RestartFailure, SeesAttemptsWithoutProgress) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     job.exits(2, 1).after(5s);
     for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
     job.add(no_rank, JobStop{1});
@@ -176,7 +176,7 @@ TEST(RestartFailure, SeesAttemptsWithoutProgress) {
 }
 
 TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {
-    EvidenceBuilder job = restarted();
+    EvidenceBuilder job = restarted_from_checkpoint();
     for (const Rank rank : job.everybody_but(1)) job.enters(rank, 1, 1, Op::barrier);
     EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched(2min)).blame.ranks, ranks({1}));
 }

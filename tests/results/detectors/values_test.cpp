@@ -17,7 +17,7 @@ namespace {
 
 using namespace detectors;
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown_origin = std::numeric_limits<double>::quiet_NaN();
 
 void holds(EvidenceBuilder& job, Rank rank, std::int64_t offset, std::int64_t length, std::int64_t total) {
     job.add(rank, ShardLayout{job.text("flat"), offset, length, total});
@@ -105,7 +105,8 @@ TEST(LossAnomaly, SeesWhatIsNoNumber) {
     EvidenceBuilder job(4);
     job.start();
     loss(job, 0, 2);
-    job.add(2, ValueSample{1, job.text("gradient.local"), std::numeric_limits<double>::infinity(), unknown});
+    job.add(2, ValueSample{1, job.text("gradient.local"), std::numeric_limits<double>::infinity(),
+                           unknown_origin});
     loss(job, 1, std::nan(""));
     const Finding found = found_by<LossAnomaly>(job.watched());
     EXPECT_EQ(found.blame.step, 1);

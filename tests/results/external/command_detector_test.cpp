@@ -30,7 +30,7 @@ CommandDetector detector(const std::string& command, std::chrono::milliseconds t
 }
 
 // Rank 2 of four never comes to the third all-reduce, and is watched for a long time.
-results::Evidence hang() {
+results::Evidence hanging_job() {
     EvidenceBuilder builder(4);
     builder.start().world();
     builder.collective(1, 1, {0, 1, 2, 3}).collective(1, 2, {0, 1, 2, 3});
@@ -39,7 +39,7 @@ results::Evidence hang() {
 }
 
 std::string complaint(const std::string& command, std::chrono::milliseconds time = 20s) {
-    const auto answer = detector(command, time).ask(hang());
+    const auto answer = detector(command, time).ask(hanging_job());
     return answer ? "it was accepted" : answer.error().text();
 }
 
@@ -48,35 +48,35 @@ std::string echoing(const std::string& line) { return "printf '%s\\n' " + ("'" +
 TEST(CommandDetector, FindsTheHangInTwentyLinesOfPython) {
     const auto one =
         detector("python3 " DEADRANK_SOURCE_DIRECTORY "/results/external/examples/who_never_came.py");
-    const auto answer = one.ask(hang());
+    const auto answer = one.ask(hanging_job());
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->name, "who_never_came");
     ASSERT_EQ(answer->findings.size(), 1u);
     EXPECT_EQ(answer->findings[0].symptom, "collective_deadlock_hang");
     EXPECT_THAT(answer->findings[0].blame.ranks, ElementsAre(2));
-    EXPECT_LT(answer->findings[0].at, hang().observed_until());
+    EXPECT_LT(answer->findings[0].at, hanging_job().observed_until());
     EXPECT_TRUE(one.ask(EvidenceBuilder(4).start().world().watched(300s))->findings.empty());
 }
 
 TEST(CommandDetector, GivesTheEvidenceAsADirectoryWhereTheCommandAsksForIt) {
     const auto answer =
         detector(R"(sh -c 'test "$1" = "$DEADRANK_EVIDENCE" && test -s "$1/evidence.jsonl"' sh {evidence})")
-            .ask(hang());
+            .ask(hanging_job());
     EXPECT_TRUE(answer) << answer.error().text();
 }
 
 TEST(CommandDetector, GivesTheEventsOnStandardInputOtherwise) {
-    const auto answer = detector(R"(sh -c 'grep -q collective.enter')").ask(hang());
+    const auto answer = detector(R"(sh -c 'grep -q collective.enter')").ask(hanging_job());
     EXPECT_TRUE(answer) << answer.error().text();
 }
 
 TEST(CommandDetector, SignsFindingsWithItsNameAndTimesThemAtTheEndWhenItDoesNotSay) {
     const auto answer =
         detector("mine=" + echoing(R"({"symptom":"collective_deadlock_hang","blame":{"ranks":[3,1,3]}})"))
-            .ask(hang());
+            .ask(hanging_job());
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->findings.at(0).detector, "mine");
-    EXPECT_EQ(answer->findings.at(0).at, hang().observed_until());
+    EXPECT_EQ(answer->findings.at(0).at, hanging_job().observed_until());
     EXPECT_THAT(answer->findings.at(0).blame.ranks, ElementsAre(1, 3));
 }
 
@@ -97,7 +97,7 @@ TEST(CommandDetector, EndsWhatDoesNotEndAndItsChildren) {
 
 TEST(CommandDetector, DoesNotWaitForAChildThatItsCommandLeftBehind) {
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_TRUE(detector("sh -c 'sleep 600 &'").ask(hang()));
+    EXPECT_TRUE(detector("sh -c 'sleep 600 &'").ask(hanging_job()));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 300s);
 }
 
@@ -117,7 +117,7 @@ TEST(CommandDetector, TakesNoNonsense) {
 TEST(CommandDetector, CountsAsCrashedBesideTheOthers) {
     results::Detectors detectors;
     detectors.push_back(std::make_unique<CommandDetector>(detector("mine=echo hello")));
-    const auto findings = results::detect(hang(), detectors);
+    const auto findings = results::detect(hanging_job(), detectors);
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_EQ(findings[0].symptom, "detector_crashed");
     EXPECT_EQ(findings[0].detector, "mine");

@@ -65,7 +65,7 @@ TEST(KnownLimits, AreThoseOfThatReleaseAndScenario) {
 }
 
 // One of our scenarios for tools, seed 1, heard by torchfrtrace alone.
-runners::ToolCase judged(const std::string& name) {
+runners::ToolCase judged_by_torchfrtrace(const std::string& name) {
     const auto vocabulary = runners::vocabulary();
     const std::filesystem::path root = DEADRANK_SOURCE_DIRECTORY;
     const auto taxonomy = scenarios::load_taxonomy(root / "scenarios/taxonomy.toml");
@@ -91,14 +91,14 @@ protected:
 };
 
 TEST_F(DeviceTorchfrtrace, NamesTheCulpritAmong128Ranks) {
-    const auto one = judged("wrong_operation_at_128_ranks");
+    const auto one = judged_by_torchfrtrace("wrong_operation_at_128_ranks");
     EXPECT_EQ(one.outcome.fault->outcome, Outcome::caught) << one.outcome.fault->reason;
     EXPECT_EQ(one.outcome.control->outcome, Outcome::quiet) << one.outcome.control->reason;
 }
 
 TEST_F(DeviceTorchfrtrace, FindsAnotherSizeAndAnotherType) {
     for (const char* name : {"wrong_size_on_one_rank", "wrong_dtype_on_one_rank"}) {
-        const auto one = judged(name);
+        const auto one = judged_by_torchfrtrace(name);
         EXPECT_EQ(one.outcome.fault->outcome, Outcome::caught) << name << ": " << one.outcome.fault->reason;
     }
 }
@@ -106,7 +106,7 @@ TEST_F(DeviceTorchfrtrace, FindsAnotherSizeAndAnotherType) {
 TEST_F(DeviceTorchfrtrace, StillHasTheDefectsThatArePinned) {
     for (const results::KnownLimit& limit : results::known_limits()) {
         if (limit.tool != "torchfrtrace") continue;
-        const auto one = judged(std::string(limit.scenario));
+        const auto one = judged_by_torchfrtrace(std::string(limit.scenario));
         if (!one.pinned) continue;  // another release
         EXPECT_EQ(one.outcome.fault->outcome, limit.outcome)
             << limit.scenario << ": " << one.outcome.fault->reason;

@@ -11,7 +11,7 @@
 namespace deadrank::runners::find {
 namespace {
 
-CurveOptions options_for(std::int64_t low, std::int64_t high) {
+CurveOptions curve_options(std::int64_t low, std::int64_t high) {
     CurveOptions options{.low = low, .high = high};
     for (std::uint64_t seed = 1; seed <= 20; ++seed) options.seeds.push_back(seed);
     return options;
@@ -30,7 +30,7 @@ Volley planted(std::int64_t base, std::int64_t spread) {
 }
 
 TEST(Curve, BracketsAPlantedThreshold) {
-    const Curve curve = measure(options_for(0, 10'000), planted(1'234, 0), {});
+    const Curve curve = measure(curve_options(0, 10'000), planted(1'234, 0), {});
     ASSERT_EQ(curve.crossings.size(), 2u);
     EXPECT_LT(curve.crossings[0].unseen, 1'234);
     EXPECT_GE(curve.crossings[0].seen, 1'234);
@@ -39,7 +39,7 @@ TEST(Curve, BracketsAPlantedThreshold) {
 }
 
 TEST(Curve, TellsHalfOfTheRunsFromNearlyAllOfThem) {
-    const Curve curve = measure(options_for(100, 1'000), planted(400, 10), {});
+    const Curve curve = measure(curve_options(100, 1'000), planted(400, 10), {});
     ASSERT_EQ(curve.crossings.size(), 2u);
     EXPECT_NEAR(static_cast<double>(curve.crossings[0].seen), 500, 40);
     EXPECT_NEAR(static_cast<double>(curve.crossings[1].seen), 590, 45);
@@ -47,15 +47,15 @@ TEST(Curve, TellsHalfOfTheRunsFromNearlyAllOfThem) {
 }
 
 TEST(Curve, MakesUpNoThreshold) {
-    EXPECT_TRUE(measure(options_for(0, 100), planted(500, 0), {}).crossings.empty());
-    EXPECT_TRUE(measure(options_for(600, 1'000), planted(500, 0), {}).crossings.empty());
+    EXPECT_TRUE(measure(curve_options(0, 100), planted(500, 0), {}).crossings.empty());
+    EXPECT_TRUE(measure(curve_options(600, 1'000), planted(500, 0), {}).crossings.empty());
 }
 
 TEST(Curve, FindsWhatIsSeenBelowAThreshold) {
     const auto falling = [](std::int64_t magnitude, const std::vector<std::uint64_t>& seeds) {
         return std::vector<Shot>(seeds.size(), Shot{.seen = magnitude <= 70});
     };
-    const Curve curve = measure(options_for(0, 100), falling, {});
+    const Curve curve = measure(curve_options(0, 100), falling, {});
     ASSERT_FALSE(curve.crossings.empty());
     EXPECT_LE(curve.crossings[0].seen, 70);
     EXPECT_GT(curve.crossings[0].unseen, 70);
@@ -68,7 +68,7 @@ TEST(Curve, DoesNotCountWhatCannotBeTold) {
             shots[i] = {.known = false, .trouble = "it crashed"};
         return shots;
     };
-    const Curve curve = measure(options_for(1, 5), half, {{.seen = true}, {.seen = false}});
+    const Curve curve = measure(curve_options(1, 5), half, {{.seen = true}, {.seen = false}});
     for (const CurvePoint& point : curve.points) {
         EXPECT_EQ(point.shots, 10u);
         EXPECT_EQ(point.seen, 10u);
@@ -82,12 +82,12 @@ TEST(Curve, SaysWhenMoreIsSeenWorse) {
     const auto hole = [](std::int64_t magnitude, const std::vector<std::uint64_t>& seeds) {
         return std::vector<Shot>(seeds.size(), Shot{.seen = magnitude < 30 || magnitude > 60});
     };
-    EXPECT_FALSE(measure(options_for(0, 100), hole, {}).monotone);
+    EXPECT_FALSE(measure(curve_options(0, 100), hole, {}).monotone);
 }
 
 TEST(Curve, KeepsWhatItHasWhenItIsStopped) {
     int asked = 0;
-    CurveOptions options = options_for(0, 100);
+    CurveOptions options = curve_options(0, 100);
     options.stopped = [&] { return asked >= 3; };
     const auto volley = [&](std::int64_t magnitude, const std::vector<std::uint64_t>& seeds) {
         ++asked;
@@ -101,7 +101,7 @@ TEST(CurveProperty, AThresholdWithinTheRangeIsAlwaysBracketed) {
     EXPECT_TRUE(rc::check("bracketed, to within a sixteenth", [] {
         const auto high = *rc::gen::inRange<std::int64_t>(10, 1'000'000'000'000);
         const auto threshold = *rc::gen::inRange<std::int64_t>(1, high);
-        const Curve curve = measure(options_for(0, high), planted(threshold, 0), {});
+        const Curve curve = measure(curve_options(0, high), planted(threshold, 0), {});
         RC_ASSERT(curve.crossings.size() == 2u);
         for (const Crossing& crossing : curve.crossings) {
             RC_ASSERT(crossing.unseen < threshold && crossing.seen >= threshold);

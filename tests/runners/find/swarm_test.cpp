@@ -11,7 +11,7 @@
 namespace deadrank::runners::find {
 namespace {
 
-SwarmOptions options_for(std::size_t seeds, int threads, const results::Detectors* detectors = nullptr) {
+SwarmOptions swarm_options(std::size_t seeds, int threads, const results::Detectors* detectors = nullptr) {
     SwarmOptions options;
     options.words.words = &testing::words();
     options.words.ranks_most = 8;
@@ -53,8 +53,8 @@ public:
 };
 
 TEST(Swarm, DependsOnItsSeedsAlone) {
-    const Swarm alone = swarm(options_for(40, 1));
-    const Swarm together = swarm(options_for(40, 3));
+    const Swarm alone = swarm(swarm_options(40, 1));
+    const Swarm together = swarm(swarm_options(40, 3));
     EXPECT_EQ(told(alone), told(together));
     EXPECT_GT(alone.coverage.reached(), 10u);
 }
@@ -62,7 +62,7 @@ TEST(Swarm, DependsOnItsSeedsAlone) {
 TEST(Swarm, FindsADetectorThatLiesAndKeepsASmallWitness) {
     results::Detectors liars;
     liars.push_back(std::make_unique<Liar>());
-    SwarmOptions options = options_for(40, 1, &liars);
+    SwarmOptions options = swarm_options(40, 1, &liars);
     options.words.kinds = {"kill_rank", "slow_rank"};
     options.properties = *properties_named({"culprit_is_named"});
     const Swarm found = swarm(options);
@@ -78,7 +78,7 @@ TEST(Swarm, FindsADetectorThatLiesAndKeepsASmallWitness) {
 
 TEST(Swarm, NoticesTheHarmThatNobodyReports) {
     const results::Detectors none;
-    SwarmOptions options = options_for(16, 1, &none);
+    SwarmOptions options = swarm_options(16, 1, &none);
     options.words.kinds = {"stop_rank"};
     options.properties = *properties_named({"harm_is_noticed"});
     const Swarm found = swarm(options);

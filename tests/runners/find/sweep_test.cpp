@@ -16,7 +16,7 @@
 namespace deadrank::runners::find {
 namespace {
 
-SweepOptions options_for(std::vector<std::string> kinds, const results::Detectors* detectors = nullptr) {
+SweepOptions sweep_options(std::vector<std::string> kinds, const results::Detectors* detectors = nullptr) {
     SweepOptions options{.base = *usual_plan("data_parallel", testing::words()), .words = &testing::words()};
     options.base.cluster["nodes"].number = 1;
     options.base.workload["steps"].number = 4;
@@ -27,7 +27,7 @@ SweepOptions options_for(std::vector<std::string> kinds, const results::Detector
 }
 
 TEST(Sweep, PlaysEveryPlaceOnce) {
-    const Sweep swept = sweep(options_for({"kill_rank", "lose_node", "unset_env", "preempt_job"}));
+    const Sweep swept = sweep(sweep_options({"kill_rank", "lose_node", "unset_env", "preempt_job"}));
     ASSERT_EQ(swept.rows.size(), 4u);
     // 4 ranks × 4 steps; 1 node × 4 steps; 4 ranks at the start; 4 steps of the job.
     EXPECT_EQ(swept.cells.size(), 16u + 4u + 4u + 4u);
@@ -37,7 +37,7 @@ TEST(Sweep, PlaysEveryPlaceOnce) {
 }
 
 TEST(Sweep, NamesADeadRankWhereverItDies) {
-    const Sweep swept = sweep(options_for({"kill_rank"}));
+    const Sweep swept = sweep(sweep_options({"kill_rank"}));
     const auto counts = swept.counts();
     EXPECT_EQ(counts.count(Caught::missed) + counts.count(Caught::untold), 0u);
     EXPECT_EQ(counts.at(Caught::named), 16u);
@@ -45,7 +45,7 @@ TEST(Sweep, NamesADeadRankWhereverItDies) {
 
 TEST(Sweep, CallsHarmThatNobodyReportsMissed) {
     const results::Detectors none;
-    const Sweep swept = sweep(options_for({"stop_rank", "delay_collective"}, &none));
+    const Sweep swept = sweep(sweep_options({"stop_rank", "delay_collective"}, &none));
     EXPECT_EQ(swept.counts(0).at(Caught::missed), 16u);
     for (const SweepCell& cell : swept.cells) EXPECT_NE(cell.harm, Harm::none) << cell.says;
 }
@@ -54,7 +54,7 @@ TEST(Sweep, MovesAScenariosOwnFaultAndKeepsItsExpectation) {
     const auto& scenario = testing::catalog().named("communication/rank_leaves_all_reduce");
     const auto trial =
         scenarios::resolve(scenario, {1}, {.levers = {"*"}, .workloads = {"*"}}, testing::words());
-    SweepOptions options = options_for({});
+    SweepOptions options = sweep_options({});
     options.base = trial->fault;
     options.own = true;
     options.steps = {0, 7, 19};
@@ -64,7 +64,7 @@ TEST(Sweep, MovesAScenariosOwnFaultAndKeepsItsExpectation) {
 }
 
 TEST(Sweep, IsTheSameOnOneThreadAndOnThree) {
-    SweepOptions options = options_for({"slow_rank", "skip_collective"});
+    SweepOptions options = sweep_options({"slow_rank", "skip_collective"});
     const Sweep alone = sweep(options);
     options.workers.threads = 3;
     const Sweep together = sweep(options);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using testing::Contains;
 using testing::HasSubstr;
 
-scenarios::Plan plan() {
+scenarios::Plan subject_plan() {
     scenarios::Plan plan;
     plan.scenario = "test";
     plan.workload_kind = "data_parallel";
@@ -40,7 +40,7 @@ protected:
         manifest.start = manifest.quiet = manifest.limit = std::chrono::seconds(60);
         if (change) change(manifest);
         const auto begin = std::chrono::steady_clock::now();
-        auto record = LocalRunner(manifest).run(plan(), {});
+        auto record = LocalRunner(manifest).run(subject_plan(), {});
         EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));  // on any machine
         if (!record) {
             ADD_FAILURE() << record.error().text();
@@ -67,7 +67,7 @@ TEST_F(DeviceBadSubject, OfTenLinesIsReadByItsOutputAlone) {
 }
 
 TEST_F(DeviceBadSubject, ThatDoesNotStartIsNamed) {
-    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(plan(), {});
+    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(subject_plan(), {});
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
     EXPECT_THAT(record.error().text(), HasSubstr("/no/such/program"));

@@ -38,7 +38,7 @@ run = "2m"
 disk = "10MiB"
 )";
 
-scenarios::Plan plan() {
+scenarios::Plan manifest_plan() {
     scenarios::Plan plan;
     plan.workload_kind = "data_parallel";
     plan.cluster["ranks"] = {.type = scenarios::ValueType::integer, .number = 2};
@@ -69,7 +69,8 @@ TEST(Manifest, SaysHowAProgramStartsAndIsRead) {
 TEST(Manifest, PutsAScenariosSettingsIntoTheCommand) {
     const auto manifest = parse_manifest(whole, "some/mine.toml");
     ASSERT_TRUE(manifest);
-    const auto subject = subject_for(plan(), *manifest, {"/c", "python", results::Time(5'000'000'000)});
+    const auto subject =
+        subject_for(manifest_plan(), *manifest, {"/c", "python", results::Time(5'000'000'000)});
     ASSERT_TRUE(subject) << subject.error().text();
     ASSERT_FALSE(subject->command.empty());
     EXPECT_THAT(subject->command.front(), HasSubstr("some/train.py"));
@@ -80,10 +81,10 @@ TEST(Manifest, PutsAScenariosSettingsIntoTheCommand) {
 TEST(Manifest, RefusesAWorkloadOrASettingThatTheProgramHasNot) {
     const auto manifest = parse_manifest(whole, "mine.toml");
     ASSERT_TRUE(manifest);
-    scenarios::Plan other = plan();
+    scenarios::Plan other = manifest_plan();
     other.workload_kind = "zero";
     EXPECT_FALSE(subject_for(other, *manifest, {}));
-    other = plan();
+    other = manifest_plan();
     other.workload["stage"] = {.type = scenarios::ValueType::integer, .number = 3};
     const auto refused = subject_for(other, *manifest, {});
     ASSERT_FALSE(refused);

@@ -12,7 +12,7 @@
 namespace deadrank::runners {
 namespace {
 
-const std::string program = DEADRANK_BINARY_DIRECTORY "/tests/shims/mpi_stranger";
+const std::string mpi_caller = DEADRANK_BINARY_DIRECTORY "/tests/shims/mpi_stranger";
 
 scenarios::Plan with_fault(const std::string& kind) {
     scenarios::Plan plan;
@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_F(DeviceMpiProgram, IsKilledAtTheCallThatThePlanNames) {
-    const auto record = MpiProgram({program, "allreduce", "allreduce"}).run(with_fault("kill_rank"), {});
+    const auto record = MpiProgram({mpi_caller, "allreduce", "allreduce"}).run(with_fault("kill_rank"), {});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_TRUE(record->truth.applied());
     EXPECT_FALSE(record->truth.completed());
@@ -56,7 +56,7 @@ TEST_F(DeviceMpiProgram, EndsWellWithoutAFault) {
     scenarios::Plan healthy = with_fault("kill_rank");
     healthy.faults.clear();
     healthy.cluster["launcher"] = {.type = scenarios::ValueType::choice, .text = "mpirun"};
-    const auto record = MpiProgram({program, "allreduce", "send"}).run(healthy, {});
+    const auto record = MpiProgram({mpi_caller, "allreduce", "send"}).run(healthy, {});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_TRUE(record->truth.completed());
 }
@@ -64,7 +64,7 @@ TEST_F(DeviceMpiProgram, EndsWellWithoutAFault) {
 TEST(MpiProgram, IsRefusedAMomentThatItDoesNotShow) {
     scenarios::Plan plan = with_fault("kill_rank");
     plan.faults.front().when.step = 3;
-    const auto record = MpiProgram({program}).run(plan, {});
+    const auto record = MpiProgram({mpi_caller}).run(plan, {});
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_NE(record.error().text().find("nth = 3"), std::string::npos) << record.error().text();
