@@ -15,6 +15,7 @@
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 #include "tests/support/shell.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "results/detectors/settle.h"
 #include "tests/support/catalog.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank {
 namespace {

@@ -18,6 +18,7 @@
 #include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank {
 namespace {

@@ -11,6 +11,7 @@
 #include "runners/line/line.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

@@ -8,6 +8,7 @@
 #include "runners/commands/selection.h"
 #include "runners/studies/scenario_incident.h"
 #include "scenarios/model/vocabulary.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::alerts {
 

@@ -14,6 +14,7 @@
 #include "runners/commands/selection.h"
 #include "runners/line/line.h"
 #include "runners/studies/conformance.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::commands {
 

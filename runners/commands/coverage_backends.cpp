@@ -5,6 +5,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/selection.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::commands {
 

@@ -9,6 +9,8 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/selection.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

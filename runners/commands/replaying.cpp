@@ -12,6 +12,8 @@
 #include "runners/line/judge_files.h"
 #include "runners/line/line.h"
 #include "runners/line/token.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

@@ -18,6 +18,7 @@
 #include "runners/find/alike.h"
 #include "runners/find/scenario_text.h"
 #include "runners/find/shrink.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

@@ -19,6 +19,7 @@
 #include "runners/find/base.h"
 #include "runners/find/shrink.h"
 #include "runners/line/library.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

@@ -8,6 +8,7 @@
 
 #include "results/text/words.h"
 #include "runners/find/statistics.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

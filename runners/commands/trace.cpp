@@ -13,6 +13,7 @@
 #include "runners/commands/selection.h"
 #include "runners/line/judge_files.h"
 #include "runners/line/line.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::commands {
 

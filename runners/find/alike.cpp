@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/model/check.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::find {
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "scenarios/format/contradictions.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::find {
 

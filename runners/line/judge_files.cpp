@@ -6,6 +6,7 @@
 #include "results/detectors/detect.h"
 #include "results/reports/again.h"
 #include "results/text/words.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

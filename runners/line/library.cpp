@@ -8,6 +8,7 @@
 
 #include "runners/runner/vocabulary.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::runners {
 

@@ -10,6 +10,7 @@
 #include "runners/line/excerpt.h"
 #include "runners/line/run_directory.h"
 #include "runners/line/token.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 

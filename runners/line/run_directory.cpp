@@ -7,6 +7,7 @@
 #include "results/reports/verdict_json.h"
 #include "results/text/text_file.h"
 #include "runners/line/line.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

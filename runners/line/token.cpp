@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runners/line/build.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runners/studies/elsewhere.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 

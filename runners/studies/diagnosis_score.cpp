@@ -1,6 +1,7 @@
 // runners/studies/diagnosis_score.cpp — Each trial is played with its fault and as a control; the label is
 // looked at last.
 #include "runners/studies/diagnosis_score.h"
+#include "scenarios/format/resolve.h"
 
 #include <algorithm>
 #include <mutex>

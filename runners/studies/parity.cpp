@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "runners/line/scale.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 

@@ -6,6 +6,7 @@
 #include "runners/line/line.h"
 #include "runners/runner/vocabulary.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::runners::suites {
 

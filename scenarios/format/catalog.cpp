@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/model/scenario.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::scenarios {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/model/taxonomy.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::scenarios {
 

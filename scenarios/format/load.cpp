@@ -9,6 +9,7 @@
 #include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/story.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::scenarios {
 

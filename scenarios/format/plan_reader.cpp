@@ -6,6 +6,7 @@
 #include "scenarios/format/closing.h"
 #include "scenarios/format/contradictions.h"
 #include "scenarios/format/parts.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::scenarios {
 

@@ -7,6 +7,7 @@
 #include "scenarios/format/literal.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/quote.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::scenarios {
 

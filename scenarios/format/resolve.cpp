@@ -6,6 +6,8 @@
 #include "scenarios/format/closing.h"
 #include "scenarios/format/contradictions.h"
 #include "scenarios/model/check.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::scenarios {
 

@@ -82,23 +82,11 @@ struct Trial {
     Plan healed;
 };
 
-// Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
-// …).
-Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
-                      const Vocabulary& vocabulary);
-
 // Of [cluster]; `otherwise` when the plan does not say.
 std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise);
 
 // Bare: nobody watches over the ranks, as with plain ssh or srun.
 bool starts_bare(const Plan& plan);
-
-// The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
-// value that is absent or left to chance.
-std::string to_toml(const Plan& plan);
-Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
-Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
-std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
 
 // The keys of [cluster] and of `when`, with types, defaults and one sentence each.
 const std::vector<Parameter>& cluster_parameters();

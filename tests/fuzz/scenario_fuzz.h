@@ -7,6 +7,9 @@
 
 #include "scenarios/model/check.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::fuzz {
 

@@ -13,6 +13,8 @@
 #include "runners/runner/vocabulary.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
 
 namespace {
 

@@ -20,6 +20,7 @@
 #include "results/importers/unpickle.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/support/catalog.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

@@ -13,6 +13,7 @@
 #include "runners/learn/progress.h"
 #include "runners/runner/vocabulary.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

@@ -7,6 +7,7 @@
 #include "runners/line/token.h"
 #include "runners/runner/vocabulary.h"
 #include "tests/runners/fake_runner.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 namespace {

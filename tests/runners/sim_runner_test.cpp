@@ -5,6 +5,7 @@
 
 #include "runners/backends/sim/runner.h"
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/scenarios/sample.h"
+#include "scenarios/format/plan_file.h"
 
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>

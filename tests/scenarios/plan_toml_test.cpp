@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/scenarios/sample.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::tests {
 namespace {

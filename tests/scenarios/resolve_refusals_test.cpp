@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/scenarios/sample.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

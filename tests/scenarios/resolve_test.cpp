@@ -4,6 +4,8 @@
 #include <set>
 
 #include "tests/scenarios/sample.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::tests {
 namespace {

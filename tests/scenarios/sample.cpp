@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 

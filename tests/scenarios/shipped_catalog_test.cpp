@@ -5,6 +5,9 @@
 
 #include "runners/runner/vocabulary.h"
 #include "tests/scenarios/sample.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::tests {
 namespace {

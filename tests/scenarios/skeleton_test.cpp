@@ -1,6 +1,7 @@
 // tests/scenarios/skeleton_test.cpp — Goal: what `deadrank new` writes loads as it stands, whatever was asked
 // for; a mistyped word is named.
 #include "scenarios/format/skeleton.h"
+#include "scenarios/format/resolve.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "runners/runner/vocabulary.h"
 #include "scenarios/model/document.h"
 #include "scenarios/model/draw.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/fuzz/scenario_fuzz.h"
 #include "tests/scenarios/sample.h"
 

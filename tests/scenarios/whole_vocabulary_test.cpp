@@ -9,6 +9,9 @@
 #include "scenarios/format/schema.h"
 #include "scenarios/format/skeleton.h"
 #include "scenarios/model/document.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

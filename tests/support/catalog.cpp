@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::tests {
 

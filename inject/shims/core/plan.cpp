@@ -1,6 +1,7 @@
 // inject/shims/core/plan.cpp — Values of the wrong type are refused with their place in the file, not
 // guessed.
 #include "inject/shims/core/plan.h"
+#include "scenarios/format/plan_file.h"
 
 #include <fstream>
 #include <iterator>

@@ -11,6 +11,7 @@
 #include "inject/core/levers.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::inject::shims {
 

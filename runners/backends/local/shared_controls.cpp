@@ -1,6 +1,7 @@
 // runners/backends/local/shared_controls.cpp — Evidence is never copied in memory, so that the shelf keeps it
 // as a file.
 #include "runners/backends/local/shared_controls.h"
+#include "scenarios/format/plan_file.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "runners/backends/ranks/hidden_plan.h"
 
 #include "runners/runner/vocabulary.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

@@ -11,6 +11,7 @@
 #include "runners/studies/score.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::tests {
 namespace {

@@ -6,6 +6,7 @@
 #include "runners/find/scenario_text.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/check.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::find::testing {
 

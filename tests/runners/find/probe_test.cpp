@@ -4,6 +4,7 @@
 
 #include "runners/find/detector_probe.h"
 #include "tests/runners/find/planted.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/runners/find/planted.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "runners/find/alike.h"
 #include "scenarios/format/contradictions.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {

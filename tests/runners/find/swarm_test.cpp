@@ -7,6 +7,7 @@
 
 #include "runners/find/alike.h"
 #include "tests/runners/find/planted.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -8,6 +8,7 @@
 #include "runners/find/base.h"
 #include "runners/find/pairwise.h"
 #include "tests/runners/find/planted.h"
+#include "scenarios/format/resolve.h"
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
 #define HAS_RAPIDCHECK 1

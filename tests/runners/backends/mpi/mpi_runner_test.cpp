@@ -15,6 +15,7 @@
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
 #include "tests/support/shell.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 namespace {

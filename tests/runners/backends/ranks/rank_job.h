@@ -8,6 +8,7 @@
 
 #include "runners/runner/vocabulary.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/format/resolve.h"
 
 namespace deadrank::testing_ranks {
 
