@@ -9,13 +9,13 @@
 #include <set>
 #include <unistd.h>
 
-#include "results/preflight/snapshot.h"
+#include "results/preflight/job_snapshot.h"
 #include "runners/backends/sim/runner.h"
 #include "runners/line/line.h"
+#include "scenarios/format/resolve.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 #include "tests/support/shell.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

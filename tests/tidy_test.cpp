@@ -87,8 +87,8 @@ TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
     expect_complaints(
         check_include_arrows({"results/detectors/hang.cpp", "#include \"results/record/truth.h\"\n"}),
         {"blind"});
-    expect_complaints(check_include_arrows(
-                          {"scenarios/format/load.cpp", "#  include \"x/y.h\"\n#include \"../sim/a.h\"\n"}),
+    expect_complaints(check_include_arrows({"scenarios/format/scenario_file.cpp",
+                                            "#  include \"x/y.h\"\n#include \"../sim/a.h\"\n"}),
                       {"repository's root"});
     expect_complaints(
         check_include_arrows({"inject/faults/kill.cpp", "#include \"results/record/evidence.h\"\n"}),
@@ -106,7 +106,8 @@ TEST(TidyRules, SeeAForeignHeaderOutsideItsRoom) {
         {"sim/a.cpp:1: includes <boost/asio.hpp>"});
     expect_complaints(check_third_party({"scenarios/model/value.h", "#include <toml++/toml.h>\n"}),
                       {"toml++"});
-    expect_complaints(check_third_party({"scenarios/format/load.cpp", "#include <toml++/toml.h>\n"}), {});
+    expect_complaints(check_third_party({"scenarios/format/scenario_file.cpp", "#include <toml++/toml.h>\n"}),
+                      {});
     expect_complaints(check_third_party({"results/record/evidence.h", "#include <nlohmann/json.hpp>\n"}),
                       {"json_fwd"});
     expect_complaints(check_third_party({"runners/backends/gpu/nccl.cpp", "#include <nccl.h>\n"}), {});

@@ -1,15 +1,18 @@
-// results/alerts/activity.h — When which alert was pending and firing, as Prometheus said: intervals for each
-// label set.
+// results/alerts/activity.h — When a rule was pending and firing; a rule per label of its series.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "results/alerts/rule.h"
 #include "results/external/promtool.h"
 
 namespace deadrank::results::alerts {
+
+// When which alert was pending and firing, as Prometheus said: intervals for each label set.
 
 struct Interval {
     double begin = 0;
@@ -37,5 +40,17 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 // first.
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
+
+// What the second path does in Prometheus' place: recording rules put into the expressions that read them,
+// and `for` counted over the results of a range query.
+
+// The expression without recorded names. Nothing when that cannot be said as text: a recorded metric with
+// matchers, a range or an offset, a circle, or ALERTS; `why` then tells.
+std::optional<std::string> expanded(const Rule& rule, const std::vector<Rule>& rules, std::string& why);
+
+// The times (seconds of the run, ascending) at which one series of the expression had a value, as an alert's
+// intervals.
+Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
+                     const std::vector<double>& times, double step, double end);
 
 }  // namespace deadrank::results::alerts

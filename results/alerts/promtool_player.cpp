@@ -1,6 +1,4 @@
-// results/alerts/promtool_player.cpp — One run for each evaluation interval among the groups, since a unit
-// test knows only one. A rule that breaks promtool's limit of samples is taken out of a copy, named, and the
-// rest is judged without it.
+// results/alerts/promtool_player.cpp — Plays rules with promtool, from a test file of ours.
 #include "results/alerts/promtool_player.h"
 
 #include <algorithm>
@@ -8,10 +6,12 @@
 #include <fstream>
 #include <xxhash.h>
 
-#include "results/alerts/test_file.h"
 #include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
+
+// One run for each evaluation interval among the groups, since a unit test knows only one. A rule that breaks
+// promtool's limit of samples is taken out of a copy, named, and the rest is judged without it.
 
 namespace {
 
@@ -229,6 +229,118 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
         healthy_rules_ = &rules;
     }
     return played;
+}
+
+// YAML by hand: series stand in single quotes, where only a single quote needs doubling.
+
+namespace {
+
+std::string in_single_quotes(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+    return out + "'";
+}
+
+std::string test_file_head(const TestInput& input, const std::string& why) {
+    std::string text = why + "rule_files:\n";
+    for (const std::string& file : input.rule_files) text += "  - " + in_single_quotes(file) + "\n";
+    text += fmt::format("evaluation_interval: {}\ntests:\n- interval: {}\n  name: {}\n  input_series:\n{}",
+                        exporters::duration_text(input.eval), exporters::duration_text(input.window.scrape),
+                        in_single_quotes(input.name), input.series);
+    return text + "  promql_expr_test:\n";
+}
+
+std::string alert_selector(const Rule& rule) {
+    std::string text = "ALERTS{alertstate=\"firing\",alertname=" + exporters::label_value(rule.name);
+    for (const auto& [name, value] : rule.labels) {
+        if (value.find("{{") == std::string::npos) text += "," + name + "=" + exporters::label_value(value);
+    }
+    return text + "}";
+}
+
+std::string alert_series(const Instance& instance) {
+    exporters::Series series{.name = "ALERTS", .labels = instance.labels};
+    series.labels["alertstate"] = "firing";
+    return exporters::series_text(series);
+}
+
+bool fires_at(const Instance& instance, double time) {
+    return std::any_of(instance.firing.begin(), instance.firing.end(), [&](const Interval& one) {
+        return one.begin <= time && (one.open() || time < one.end);
+    });
+}
+
+}  // namespace
+
+std::string series_block(const std::vector<exporters::Series>& series) {
+    std::string text;
+    text.reserve(series.size() * 600);
+    for (const exporters::Series& one : series) {
+        text += "  - series: " + in_single_quotes(exporters::series_text(one)) + "\n    values: '";
+        text += exporters::expanding_text(one.values) + "'\n";
+    }
+    return text;
+}
+
+std::string edge_test(const TestInput& input) {
+    std::string text =
+        test_file_head(input,
+                       "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
+                       "mismatches, and exits 0 when none does.\n");
+    const std::string query = in_single_quotes(edge_query(input.eval));
+    const double origin = input.window.start();
+    const int steps = static_cast<int>(input.window.duration / input.eval);
+    for (int step = 0; step <= steps; ++step) {
+        const double time = origin + step * input.eval;
+        text += fmt::format("  - {{expr: {}, eval_time: {}, exp_samples: []}}\n",
+                            step == 0 && origin > 0 ? "ALERTS" : query, exporters::duration_text(time));
+    }
+    return text;
+}
+
+std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
+                      const std::string& why) {
+    std::string text = test_file_head(input, why);
+    for (const Expectation& one : expectations) {
+        text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_single_quotes(one.expr),
+                            exporters::duration_text(input.window.start() + one.time));
+        if (one.samples.empty()) text += " []";
+        text += '\n';
+        for (const auto& [labels, value] : one.samples) {
+            text += fmt::format("    - labels: {}\n      value: {}\n", in_single_quotes(labels), value);
+        }
+    }
+    if (expectations.empty()) text += "  - {expr: 'vector(1)', eval_time: 0s, exp_samples: [{value: 1}]}\n";
+    return text;
+}
+
+void expect_rule(const Rule& rule, const std::vector<Instance>& instances, const exporters::Window& window,
+                 std::vector<Expectation>& expectations) {
+    std::vector<double> times;
+    for (const Instance& instance : instances) {
+        for (const Interval& one : instance.firing) times.push_back(one.begin);
+    }
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    const std::string selector = alert_selector(rule);
+    if (times.empty()) {
+        const std::string whole = exporters::duration_text(window.start() + window.duration);
+        expectations.push_back({"count_over_time(" + selector + "[" + whole + "])", window.duration, {}});
+        return;
+    }
+    if (times.size() > 4) times.resize(4);
+    times.push_back(window.duration);
+    for (const double time : times) {
+        Expectation expectation{.expr = selector, .time = time};
+        for (const Instance& instance : instances) {
+            if (fires_at(instance, time)) expectation.samples.emplace_back(alert_series(instance), 1);
+        }
+        if (expectation.samples.size() > 16) {
+            expectation.expr = "count(" + selector + ")";
+            expectation.samples = {{"{}", static_cast<double>(expectation.samples.size())}};
+        }
+        expectations.push_back(std::move(expectation));
+    }
 }
 
 }  // namespace deadrank::results::alerts

@@ -1,6 +1,4 @@
-// results/alerts/rule.h — An operator's rule files as written: groups, rules, and the line of each.
-// Files are never changed; only PrometheusRule resources are unwrapped into a copy, since Prometheus cannot
-// read them.
+// results/alerts/rule.h — Alert rules as they stand in a Prometheus rule file.
 #pragma once
 
 #include <filesystem>

@@ -1,13 +1,18 @@
-// results/alerts/static_check.cpp — Existence: metrics against the profile, matchers against the labels, and
-// what that means for the rule as a whole.
+// results/alerts/static_check.cpp — What is wrong with a rule before it meets any series.
 #include "results/alerts/static_check.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <regex>
 
+#include "results/alerts/promql.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
+
+// Existence: metrics against the profile, matchers against the labels, and what that means for the rule as a
+// whole.
 
 namespace {
 
@@ -154,6 +159,108 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
     for (const RuleReads& one : analysis.rules)
         analysis.look_back = std::max(analysis.look_back, one.look_back);
     return analysis;
+}
+
+// Rule patterns that load, look right and do not work. Each was seen in published rule sets.
+
+namespace {
+
+void add(std::vector<StaticFinding>& findings, const Rule& rule, std::string id, Weight weight,
+         std::string says, std::string remedy) {
+    findings.push_back({std::move(id), weight, rule.file, rule.expr_line, 0, rule.name, std::move(says),
+                        std::move(remedy), false});
+}
+
+void check_kind_of_metric(const Rule& rule, const Selector& selector, const exporters::Metric& metric,
+                          std::vector<StaticFinding>& findings) {
+    const bool grows = one_of(selector.function, {"increase", "rate", "irate", "resets"});
+    const bool differs = one_of(selector.function, {"delta", "idelta", "deriv"});
+    const bool counter = metric.type == exporters::MetricType::counter;
+    if (!metric.changing.empty() && (grows || differs || selector.function == "changes")) {
+        return add(
+            findings, rule, "changing-labels", Weight::error,
+            fmt::format(
+                "{}() of {} is always empty: the label '{}' changes with the value, so each new code is a "
+                "new series",
+                selector.function, selector.metric, metric.changing),
+            fmt::format("compare the value: {} > 0, or match {}=\"79\"", selector.metric, metric.changing));
+    }
+    if (grows && !counter) {
+        add(findings, rule, "rate-of-gauge", Weight::warning,
+            fmt::format("{}() is for counters, and {} is a gauge", selector.function, selector.metric),
+            "use delta(), deriv() or a comparison");
+    }
+    if (differs && counter) {
+        add(findings, rule, "delta-of-counter", Weight::warning,
+            fmt::format("{}() is for gauges, and {} is a counter: a restart looks like a huge fall",
+                        selector.function, selector.metric),
+            "use increase() or rate()");
+    }
+    if (!metric.changing.empty() && selector.function.empty() && !selector.absent) {
+        add(findings, rule, "never-resets", Weight::note,
+            fmt::format("{} keeps the last code for ever: an alert on it does not clear after the repair",
+                        selector.metric),
+            "reset the GPU and restart the exporter after a repair");
+    }
+}
+
+void check_share(const Rule& rule, const Reads& reads, std::vector<StaticFinding>& findings) {
+    for (std::size_t i = 1; i < reads.selectors.size(); ++i) {
+        const Selector& over = reads.selectors[i];
+        if (over.op_before != "/" || !over.metric.ends_with("_FB_FREE") ||
+            !reads.selectors[i - 1].metric.ends_with("_FB_USED")) {
+            continue;
+        }
+        add(findings, rule, "used-over-free", Weight::error,
+            "used / free is no share of the memory: it passes 1 at half full and has no bound",
+            "write used / (used + free)");
+    }
+}
+
+// Labels of by (…) and {{ $labels.X }} that none of the metrics has.
+void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
+                 std::vector<StaticFinding>& findings) {
+    std::set<std::string> known = {"alertname", "alertstate"};
+    for (const auto& [name, value] : rule.labels) known.insert(name);
+    for (const Selector& selector : reads.selectors) {
+        if (!emitted.has(selector.metric)) return;  // recorded or unknown: its labels are too
+        known.merge(emitted.label_names(selector.metric));
+    }
+    if (reads.selectors.empty() || rule.expr.find("label_") != std::string::npos) return;
+    const auto complain = [&](const std::string& label, const char* where) {
+        if (known.contains(label)) return;
+        const std::string near = scenarios::nearest(label, {known.begin(), known.end()});
+        add(findings, rule, "label-unknown", Weight::warning,
+            fmt::format("{} names the label '{}', which {} does not have", where, label,
+                        reads.selectors[0].metric),
+            near.empty() ? "" : "did you mean " + near + "?");
+    };
+    for (const std::string& label : reads.grouping) complain(label, "by (…)");
+    static const std::regex used(R"(\$labels\.([a-zA-Z_][a-zA-Z0-9_]*))");
+    std::set<std::string> said;
+    for (const auto& [name, whole] : rule.annotations) {
+        const std::string text = whole.substr(0, 4096);
+        for (std::sregex_iterator match(text.begin(), text.end(), used), end; match != end; ++match) {
+            if (said.insert((*match)[1]).second) complain((*match)[1], "an annotation");
+        }
+    }
+}
+
+}  // namespace
+
+void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
+                 std::vector<StaticFinding>& findings) {
+    for (const Selector& selector : reads.selectors) {
+        const exporters::Metric* metric = emitted.metric(selector.metric);
+        if (metric != nullptr) check_kind_of_metric(rule, selector, *metric, findings);
+    }
+    check_share(rule, reads, findings);
+    if (rule.is_alert) check_names(rule, reads, emitted, findings);
+    // '&' is no operator of PromQL; the parser's own words do not say what would do.
+    if (rule.expr.find(" & ") != std::string::npos) {
+        add(findings, rule, "bit-and", Weight::error, "PromQL has no '&'",
+            "test bit b by remainder: X % 2^(b+1) >= 2^b, as in X % 128 >= 64");
+    }
 }
 
 }  // namespace deadrank::results::alerts

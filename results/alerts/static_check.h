@@ -1,6 +1,4 @@
-// results/alerts/static_check.h — What can be said of a rule without running it: metrics and labels that
-// nobody emits, and the known misuses of those that exist. Each finding has its line, and says what to write
-// instead.
+// results/alerts/static_check.h — What is wrong with a rule before it meets any series.
 #pragma once
 
 #include <map>

@@ -1,5 +1,4 @@
-// results/alerts/study.h — The whole question: these rules, this site, these failures. Prometheus judges,
-// once healthy and once for each failure; what it said becomes cells.
+// results/alerts/study.h — All rules against all failures, and what would mend the weak ones.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +13,9 @@
 #include "results/external/promtool.h"
 
 namespace deadrank::results::alerts {
+
+// The whole question: these rules, this site, these failures. Prometheus judges, once healthy and once for
+// each failure; what it said becomes cells.
 
 // Something that plays series to the rules and says which alerts were active when.
 struct Played {
@@ -79,5 +81,13 @@ struct StudyOptions {
 scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents,
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);
+
+// For a failure that no alert caught: an expression over metrics that are there, tried out on the failure and
+// on the healthy run by the same judge before it is proposed.
+
+void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures);
+
+// The expression with the names and jobs that this site uses.
+std::string in_site_words(std::string expr, const exporters::World& world);
 
 }  // namespace deadrank::results::alerts

@@ -1,5 +1,4 @@
-// results/alerts/verdict.h — What became of one alert during one failure. The healthy run is the yardstick:
-// what fires there as well says nothing about the failure.
+// results/alerts/verdict.h — What became of each rule under each failure.
 #pragma once
 
 #include <set>

@@ -9,7 +9,7 @@
 
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
-#include "scenarios/format/clue_table.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank::results::diagnosis {
 

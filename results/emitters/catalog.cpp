@@ -1,12 +1,34 @@
-// results/emitters/catalog.cpp — One line a format.
+// results/emitters/catalog.cpp — Every emitter by name, and the files that it makes.
 #include "results/emitters/catalog.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "results/emitters/c10d_names.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
 #include "results/emitters/ras.h"
 #include "results/emitters/records.h"
+#include "results/text/text_file.h"
 
 namespace deadrank::results::emitters {
+
+// Each file is whole or absent.
+
+scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
+                                    const std::filesystem::path& directory, Time taken) {
+    for (const EmittedFile& file : files) {
+        if (auto written = reports::write_text(file.bytes, directory / file.name); !written) return written;
+        if (taken == never) continue;
+        const std::int64_t at = wall_clock(taken);
+        const timespec time{at / 1'000'000'000, at % 1'000'000'000};
+        const timespec both[2] = {time, time};
+        utimensat(AT_FDCWD, (directory / file.name).c_str(), both, 0);
+    }
+    return {};
+}
+
+// One line a format.
 
 namespace {
 

@@ -1,16 +1,18 @@
-// results/emitters/flight_recorder.h — PyTorch's Flight Recorder: of each rank, the last collectives it
-// entered and how far each had come. One pickle a rank, or the JSON of its control plane.
+// results/emitters/flight_recorder.h — Flight Recorder dumps as torch writes them: JSON, and Python's pickle.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "results/emitters/files.h"
+#include "results/emitters/catalog.h"
 #include "results/emitters/snapshot.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::emitters {
+
+// PyTorch's Flight Recorder: of each rank, the last collectives it entered and how far each had come. One
+// pickle a rank, or the JSON of its control plane.
 
 // What differs between releases of torch; the tables are in flight_recorder_profiles.cpp.
 struct FlightRecorderProfile {
@@ -47,5 +49,10 @@ std::vector<EmittedFile> flight_recorder_files(const Evidence& evidence, const S
 
 nlohmann::ordered_json flight_recorder_dump(const Evidence& evidence, Rank process, Time at,
                                             const FlightRecorderProfile& profile, DumpForm form);
+
+// A JSON tree as a pickle of protocol 2, in the few opcodes that torch itself writes.
+
+// Arrays of two below the key "process_group" become tuples, all others lists. Text must be UTF-8.
+std::string to_pickle(const nlohmann::ordered_json& tree);
 
 }  // namespace deadrank::results::emitters

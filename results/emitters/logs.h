@@ -1,12 +1,11 @@
-// results/emitters/logs.h — What programs print: ranks with c10d's prefixes, NCCL's own log, torchrun's agent
-// and error files, the kernel's ring buffer.
+// results/emitters/logs.h — The log lines of a job as NCCL, the kernel, the ranks and torchrun write them.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "results/emitters/files.h"
+#include "results/emitters/catalog.h"
 #include "results/emitters/snapshot.h"
 
 namespace deadrank::results::emitters {

@@ -1,11 +1,10 @@
-// results/emitters/ras.h — What NCCL's RAS subsystem would answer at one moment: who has launched how many
-// operations, and who does not answer. It is asked, never pushed.
+// results/emitters/ras.h — The answers of NCCL's RAS service, as text and as JSON.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "results/emitters/files.h"
+#include "results/emitters/catalog.h"
 #include "results/emitters/snapshot.h"
 
 namespace deadrank::results::emitters {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "results/emitters/c10d_names.h"
-#include "results/emitters/processes.h"
+#include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
 
 namespace deadrank::results::emitters {

@@ -1,4 +1,4 @@
-// results/emitters/releases.h — The two numbers of a release by which text profiles are chosen.
+// results/emitters/releases.h — What differs between releases of the tools whose files we write.
 #pragma once
 
 #include <cstdlib>

@@ -1,17 +1,19 @@
-// results/exporters/series.h — Series as Prometheus would have scraped them: labels, and one value for each
-// scrape. Two values are marks: `absent` (nothing scraped) and `stale` (the scrape at which the series
-// vanished).
+// results/exporters/series.h — Series of samples, and their bytes for Prometheus' remote write.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "results/exporters/metric.h"
 
 namespace deadrank::results::exporters {
+
+// Series as Prometheus would have scraped them: labels, and one value for each scrape. Two values are marks:
+// `absent` (nothing scraped) and `stale` (the scrape at which the series vanished).
 
 // Prometheus' own staleness marker, and a NaN of ours beside it. Only bit patterns tell NaNs apart.
 inline constexpr std::uint64_t stale_bits = 0x7ff0000000000002;
@@ -39,5 +41,15 @@ std::string expanding_text(const std::vector<double>& values);
 
 // The shortest text that reads back to the same number.
 std::string number_text(double value);
+
+// Prometheus' remote-write protocol 0.1.0: protobuf by hand, in snappy's block format with literals only,
+// which every decoder accepts.
+
+// WriteRequest of the samples [first, last) of these series; sample 0 lies at `start_ms`. Absent samples are
+// left out.
+std::string write_request(std::span<const Series> series, std::size_t first, std::size_t last,
+                          std::int64_t start_ms, std::int64_t step_ms);
+
+std::string snappy_block(const std::string& bytes);
 
 }  // namespace deadrank::results::exporters

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "results/emitters/logs.h"
-#include "results/emitters/processes.h"
+#include "results/emitters/snapshot.h"
 #include "results/external/installed.h"
 #include "results/external/program.h"
 #include "results/external/scratch.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/emitters/files.h"
+#include "results/emitters/catalog.h"
 #include "results/external/bounded.h"
 
 namespace deadrank::results::external {

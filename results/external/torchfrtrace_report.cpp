@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "results/external/torchfrtrace.h"
-#include "results/text/numbers_in.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::external {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "scenarios/model/nearest.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::results::detectors {
 

@@ -8,7 +8,7 @@
 
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/stamps.h"
-#include "results/text/numbers_in.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::importers {
 

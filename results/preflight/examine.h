@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "results/preflight/job_snapshot.h"
 #include "results/preflight/knowledge.h"
-#include "results/preflight/snapshot.h"
 
 namespace deadrank::results::preflight {
 

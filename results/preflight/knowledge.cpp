@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "results/text/toml_tree.h"
-#include "scenarios/model/nearest.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::results::preflight {
 

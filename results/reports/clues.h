@@ -1,5 +1,5 @@
-// results/reports/clues.h — What somebody who diagnoses a job looks at, in order, as lines of text: no
-// truth, no finding, no suspect. Beside the last good run only what it has otherwise is worth a look.
+// results/reports/clues.h — What a learner may look at: the lines of a run that differ between ranks, or from
+// a healthy one.
 #pragma once
 
 #include <optional>

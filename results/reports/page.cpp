@@ -1,5 +1,4 @@
-// results/reports/page.cpp — Puts data, style and scripts into page.html. A "<" inside the data is
-// written as an escape, so that no log line can end the script that holds it.
+// results/reports/page.cpp — The report as one HTML file that needs no network.
 #include "results/reports/page.h"
 
 #include <array>
@@ -7,13 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "results/judging/alarm.h"
-#include "results/reports/again.h"
-#include "results/reports/assets.h"
-#include "results/reports/standings_view.h"
+#include "results/reports/resilience_table.h"
+#include "results/reports/terminal.h"
 #include "results/text/text_file.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::reports {
+
+// Puts data, style and scripts into page.html. A "<" inside the data is written as an escape, so that no log
+// line can end the script that holds it.
 
 namespace {
 
@@ -144,6 +145,25 @@ std::string Page::html(const Scorecard& card, const std::string& by, const std::
 scenarios::Result<void> Page::write(const std::filesystem::path& file, const Scorecard& card,
                                     const std::string& by, const std::string& headline) const {
     return write_text(html(card, by, headline), file);
+}
+
+// A bad cell is told with its command, and so is one that could not be told with its reason; the page draws,
+// it does not judge.
+
+Json standing_view(const Standing& standing) {
+    Json json = {{"bug", standing.scenario},
+                 {"cause", standing.cause},
+                 {"program", framework_text(standing.subject)},
+                 {"again", standing.again}};
+    if (!standing.stood) {
+        json["untold"] = standing.untold;
+        return json;
+    }
+    json["response"] = text_of(standing.stood->response);
+    json["good"] = is_good(standing.stood->response);
+    json["took"] = took_text(*standing.stood);
+    json["says"] = standing.stood->says;
+    return json;
 }
 
 }  // namespace deadrank::results::reports

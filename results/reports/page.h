@@ -1,5 +1,4 @@
-// results/reports/page.h — report.html: one file that needs no network, with the scorecard, every case
-// and its runs. Cases are taken while their evidence is at hand and kept as the text they become.
+// results/reports/page.h — The report as one HTML file that needs no network.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +6,24 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/judging/case.h"
 #include "results/judging/resilience.h"
 #include "results/judging/scorecard.h"
+#include "results/reports/json_files.h"
 #include "results/reports/run_view.h"
 
 namespace deadrank::results::reports {
+
+// The hand-written parts of the page, embedded when the program is built.
+
+// By file name in results/reports/html: "page.html", "timeline.js"; empty when there is none.
+std::string_view asset(std::string_view name);
+
+// report.html: one file that needs no network, with the scorecard, every case and its runs. Cases are taken
+// while their evidence is at hand and kept as the text they become.
 
 // What a scenario tells people, where there is one.
 struct CaseWords {
@@ -42,5 +51,11 @@ private:
 
     std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
 };
+
+// How a program stood a bug, as the page's data: a cell of its table. JSON in a form of its own, which only
+// the page reads.
+
+// Without the number of its case on the page: that is known last.
+Json standing_view(const Standing& standing);
 
 }  // namespace deadrank::results::reports

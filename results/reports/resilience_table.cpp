@@ -1,5 +1,4 @@
-// results/reports/resilience_table.cpp — Cells are responses and seconds; below, each bad one with its words
-// and the command that shows it again.
+// results/reports/resilience_table.cpp — The resilience table in Markdown, and its place in a page.
 #include "results/reports/resilience_table.h"
 
 #include <algorithm>
@@ -7,10 +6,12 @@
 #include <map>
 #include <set>
 
-#include "results/reports/page_place.h"
+#include "results/text/text_file.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::reports {
+
+// Cells are responses and seconds; below, each bad one with its words and the command that shows it again.
 
 namespace {
 
@@ -182,6 +183,34 @@ std::string standing_line(const Standing& standing, const Style& style) {
     const std::size_t room = style.width > used + 20 ? style.width - used : 0;
     return fmt::format("      {} · {}\n", style.paint(is_good(stood.response) ? Ink::green : Ink::red, head),
                        style.paint(Ink::dim, style.cut(words, room)));
+}
+
+// What stands outside the two lines is never touched.
+
+std::string in_place(std::string page, const PagePlace& place, std::string_view text) {
+    const std::size_t begin = page.find(place.begin), end = page.find(place.end);
+    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+    const std::size_t from = begin + place.begin.size();
+    return page.replace(from, end - from, fmt::format("\n{}", text));
+}
+
+scenarios::Result<void> write_in_place(const std::string& text, const PagePlace& place,
+                                       const std::filesystem::path& file) {
+    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
+    if (!page) return tl::unexpected(page.error());
+    if (page->empty() || page->starts_with(place.written_by)) return write_text(text, file);
+    const std::string with_text = in_place(*page, place, text);
+    if (!with_text.empty()) return write_text(with_text, file);
+    return scenarios::refuse(
+        scenarios::ErrorCode::usage,
+        fmt::format("'{}' is a page of yours and has no place for the table", file.string()),
+        fmt::format("add the lines {} and {}, or name another file", place.begin, place.end));
+}
+
+std::string plain_cell(std::string text) {
+    for (std::size_t at = 0; (at = text.find_first_of("|<>`*_", at)) != std::string::npos; at += 2)
+        text.insert(at, "\\");
+    return text;
 }
 
 }  // namespace deadrank::results::reports

@@ -1,5 +1,4 @@
-// results/reports/resilience_table.h — How frameworks stood each bug, as a page of Markdown: a row a
-// scenario, a column a framework in one version, a command behind each cell that is bad.
+// results/reports/resilience_table.h — The resilience table in Markdown, and its place in a page.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +11,9 @@
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {
+
+// How frameworks stood each bug, as a page of Markdown: a row a scenario, a column a framework in one
+// version, a command behind each cell that is bad.
 
 // "PyTorch DDP (torch 2.11.0, debug DETAIL)"; and "≥ 66 s" of a hang, empty where no time was asked for.
 std::string framework_text(const Subject& subject);
@@ -42,5 +44,24 @@ std::string standing_line(const Standing& standing, const Style& style);
 // bad_input (with the line; a torn last one is left out).
 std::string with_standing(const std::string& json_line, const Standing& standing);
 scenarios::Result<std::vector<Standing>> read_standings(const std::filesystem::path& file);
+
+// A page that people write, with a place in it that a command fills: between two lines that are comments to
+// Markdown.
+
+struct PagePlace {
+    std::string_view begin, end;
+    std::string_view written_by;  // a file that opens with this line is the command's own, whole
+};
+
+// The page with `text` in its place; empty where it has no such place.
+std::string in_place(std::string page, const PagePlace& place, std::string_view text);
+
+// Into its place on a page that has one; a file of its own otherwise. Errors: io; usage (somebody's page
+// without the place for it).
+scenarios::Result<void> write_in_place(const std::string& text, const PagePlace& place,
+                                       const std::filesystem::path& file);
+
+// Text in a cell: nothing that Markdown would take for more.
+std::string plain_cell(std::string text);
 
 }  // namespace deadrank::results::reports

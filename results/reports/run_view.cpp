@@ -1,16 +1,25 @@
-// results/reports/run_view.cpp — Ranks that a finding or the truth names are suspects: they keep a row
-// of their own, and the page enlarges it.
+// results/reports/run_view.cpp — One run as data for the page: its timeline, its logs, who waits for whom.
 #include "results/reports/run_view.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "results/facts/waits.h"
 #include "results/judging/alarm.h"
-#include "results/reports/encode.h"
+#include "results/reports/event_text.h"
+#include "results/reports/timeline.h"
+#include "results/text/style.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::reports {
+
+// Ranks that a finding or the truth names are suspects: they keep a row of their own, and the page enlarges
+// it.
 
 namespace {
 
@@ -126,6 +135,217 @@ Json run_view(const SeenRun& run, std::size_t bytes_most) {
         view["reason"] = run.judgement->reason;
         view["job"] = reaction_text(run.judgement->reaction);
         view["culprit"] = blame_text(run.judgement->culprit);
+    }
+    return view;
+}
+
+// Logs and counters as the page's data.
+
+namespace {
+
+constexpr std::size_t log_lines_most = 240;
+constexpr std::size_t letters_most = 1'600;  // of one line: a traceback reads on, a dump does not
+
+struct Span {
+    Time at{0};
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    bool finite = true;
+};
+
+Json spans_view(const std::map<std::int64_t, Span>& spans) {
+    Json list = Json::array();
+    for (const auto& [step, span] : spans) {
+        const bool shown = span.low <= span.high;
+        list.push_back({step, micros_of(span.at), shown ? Json(span.low) : Json(nullptr),
+                        shown ? Json(span.high) : Json(nullptr), span.finite ? 1 : 0});
+    }
+    return list;
+}
+
+}  // namespace
+
+Json logs_view(const Evidence& evidence) {
+    const LogLines logs = log_lines(evidence, log_lines_most);
+    Json list = Json::array();
+    for (const LogLine& line : logs.lines) {
+        list.push_back({micros_of(line.at), ranges_text(line.ranks), line.level, line.kind,
+                        Style{}.cut(line.text, letters_most)});
+    }
+    return {{"lines", list}, {"left_out", logs.left_out}};
+}
+
+// Loss and device memory by step, from the lowest to the highest of the ranks.
+Json counters_view(const Evidence& evidence) {
+    std::map<std::int64_t, Span> loss, memory;
+    const auto take = [](Span& span, Time at, double value) {
+        span.at = std::max(span.at, at);
+        span.finite &= std::isfinite(value);
+        if (!std::isfinite(value)) return;
+        span.low = std::min(span.low, value);
+        span.high = std::max(span.high, value);
+    };
+    for (const Event* event : evidence.each<StepEnd>())
+        take(loss[event->as<StepEnd>()->step], event->at, event->as<StepEnd>()->loss);
+    std::map<Rank, std::int64_t> sample;
+    for (const Event* event : evidence.each<MemorySample>()) {
+        const std::int64_t number = sample[event->rank]++;
+        take(memory[number], event->at, static_cast<double>(event->as<MemorySample>()->used));
+    }
+    return {{"loss", spans_view(loss)}, {"memory", spans_view(memory)}};
+}
+
+// Who waits for whom, from evidence, as groups of ranks and arrows between them; and in the simulator's own
+// words, where there are any.
+
+namespace {
+
+using detectors::Life;
+using detectors::Lives;
+using detectors::Wait;
+using detectors::Waits;
+
+constexpr std::size_t groups_most = 40;
+
+struct Group {
+    std::string says, detail, state;
+    Time since = never;
+    std::vector<Rank> ranks, for_whom;
+};
+
+std::string offered(const Wait& wait, Rank process) {
+    if (!wait.meeting) return {};
+    const std::size_t place = wait.comm->place_of(process);
+    if (place >= wait.meeting->calls.size() || !wait.meeting->calls[place].what) return {};
+    const CollectiveEnter& what = *wait.meeting->calls[place].what;
+    return fmt::format("{} × {}", what.count, name_of(what.dtype));
+}
+
+std::string life_state(const Life* life) {
+    if (!life || !life->start) return "was never seen";
+    if (life->ended == never) return "still runs, and waits for nobody";
+    if (life->signal != 0) return fmt::format("exited (signal {})", life->signal);
+    return life->code == 0 ? "finished" : fmt::format("exited (code {})", life->code);
+}
+
+std::vector<Group> groups_of(const Waits& waits) {
+    std::map<std::string, Group> groups;
+    for (const auto& [process, all] : waits.waits()) {
+        for (const Wait& wait : all) {
+            const std::string says = fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name);
+            const std::string detail = offered(wait, process);
+            Group& group =
+                groups[fmt::format("{}|{}|{}|{}", wait.comm->id, says, detail, ranges_text(wait.for_whom))];
+            group.says = says;
+            group.detail = detail;
+            group.state = "waits";
+            group.since = std::min(group.since, wait.since);
+            group.ranks.push_back(process);
+            group.for_whom = wait.for_whom;
+        }
+    }
+    std::vector<Group> list;
+    for (auto& [key, group] : groups) list.push_back(std::move(group));
+    return list;
+}
+
+// Those who are waited for and wait for nobody, by how they ended.
+void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
+    std::set<Rank> waiting, roots;
+    for (const Group& group : groups) waiting.insert(group.ranks.begin(), group.ranks.end());
+    for (const Group& group : groups) {
+        for (const Rank rank : group.for_whom) {
+            if (waiting.count(rank) == 0) roots.insert(rank);
+        }
+    }
+    std::map<std::string, Group> by_state;
+    for (const Rank rank : roots) {
+        Group& group = by_state[life_state(lives.find(attempt, rank))];
+        group.ranks.push_back(rank);
+    }
+    for (auto& [state, group] : by_state) {
+        group.state = "root";
+        group.says = state;
+        groups.push_back(std::move(group));
+    }
+}
+
+Json arrows_of(const std::vector<Group>& groups) {
+    std::map<Rank, std::vector<std::size_t>> of;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        for (const Rank rank : groups[i].ranks) of[rank].push_back(i);
+    }
+    Json arrows = Json::array();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        std::set<std::size_t> to;
+        for (const Rank rank : groups[i].for_whom) {
+            if (const auto found = of.find(rank); found != of.end())
+                to.insert(found->second.begin(), found->second.end());
+        }
+        for (const std::size_t target : to) arrows.push_back({i, target});
+    }
+    return arrows;
+}
+
+// The last moment at which a standstill showed: the end, or just before the first rank gave up.
+Time moment_of(const Evidence& evidence) {
+    Time first_exit = never;
+    for (const Event* event : evidence.each<RankExit>()) {
+        const auto* exit = event->as<RankExit>();
+        if (exit->code != 0 || exit->signal != 0) first_exit = std::min(first_exit, event->at);
+    }
+    for (const Event* event : evidence.each<CommAbort>()) first_exit = std::min(first_exit, event->at);
+    return first_exit == never ? evidence.observed_until() : first_exit - Time{1};
+}
+
+// "rank 1 waits … ", "rank 2 waits …" with the same words become one line.
+Json told(const Truth& truth) {
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<Rank>> by_words;
+    for (const std::string& line : truth.waits_for) {
+        const std::size_t digits = line.find_first_of("0123456789");
+        const std::size_t end = line.find_first_not_of("0123456789", digits);
+        if (!line.starts_with("rank ") || digits != 5 || end == std::string::npos || end > 14) continue;
+        const std::string words = line.substr(end + 1);
+        if (by_words.count(words) == 0) order.push_back(words);
+        by_words[words].push_back(std::stoi(line.substr(digits, end - digits)));
+    }
+    Json lines = Json::array();
+    for (const std::string& words : order) lines.push_back({ranges_text(by_words[words]), words});
+    return lines;
+}
+
+}  // namespace
+
+Json waits_view(const Evidence& evidence, const Truth* truth) {
+    const auto& lives = evidence.facts<Lives>();
+    Json view = {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}};
+    if (truth) view["told"] = told(*truth);
+    const Time shortest = std::min<Time>(lives.hang_after(), std::chrono::seconds(5));
+    for (const Time when : {evidence.observed_until(), moment_of(evidence)}) {
+        const int attempt = lives.attempt_at(when);
+        std::vector<Group> groups = groups_of(Waits(evidence, attempt, when));
+        std::erase_if(groups, [&](const Group& group) { return when - group.since < shortest; });
+        if (groups.empty()) continue;
+        add_roots(groups, lives, attempt);
+        std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+            return (a.state == "root") > (b.state == "root") ||
+                   (a.state == b.state && a.ranks.size() > b.ranks.size());
+        });
+        if (groups.size() > groups_most) {
+            view["left_out"] = groups.size() - groups_most;
+            groups.resize(groups_most);
+        }
+        for (const Group& group : groups) {
+            view["groups"].push_back({{"ranks", ranges_text(group.ranks)},
+                                      {"count", group.ranks.size()},
+                                      {"says", group.says},
+                                      {"detail", group.detail},
+                                      {"state", group.state},
+                                      {"since", micros_of(group.since)}});
+        }
+        view["arrows"] = arrows_of(groups);
+        view["at"] = micros_of(when);
+        break;
     }
     return view;
 }

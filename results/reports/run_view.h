@@ -1,11 +1,10 @@
-// results/reports/run_view.h — One run as the page's data: its rows, marks, alarms, waits, logs and
-// counters. JSON in a form of its own, which only the page reads.
+// results/reports/run_view.h — One run as data for the page: its timeline, its logs, who waits for whom.
 #pragma once
 
 #include <string_view>
 
 #include "results/judging/judge.h"
-#include "results/reports/json_parts.h"
+#include "results/reports/json_files.h"
 
 namespace deadrank::results::reports {
 

@@ -1,8 +1,9 @@
-// results/reports/terminal.h — A summary for people: one line a scenario, the story of each failure, the
-// scorecard.
+// results/reports/terminal.h — What a run says on a terminal: a line a scenario, a block a failure, a table
+// at the end.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/judging/case.h"
@@ -10,6 +11,8 @@
 #include "results/text/style.h"
 
 namespace deadrank::results::reports {
+
+// A summary for people: one line a scenario, the story of each failure, the scorecard.
 
 // All cases of one scenario, one for each seed, in one line: what was noticed, about whom, how soon.
 // `name_columns`: where the names end, so that the lines of a run stand under each other.
@@ -25,5 +28,13 @@ std::string scorecard_table(const Scorecard& card, const std::string& title, con
 std::string last_line(const Scorecard& card, double seconds, const Style& style);
 
 std::string verdict_mark(Verdict verdict, const Style& style);  // ✔ ✘ ?
+
+// How to see a case again: the commands that every report begins with.
+
+// The `runner` of a case that was judged from files, not played.
+inline constexpr std::string_view from_files = "files";
+
+// "deadrank replay TOKEN" where there is a token, and the run that makes the same draws from the catalog.
+std::vector<std::string> commands_to_see_again(const Case& one);
 
 }  // namespace deadrank::results::reports

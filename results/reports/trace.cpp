@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "results/reports/json_parts.h"
-#include "results/reports/slices.h"
+#include "results/reports/json_files.h"
+#include "results/reports/timeline.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::reports {

@@ -1,10 +1,14 @@
-// results/text/words.cpp — Rounding is done in integers, so that a report reads the same everywhere.
+// results/text/words.cpp — Sentences about ranks, steps and times; numbers found in a line.
 #include "results/text/words.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <string>
 
 namespace deadrank::results {
+
+// Rounding is done in integers, so that a report reads the same everywhere.
 
 namespace {
 
@@ -98,6 +102,23 @@ bool has(const std::vector<std::string>& list, std::string_view word) {
 
 std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// Whatever stands between the digits parts them.
+
+std::vector<Rank> numbers_in(std::string_view text) {
+    const std::string whole(text);
+    std::vector<Rank> numbers;
+    for (std::size_t at = 0; at < whole.size();) {
+        if (whole[at] < '0' || whole[at] > '9') {
+            ++at;
+            continue;
+        }
+        char* end = nullptr;
+        numbers.push_back(static_cast<Rank>(std::strtol(whole.c_str() + at, &end, 10)));
+        at = static_cast<std::size_t>(end - whole.c_str());
+    }
+    return numbers;
 }
 
 }  // namespace deadrank::results

@@ -1,5 +1,4 @@
-// results/text/words.h — Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2
-// findings".
+// results/text/words.h — Sentences about ranks, steps and times; numbers found in a line.
 #pragma once
 
 #include <string>
@@ -7,8 +6,11 @@
 #include <vector>
 
 #include "results/record/blame.h"
+#include "results/record/time.h"
 
 namespace deadrank::results {
+
+// Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2 findings".
 
 // Three figures or so: "350 ns", "12.5 µs", "60.0 s", "12 min 5 s", "3 h 20 min", "4 d 2 h". `never` is
 // "never".
@@ -31,5 +33,10 @@ bool has(const std::vector<std::string>& list, std::string_view word);
 
 // "1 finding", "2 findings".
 std::string counted(std::size_t count, std::string_view noun);
+
+// Ranks as other people's tools print them.
+
+// All whole numbers of a text such as "{2, 3}" or "({'5'})", in its order.
+std::vector<Rank> numbers_in(std::string_view text);
 
 }  // namespace deadrank::results

@@ -9,7 +9,6 @@
 #include <xxhash.h>
 
 #include "runners/backends/catalog/backend.h"
-#include "runners/campaign/crew.h"
 #include "runners/campaign/spread.h"
 #include "runners/commands/campaign_report.h"
 #include "runners/commands/interrupt.h"

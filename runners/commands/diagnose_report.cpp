@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/json_parts.h"
+#include "results/reports/json_files.h"
 #include "results/text/words.h"
 
 namespace deadrank::runners::commands {

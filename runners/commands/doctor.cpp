@@ -16,8 +16,7 @@
 #include "runners/commands/screen.h"
 #include "runners/line/library.h"
 #include "runners/preflight/gathering.h"
-#include "runners/preflight/library_answer.h"
-#include "runners/preflight/probe.h"
+#include "runners/preflight/machine_probe.h"
 
 namespace deadrank::runners::commands {
 

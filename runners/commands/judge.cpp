@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/reports/verdict_json.h"
 #include "results/text/words.h"
 #include "runners/commands/options.h"
 #include "runners/commands/paging.h"

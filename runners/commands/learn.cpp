@@ -17,9 +17,8 @@
 #include "runners/commands/selection.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
-#include "runners/learn/lesson_json.h"
+#include "runners/learn/lesson.h"
 #include "runners/learn/pages.h"
-#include "runners/learn/progress.h"
 
 namespace deadrank::runners::commands {
 

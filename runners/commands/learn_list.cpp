@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/json_parts.h"
+#include "results/reports/json_files.h"
 #include "results/text/words.h"
 #include "runners/commands/screen.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runners/learn/progress.h"
+#include "runners/learn/dialogue.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::commands {

@@ -13,7 +13,7 @@
 #include "results/text/words.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
-#include "runners/serve/ras.h"
+#include "runners/serve/ras_service.h"
 
 namespace deadrank::runners::commands {
 

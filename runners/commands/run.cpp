@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/reports/json_files.h"
 #include "results/reports/junit.h"
 #include "results/reports/resilience_table.h"
-#include "results/reports/verdict_json.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/interrupt.h"

@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 
 #include "results/detectors/detect.h"
+#include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/reports/verdict_json.h"
 #include "results/text/words.h"
 
 namespace deadrank::runners::commands {

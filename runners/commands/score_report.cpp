@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/reports/verdict_json.h"
 #include "results/text/words.h"
 
 namespace deadrank::runners::commands {

@@ -11,7 +11,7 @@
 
 #include "results/text/toml_tree.h"
 #include "runners/commands/alert_site.h"
-#include "runners/serve/replay.h"
+#include "runners/serve/live_replay.h"
 
 namespace deadrank::runners::commands {
 

@@ -15,7 +15,7 @@
 #include "runners/commands/screen.h"
 #include "runners/commands/sweep_report.h"
 #include "runners/find/base.h"
-#include "scenarios/format/contradictions.h"
+#include "scenarios/format/closing.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/model/draw.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {
 

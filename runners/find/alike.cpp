@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/model/check.h"
-#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/model/draw.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
 

@@ -7,7 +7,7 @@
 
 #include "runners/find/bench.h"
 #include "runners/find/naming.h"
-#include "scenarios/format/contradictions.h"
+#include "scenarios/format/closing.h"
 
 namespace deadrank::runners::find {
 

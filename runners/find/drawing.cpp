@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runners/find/base.h"
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
 

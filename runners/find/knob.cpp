@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "runners/find/defaults.h"
-#include "scenarios/model/quantity.h"
+#include "scenarios/model/value.h"
 
 namespace deadrank::runners::find {
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "scenarios/format/contradictions.h"
+#include "scenarios/format/closing.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::find {

@@ -6,8 +6,8 @@
 
 #include "results/text/style.h"
 #include "runners/find/defaults.h"
-#include "scenarios/format/literal.h"
-#include "scenarios/model/quote.h"
+#include "scenarios/format/plan_file.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners::find {
 

@@ -10,7 +10,7 @@
 #include "results/text/words.h"
 #include "runners/find/alike.h"
 #include "runners/find/subset.h"
-#include "scenarios/format/contradictions.h"
+#include "scenarios/format/closing.h"
 
 namespace deadrank::runners::find {
 

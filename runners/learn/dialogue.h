@@ -1,12 +1,17 @@
-// runners/learn/dialogue.h — One lesson, asked and answered: at a terminal, or by a script on standard input.
+// runners/learn/dialogue.h — A lesson in a terminal, and how far its learner has come.
 #pragma once
 
+#include <filesystem>
 #include <istream>
+#include <map>
+#include <string>
 
-#include "runners/learn/progress.h"
-#include "runners/learn/render.h"
+#include "runners/learn/pages.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::learn {
+
+// One lesson, asked and answered: at a terminal, or by a script on standard input.
 
 enum class Way { on, quit };
 
@@ -21,5 +26,35 @@ Way teach(const Lesson& lesson, Talk& talk, Done& done);
 
 // One try for each question and no hints; the number of right answers is added.
 Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& asked);
+
+// Which lessons were done, and how: a file in the reader's own state directory.
+
+struct Done {
+    bool solved = false;  // every question answered, without being shown the answer
+    int tries = 0;        // answers given
+    int hints = 0;
+};
+
+class Progress {
+public:
+    // DEADRANK_STATE, else XDG_STATE_HOME/deadrank, else ~/.local/state/deadrank; empty where there is no
+    // home.
+    static std::filesystem::path usual_file();
+
+    // A file that is not there is a beginner's. Errors: io, bad_input with what to do about it.
+    static scenarios::Result<Progress> read(std::filesystem::path file);
+
+    const Done* find(const std::string& scenario) const;
+    bool empty() const { return lessons_.empty(); }
+    // Keeps the better of what was and what is, and writes it down. Error: io.
+    scenarios::Result<void> note(const std::string& scenario, const Done& done);
+    scenarios::Result<void> forget();
+
+private:
+    scenarios::Result<void> write() const;
+
+    std::filesystem::path file_;
+    std::map<std::string, Done> lessons_;
+};
 
 }  // namespace deadrank::runners::learn

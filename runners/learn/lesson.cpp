@@ -1,15 +1,17 @@
-// runners/learn/lesson.cpp — The clues come from evidence alone; truth and findings are opened for the
-// answer.
+// runners/learn/lesson.cpp — A lesson made from a played run.
 #include "runners/learn/lesson.h"
 
 #include <cmath>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "results/judging/alarm.h"
 #include "results/text/words.h"
-#include "runners/learn/challenge.h"
+#include "runners/learn/course.h"
 
 namespace deadrank::runners::learn {
+
+// The clues come from evidence alone; truth and findings are opened for the answer.
 
 namespace {
 
@@ -130,6 +132,26 @@ const std::vector<std::string>& primer() {
         "are "
         "alike, look at what was printed, then at what differs from the last good run."};
     return words;
+}
+
+// An answer is what a script would type.
+
+using results::reports::Json;
+
+Json lesson_json(const Lesson& lesson) {
+    Json clues = Json::array(), challenges = Json::array();
+    for (const auto& clue : lesson.clues) clues.push_back({{"title", clue.title}, {"lines", clue.lines}});
+    for (const Challenge& challenge : lesson.challenges) {
+        const std::string answer = challenge.choices.empty()
+                                       ? challenge.solution()
+                                       : std::string(1, static_cast<char>('a' + challenge.choice));
+        challenges.push_back({{"asks", challenge.asks}, {"choices", challenge.choices}, {"answer", answer}});
+    }
+    return {{"id", lesson.scenario},       {"seed", lesson.seed},       {"title", lesson.title},
+            {"stage", lesson.stage},       {"sees", lesson.sees},       {"clues", clues},
+            {"question", lesson.question}, {"challenges", challenges},  {"hints", lesson.hints},
+            {"answer", lesson.answer},     {"culprit", lesson.culprit}, {"cause", lesson.cause},
+            {"fix", lesson.fix},           {"why", lesson.why}};
 }
 
 }  // namespace deadrank::runners::learn

@@ -1,15 +1,18 @@
-// runners/learn/lesson.h — A lesson about one bug: what one sees, what is asked, what it was. Made from the
-// scenario's own words and from a run of it, so that a new scenario is a new lesson.
+// runners/learn/lesson.h — A lesson made from a played run.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "results/reports/clues.h"
+#include "results/reports/json_files.h"
 #include "runners/line/line.h"
 #include "scenarios/model/taxonomy.h"
 
 namespace deadrank::runners::learn {
+
+// A lesson about one bug: what one sees, what is asked, what it was. Made from the scenario's own words and
+// from a run of it, so that a new scenario is a new lesson.
 
 // What can be answered and checked. With choices the answer is a letter, without them ranks or nodes.
 struct Challenge {
@@ -47,5 +50,9 @@ scenarios::Result<Lesson> make_lesson(const scenarios::Scenario& scenario,
 
 // What a beginner must know to read the clues.
 const std::vector<std::string>& primer();
+
+// A lesson for programs and teachers, with its answers.
+
+results::reports::Json lesson_json(const Lesson& lesson);
 
 }  // namespace deadrank::runners::learn

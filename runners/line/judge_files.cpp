@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detect.h"
-#include "results/reports/again.h"
+#include "results/reports/terminal.h"
 #include "results/text/words.h"
 #include "scenarios/format/plan_file.h"
 

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "results/reports/findings_file.h"
-#include "results/reports/verdict_json.h"
+#include "results/reports/json_files.h"
 #include "results/text/text_file.h"
 #include "runners/line/line.h"
 #include "scenarios/format/plan_file.h"

@@ -1,15 +1,19 @@
-// runners/serve/http.h — A small HTTP server and client on loopback, for exporters, webhooks and Prometheus'
-// own API.
+// runners/serve/http.h — HTTP on loopback: our server, and other people's daemons that we start and ask.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <sys/types.h>
+#include <vector>
 
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::serve {
+
+// A small HTTP server and client on loopback, for exporters, webhooks and Prometheus' own API.
 
 struct HttpRequest {
     std::string method, target, body;
@@ -45,5 +49,31 @@ scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
 
 // Percent-encodes what may not stand in a form value.
 std::string form_value(std::string_view text);
+
+// Somebody else's server as a child process: started on a free port of loopback, ended with us.
+
+class Daemon {
+public:
+    // Output goes to `log`. Errors: environment.
+    static scenarios::Result<std::unique_ptr<Daemon>> start(const std::vector<std::string>& argv,
+                                                            const std::filesystem::path& log);
+    ~Daemon();  // SIGTERM, then SIGKILL after five seconds
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
+
+    bool alive();
+    double cpu_seconds() const;  // so far
+
+    // Asks GET `path` until it answers 200. Errors: environment, with the end of the log.
+    scenarios::Result<void> await(int port, const std::string& path, int seconds);
+
+private:
+    Daemon(pid_t child, std::filesystem::path log) : child_(child), log_(std::move(log)) {}
+    pid_t child_;
+    std::filesystem::path log_;
+};
+
+// A port that nobody listens on at this moment.
+int free_port();
 
 }  // namespace deadrank::runners::serve

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "results/alerts/promtool_player.h"
-#include "results/alerts/test_file.h"
 #include "results/external/program.h"
 
 namespace deadrank::runners::alerts {

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "results/reports/json_parts.h"
-#include "results/reports/page_place.h"
+#include "results/reports/json_files.h"
+#include "results/reports/resilience_table.h"
 #include "results/text/text_file.h"
 #include "results/text/words.h"
 

@@ -10,7 +10,7 @@
 #include "results/external/nvrx.h"
 #include "results/external/torchfrtrace.h"
 #include "results/external/traincheck.h"
-#include "runners/serve/ras_poller.h"
+#include "runners/serve/ras_service.h"
 
 namespace deadrank::runners {
 

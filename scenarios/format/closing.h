@@ -1,7 +1,8 @@
-// scenarios/format/closing.h — Closes what a scenario leaves open: choices, ranges and selectors become
-// values, defaults are filled in.
+// scenarios/format/closing.h — Closes what a scenario leaves open, and refuses settings that contradict each
+// other.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "scenarios/model/selector.h"
 
 namespace deadrank::scenarios {
+
+// Closes what a scenario leaves open: choices, ranges and selectors become values, defaults are filled in.
 
 class Closing {
 public:
@@ -37,5 +40,18 @@ private:
 
 // The trigger that these values of `when` mean. `at_start`: where nothing is said, before the job starts.
 Trigger trigger_of(const Values& when, bool at_start);
+
+// What cannot be meant in a plan: a rank outside the cluster, a step after the end, a degree that does not
+// divide.
+
+struct Contradiction {
+    std::string setting;  // path of what is to blame: "cluster.ranks", "fault.0.when.step", "expect.step"
+    std::string what;
+    std::string remedy;
+};
+
+// The first one, or none. Values are taken as present where their tables say so.
+std::optional<Contradiction> cluster_contradiction(const Plan& plan);
+std::optional<Contradiction> contradiction(const Plan& plan);
 
 }  // namespace deadrank::scenarios

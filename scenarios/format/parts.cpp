@@ -1,4 +1,4 @@
-// scenarios/format/parts.cpp — Every id is held against the taxonomy, every kind against the vocabulary.
+// scenarios/format/parts.cpp — The tables of a scenario file, each read into its part of the model.
 #include "scenarios/format/parts.h"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {
+
+// Every id is held against the taxonomy, every kind against the vocabulary.
 
 namespace {
 
@@ -121,6 +123,199 @@ std::vector<std::string> read_backends(Reader& top) {
                            suggestion(backend, known));
     }
     return backends;
+}
+
+// Reads [expect]: what must be noticed, about whom, how soon, and how the job must react.
+
+namespace {
+
+void check_each(Reader& reader, std::string_view key, const std::vector<std::string>& words,
+                const std::vector<std::string>& known, std::string_view what) {
+    for (const std::string& word : words) {
+        if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+        reader.problems().add(reader.find(key)->place, fmt::format("there is no {} '{}'", what, word),
+                              suggestion(word, known));
+    }
+}
+
+void read_ranks(Reader& reader, Expectation& expect) {
+    for (const std::string_view key : {"rank", "ranks"}) {
+        const Node* node = reader.find(key);
+        if (!node) continue;
+        const Setting setting = read_setting(*node, {std::string(key), ValueType::ranks}, reader.problems());
+        if (!expect.ranks.empty() || !setting.selector.empty()) {
+            reader.problems().add(node->place,
+                                  fmt::format("'{}' in [expect] must be a number or a list", key),
+                                  "leave it out where the fault's own ranks are meant");
+        } else if (!setting.options.empty()) {
+            expect.ranks = setting.options.front().list;
+        }
+    }
+}
+
+// `also`, or a list, names what else is right to report; "none" stresses that all the rest is a false alarm.
+void read_others(Reader& reader, Expectation& expect, const std::vector<std::string>& symptoms) {
+    expect.also = reader.texts("also");
+    check_each(reader, "also", expect.also, symptoms, "symptom");
+    std::vector<std::string> others = reader.texts("others");
+    const Node* node = reader.find("others");
+    if (!node || others == std::vector<std::string>{"none"}) return;
+    check_each(reader, "others", others, symptoms, "symptom");
+    expect.also.insert(expect.also.end(), others.begin(), others.end());
+}
+
+}  // namespace
+
+Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxonomy) {
+    Expectation expect{.symptom = bug.symptom};
+    if (!top.find("expect")) {
+        top.problems().add(top.node().place, "there is no [expect]", "say what must be noticed");
+        return expect;
+    }
+    const Node* table = top.table("expect");
+    if (!table) return expect;
+    Reader reader(*table, "[expect]", top.problems());
+    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
+    if (reader.find("symptom")) {
+        expect.symptom = reader.text("symptom");
+        check_each(reader, "symptom", {expect.symptom}, symptoms, "symptom");
+    }
+    expect.blames = reader.texts("blames");
+    check_each(reader, "blames", expect.blames, blame_words(), "field of a blame");
+    read_ranks(reader, expect);
+    if (reader.find("step")) expect.step = reader.integer("step", 0);
+    expect.within = reader.duration("within", expect.within);
+    read_others(reader, expect, symptoms);
+    expect.reaction = reader.one_of("reaction", reaction_words(), expect.reaction);
+    expect.recovers_within = reader.duration("recovers_within", expect.recovers_within);
+    expect.unseen = reader.text("unseen");
+    reader.refuse_the_rest();
+    return expect;
+}
+
+// Reads [[fault]]: its kind, what the kind asks for, and when it acts.
+
+namespace {
+
+bool has_word(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void check_required(Reader& reader, const Settings& settings, const Kind& kind) {
+    for (const Parameter& parameter : kind.parameters) {
+        if (parameter.optional || !parameter.fallback.empty() || settings.count(parameter.name) > 0) continue;
+        reader.problems().add(reader.node().place, fmt::format("{} lacks '{}'", kind.name, parameter.name),
+                              fmt::format("add {} = … ({})", parameter.name, parameter.what));
+    }
+}
+
+// `key` of a fault or trigger must name one of the words, all its options must.
+void check_known_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
+                       const std::string& what, Problems& problems) {
+    const auto setting = settings.find(std::string(key));
+    if (setting == settings.end()) return;
+    for (const Value& option : setting->second.options) {
+        if (has_word(known, option.text)) continue;
+        problems.add(setting->second.place, fmt::format("there is no {} '{}'", what, option.text),
+                     suggestion(option.text, known));
+    }
+}
+
+bool says(const Settings& when, std::string_view key) { return when.count(std::string(key)) > 0; }
+
+void check_trigger(const Settings& when, Problems& problems) {
+    const auto start = when.find("start");
+    const bool at_start =
+        start != when.end() && !start->second.options.empty() && start->second.options.front().number != 0;
+    for (const std::string_view key : {"at", "step", "phase", "before", "comm"}) {
+        if (!at_start || !says(when, key)) continue;
+        problems.add(when.find(std::string(key))->second.place,
+                     fmt::format("'{}' contradicts start = true", key), "keep one of them");
+    }
+    if (says(when, "nth") && !says(when, "before") && !says(when, "phase") && !says(when, "comm")) {
+        problems.add(when.at("nth").place, "'nth' counts nothing here",
+                     "say which call with before = \"all_reduce\"");
+    }
+}
+
+FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const Kind* workload,
+                         Problems& problems) {
+    Reader reader(table, "[[fault]]", problems);
+    FaultSettings fault{.kind = reader.required_text("kind"), .place = table.place};
+    if (const Node* when = reader.table("when")) {
+        Reader inner(*when, "'when'", problems);
+        fault.when.values = read_settings(inner, trigger_parameters());
+        inner.refuse_the_rest();
+        check_trigger(fault.when.values, problems);
+    }
+    const Kind* kind = vocabulary.fault(fault.kind);
+    if (!kind) {
+        const Node* node = reader.find("kind");
+        if (node && node->is(Node::Kind::text)) {
+            problems.add(node->place, fmt::format("there is no fault '{}'", fault.kind),
+                         suggestion(fault.kind, names_of(vocabulary.faults)));
+        }
+        return fault;
+    }
+    reader.renamed(kind->name);
+    fault.parameters = read_settings(reader, kind->parameters);
+    check_required(reader, fault.parameters, *kind);
+    if (workload) {
+        const std::string of = " in " + workload->name;
+        check_known_words(fault.parameters, "seam", workload->seams, "seam" + of, problems);
+        check_known_words(fault.parameters, "block", workload->blocks, "block" + of, problems);
+        std::vector<std::string> calls = call_words();
+        calls.insert(calls.end(), workload->seams.begin(), workload->seams.end());
+        calls.insert(calls.end(), workload->blocks.begin(), workload->blocks.end());
+        check_known_words(fault.when.values, "before", calls, "call" + of, problems);
+    }
+    reader.refuse_the_rest();
+    return fault;
+}
+
+}  // namespace
+
+std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload) {
+    std::vector<FaultSettings> faults;
+    for (const Node* table : top.tables("fault")) {
+        faults.push_back(read_fault(*table, vocabulary, workload, top.problems()));
+    }
+    return faults;
+}
+
+// The closed lists of words of a scenario that no other room owns.
+
+std::vector<std::string> names_of(const std::vector<Kind>& kinds) {
+    std::vector<std::string> names;
+    for (const Kind& kind : kinds) names.push_back(kind.name);
+    return names;
+}
+
+const std::vector<std::string>& blame_words() {
+    static const std::vector<std::string> words = {"rank",      "node",       "step", "variable",
+                                                   "component", "collective", "shard"};
+    return words;
+}
+
+const std::vector<std::string>& reaction_words() {
+    static const std::vector<std::string> words = {"any",     "clear_error",       "refuse_to_start",
+                                                   "restart", "warn_and_complete", "complete"};
+    return words;
+}
+
+const std::vector<std::string>& backend_words() {
+    static const std::vector<std::string> words = {"sim", "local", "mpi", "gpu", "nccl"};
+    return words;
+}
+
+const std::vector<std::string>& call_words() {
+    static const std::vector<std::string> words = {
+        "all_reduce", "broadcast",       "reduce",          "all_gather", "reduce_scatter", "all_to_all",
+        "gather",     "scatter",         "barrier",         "send",       "recv",           "collective",
+        "message",    "communication",   "comm_init",       "rendezvous", "store_set",      "store_get",
+        "store_add",  "checkpoint_save", "checkpoint_load", "compute",    "allocate",       "step",
+        "phase"};
+    return words;
 }
 
 }  // namespace deadrank::scenarios

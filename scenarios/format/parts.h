@@ -1,5 +1,4 @@
-// scenarios/format/parts.h — The tables that scenario files and plans share: [bug], [cluster], [workload],
-// [[fault]], [expect].
+// scenarios/format/parts.h — The tables of a scenario file, each read into its part of the model.
 #pragma once
 
 #include <string>

@@ -9,11 +9,22 @@
 
 namespace deadrank::scenarios {
 
+// A plan as TOML, there and back.
+
 // The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
 // value that is absent or left to chance.
 std::string to_toml(const Plan& plan);
 Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
 std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
+
+// Values and moments as a scenario's or a plan's TOML writes them.
+
+std::string toml_literal(const Value& value);
+std::string toml_duration(std::int64_t nanoseconds);  // "\"60s\""
+std::string toml_trigger(const Trigger& when);        // "{ step = 3, before = \"send\" }"
+
+// "name = value", one a line.
+std::string toml_rows(const Values& values);
 
 }  // namespace deadrank::scenarios

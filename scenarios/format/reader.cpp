@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "scenarios/model/value.h"
 #include "scenarios/model/vocabulary.h"
 

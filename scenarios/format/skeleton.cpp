@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/format/parts.h"
-#include "scenarios/model/quote.h"
+#include "scenarios/model/text.h"
 #include "scenarios/model/value.h"
 
 namespace deadrank::scenarios {

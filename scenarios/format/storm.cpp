@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/format/reader.h"
-#include "scenarios/model/draw.h"
-#include "scenarios/model/story.h"
+#include "scenarios/model/chance.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::scenarios {
 

@@ -1,13 +1,37 @@
-// scenarios/format/taxonomy_file.h — Reads taxonomy.toml.
+// scenarios/format/taxonomy_file.h — Reads taxonomy.toml, and clues.toml beside it.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/model/taxonomy.h"
 
 namespace deadrank::scenarios {
 
+// Reads taxonomy.toml.
+
 // Errors name the place of an entry that is incomplete or refers to an id that is not defined.
 Result<Taxonomy> load_taxonomy(const std::filesystem::path& file);
+
+// What each feature of evidence speaks for: read from clues.toml, ranked by a diagnosis.
+
+struct ClueRule {
+    std::string id;
+    std::string what;                            // when it is there, in one sentence
+    std::map<std::string, std::int64_t> points;  // cause → for (above 0) or against (below)
+    std::vector<std::string> symptoms;           // it counts only beside one of these; empty = beside any
+};
+
+struct ClueTable {
+    std::vector<std::int64_t> detector;  // points of the causes that the detector itself names, in its order
+    std::int64_t report = 1;             // points of a public report that carries symptom and cause
+    std::int64_t prior_most = 4;         // and the most that a pair brings with it
+    std::vector<ClueRule> rules;
+
+    static Result<ClueTable> load(const std::filesystem::path& file, const Taxonomy& taxonomy);
+};
 
 }  // namespace deadrank::scenarios

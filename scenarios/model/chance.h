@@ -1,13 +1,17 @@
-// scenarios/model/chance.h — The arithmetic under every draw: a value is a function of its names alone, in
-// integers. Plans and the simulated world share it; no value may ever change.
+// scenarios/model/chance.h — Chance by counter: a value is a function of seed, purpose and index, and nothing
+// is shared.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::scenarios {
+
+// The arithmetic under every draw: a value is a function of its names alone, in integers. Plans and the
+// simulated world share it; no value may ever change.
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15u;
 
@@ -49,5 +53,24 @@ constexpr std::int64_t bounded_between(std::uint64_t value, std::int64_t low, st
     const std::uint64_t offset = width == UINT64_MAX ? value : bounded(value, width + 1);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
 }
+
+// Chance while resolving: value = f(seed, scenario, name of the setting, n), in integers only. No stream is
+// shared, so adding a setting to a scenario moves no other draw.
+
+class Draw {
+public:
+    // `purpose` names the setting: "fault.0.rank".
+    Draw(std::uint64_t seed, std::string_view entity, std::string_view purpose);
+
+    std::uint64_t at(std::uint64_t n) const;
+    std::uint64_t below(std::uint64_t n, std::uint64_t bound) const;  // uniform in [0, bound); bound is not 0
+    std::int64_t between(std::uint64_t n, std::int64_t low, std::int64_t high) const;  // both ends included
+
+    // `count` different ones of `candidates`, in ascending order; there are enough.
+    std::vector<std::int64_t> some(std::vector<std::int64_t> candidates, std::size_t count) const;
+
+private:
+    std::uint64_t key_;
+};
 
 }  // namespace deadrank::scenarios

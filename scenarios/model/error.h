@@ -1,12 +1,26 @@
-// scenarios/model/error.h — What may go wrong at our own doors: a bad file, a missing backend, a refused
-// lever. Failures inside the training job are not errors; they are exceptions in a rank and events in the
-// evidence.
+// scenarios/model/error.h — Two of the three channels for what goes wrong: CHECK for a bug of ours, Result<T>
+// for trouble at the door.
 #pragma once
 
 #include <string>
 #include <tl/expected.hpp>
 
 namespace deadrank::scenarios {
+
+// CHECK guards against our own mistakes: always on, prints where and what, aborts. Never for user input and
+// never for failures of the simulated job.
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+}  // namespace deadrank::scenarios
+
+#define CHECK(condition) \
+    ((condition) ? void(0) : ::deadrank::scenarios::check_failed(#condition, __FILE__, __LINE__))
+
+namespace deadrank::scenarios {
+
+// What may go wrong at our own doors: a bad file, a missing backend, a refused lever. Failures inside the
+// training job are not errors; they are exceptions in a rank and events in the evidence.
 
 enum class ErrorCode {
     usage,        // the command line asks for something that does not exist

@@ -1,9 +1,12 @@
-// scenarios/model/plan.cpp — Small questions asked of plans and faults.
+// scenarios/model/plan.cpp — What will be done, with nothing left to chance; and the keys that every plan
+// has.
 #include "scenarios/model/plan.h"
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::scenarios {
+
+// Small questions asked of plans and faults.
 
 std::vector<std::int64_t> FaultSpec::ranks() const {
     const auto found = parameters.find("rank");
@@ -52,6 +55,106 @@ std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int6
 bool starts_bare(const Plan& plan) {
     const auto stated = plan.cluster.find("launcher");
     return stated != plan.cluster.end() && stated->second.text == "bare";
+}
+
+// The keys of [cluster] and of `when`: loader, help texts, editor schema and backends share them.
+
+namespace {
+
+using Type = ValueType;
+
+// At least so much, with a default.
+Parameter at_least(std::string name, Type type, std::string fallback, std::int64_t least, std::string what) {
+    return {.name = std::move(name),
+            .type = type,
+            .fallback = std::move(fallback),
+            .what = std::move(what),
+            .least = least};
+}
+
+// May be absent, and then means nothing.
+Parameter optional(std::string name, Type type, std::string what, std::int64_t least = 0) {
+    return {.name = std::move(name), .type = type, .what = std::move(what), .optional = true, .least = least};
+}
+
+// One of a list; without a default it may be absent.
+Parameter choice(std::string name, std::string fallback, std::vector<std::string> choices, std::string what) {
+    const bool absent = fallback.empty();
+    return {.name = std::move(name),
+            .type = Type::choice,
+            .fallback = std::move(fallback),
+            .what = std::move(what),
+            .choices = std::move(choices),
+            .optional = absent};
+}
+
+}  // namespace
+
+const std::vector<Parameter>& cluster_parameters() {
+    static const std::vector<Parameter> parameters = {
+        at_least("nodes", Type::integer, "2", 1, "how many machines there are"),
+        at_least("gpus_per_node", Type::integer, "4", 1, "devices of a machine, one rank each"),
+        optional("ranks", Type::integer, "processes, when fewer than devices", 1),
+        choice("topology", "single_switch", {"single_switch", "rails", "leaf_spine"},
+               "how the nodes are joined"),
+        at_least("nodes_per_leaf", Type::integer, "4", 1, "nodes below one leaf switch"),
+        at_least("link.latency", Type::duration, "5us", 0, "delay between nodes"),
+        at_least("link.bandwidth", Type::rate, "100Gbps", 1, "between nodes, for each device"),
+        at_least("nvlink.latency", Type::duration, "2us", 0, "delay within a node"),
+        at_least("nvlink.bandwidth", Type::rate, "2400Gbps", 1, "within a node, for each device"),
+        at_least("device_memory", Type::bytes, "80GiB", 0, "memory of each device"),
+        at_least("host_memory", Type::bytes, "512GiB", 0, "memory of each node"),
+        at_least("shared_memory", Type::bytes, "64GiB", 0, "/dev/shm of each node"),
+        at_least("open_files", Type::integer, "65536", 0, "file descriptors a process may have"),
+        at_least("disk", Type::bytes, "1TiB", 0, "size of the checkpoint storage"),
+        at_least("storage.bandwidth", Type::rate, "16Gbps", 1, "of the checkpoint storage"),
+        at_least("storage.latency", Type::duration, "1ms", 0, "of the checkpoint storage"),
+        optional("versions", Type::table, "package = \"version\" on every rank, laid over the usual ones"),
+        optional("environment", Type::table, "NAME = \"value\" on every rank"),
+        {"interfaces", Type::text, "eth0", "routable network interfaces, separated by commas"},
+        choice(
+            "library", "nccl", {"nccl", "gloo"},
+            "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
+        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test"},
+               "who starts the ranks and watches them; test: a unit test that joins its processes"),
+        optional("test_timeout", Type::duration,
+                 "how long a test waits for its processes; 100s unless stated", 1),
+        at_least("monitor_interval", Type::duration, "5s", 1, "how often torchrun looks at its children"),
+        at_least("restarts_max", Type::integer, "0", 0, "how often the launcher starts the job again"),
+        {"watchdog", Type::boolean, "true", "whether the framework bounds every collective"},
+        at_least("collective_timeout", Type::duration, "10m", 1, "the watchdog's bound"),
+        choice("debug", "off", {"off", "detail"}, "TORCH_DISTRIBUTED_DEBUG"),
+        {"clock_offset", Type::duration, "0s", "each node's clock is off by at most that, either way"},
+        {"clock_drift", Type::ratio, "0%", "each node's clock runs too fast or too slow by at most that"},
+        optional("individuals", Type::integer,
+                 "ranks played one by one, beside those that a fault aims at; the others, all alike, are "
+                 "played as one crowd (data_parallel only)",
+                 1),
+        optional("apart", Type::ranks, "ranks that a crowd leaves out; those that a fault aims at are added"),
+        at_least("time_limit", Type::duration, "24h", 1, "virtual time at which a run is cut off"),
+        at_least("observe", Type::duration, "2m", 0, "how long somebody keeps looking after the last event"),
+    };
+    return parameters;
+}
+
+const std::vector<Parameter>& trigger_parameters() {
+    static const std::vector<Parameter> parameters = {
+        {"start", Type::boolean, "false", "before the job starts"},
+        optional("at", Type::duration, "time after the job's start"),
+        optional("step", Type::integer, "the training step, counted from 0"),
+        choice("phase", "",
+               {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve"},
+               "the phase of the step"),
+        optional("before", Type::text,
+                 "a call, a family of calls (collective, message, communication), a seam or a block"),
+        optional("comm", Type::text, "the name of that call's communicator: world, tp, dp, …"),
+        at_least("nth", Type::integer, "1", 1,
+                 "the n-th matching call of a rank, within the step if one is given"),
+        {"always", Type::boolean, "false", "at every match from then on, not once"},
+        optional("until_step", Type::integer, "the last step; beyond it the fault is taken back"),
+        optional("lasts", Type::duration, "after that time the fault is taken back", 1),
+    };
+    return parameters;
 }
 
 }  // namespace deadrank::scenarios

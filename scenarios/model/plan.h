@@ -1,6 +1,4 @@
-// scenarios/model/plan.h — A scenario with nothing left to chance: every draw made by the seed and written
-// down. A plan is what one replays and what one attaches to a bug report. Its TOML form reads back to the
-// same plan.
+// scenarios/model/plan.h — What will be done, with nothing left to chance; and the keys that every plan has.
 #pragma once
 
 #include <cstdint>

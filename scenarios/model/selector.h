@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/model/draw.h"
+#include "scenarios/model/chance.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/value.h"
 

@@ -1,9 +1,9 @@
-// scenarios/model/value.h — A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an
-// integer at the door. Inside there are no floats, so that every compiler draws and compares the same.
+// scenarios/model/value.h — Values of parameters, and quantities with their units, as text and back.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +11,9 @@
 #include "scenarios/model/error.h"
 
 namespace deadrank::scenarios {
+
+// A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at the door. Inside
+// there are no floats, so that every compiler draws and compares the same.
 
 enum class ValueType {
     boolean,
@@ -51,5 +54,16 @@ std::string type_phrase(ValueType type);     // "a duration"
 constexpr bool counts_members(ValueType type) { return type == ValueType::ranks || type == ValueType::nodes; }
 
 using Values = std::map<std::string, Value>;  // parameter name → value
+
+// Numbers with units, exactly: "1.5ms" is 1,500,000 ns without a float on the way.
+
+// Duration, bytes, rate, ratio or factor, in the integer that Value::number holds.
+Result<std::int64_t> parse_quantity(ValueType type, std::string_view text);
+
+// In the largest unit that needs no fraction; ratios as "0.1%", factors as "1.5x".
+std::string quantity_text(ValueType type, std::int64_t number);
+
+// "-12", without unit or fraction; nothing when it is none or does not fit.
+std::optional<std::int64_t> parse_whole(std::string_view text);
 
 }  // namespace deadrank::scenarios

@@ -2,7 +2,7 @@
 // that it moves.
 #include "sim/cluster/cluster.h"
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/cluster/rank_world.h"
 #include "sim/cluster/wait_graph.h"
 #include "sim/collectives/fabric.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/collectives/comm_held.h"
 #include "sim/collectives/fabric.h"
 #include "sim/collectives/nccl_texts.h"

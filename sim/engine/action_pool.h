@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::sim {
 

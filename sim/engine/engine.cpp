@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/engine/fiber_pool.h"
 
 namespace deadrank::sim {

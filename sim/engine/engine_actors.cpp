@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/fiber_pool.h"
 

@@ -8,7 +8,7 @@
 #include <boost/fiber/scheduler.hpp>
 #include <cxxabi.h>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/scheduler.h"
 #include "sim/engine/stacks.h"

@@ -1,7 +1,7 @@
 // sim/engine/scheduler.cpp — The rare paths of the scheduling algorithm.
 #include "sim/engine/scheduler.h"
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::sim {
 

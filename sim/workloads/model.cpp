@@ -1,7 +1,7 @@
 // sim/workloads/model.cpp — The model's arithmetic, integers only.
 #include "sim/workloads/model.h"
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/engine/rng.h"
 
 namespace deadrank::sim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/workloads/fixed_point.h"
 
 namespace deadrank::sim {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "results/record/time.h"
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "scenarios/model/value.h"
 
 namespace deadrank::sim {

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "results/record/evidence.h"
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/cluster/cluster.h"
 #include "sim/engine/stage.h"
 #include "sim/engine/trace_hash.h"

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/model/check.h"
-#include "scenarios/model/plan.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/model/error.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::fuzz {
 

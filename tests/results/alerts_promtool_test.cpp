@@ -1,6 +1,6 @@
 // tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
 // with the real program, sample rules get the verdicts that a person would give them.
-#include "results/alerts/test_file.h"
+#include "results/alerts/promtool_player.h"
 #include "results/external/program.h"
 #include "tests/results/alerts_site.h"
 

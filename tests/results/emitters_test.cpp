@@ -12,7 +12,6 @@
 #include "results/emitters/catalog.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
-#include "results/emitters/pickle.h"
 #include "tests/results/incident.h"
 
 namespace deadrank::tests {

@@ -7,10 +7,9 @@
 
 #include "results/judging/scorecard.h"
 #include "results/reports/event_text.h"
-#include "results/reports/findings_file.h"
+#include "results/reports/json_files.h"
 #include "results/reports/junit.h"
 #include "results/reports/terminal.h"
-#include "results/reports/verdict_json.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {

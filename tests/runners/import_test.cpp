@@ -12,15 +12,15 @@
 
 #include "results/detectors/detect.h"
 #include "results/emitters/catalog.h"
+#include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
-#include "results/emitters/pickle.h"
 #include "results/external/bounded.h"
 #include "results/external/installed.h"
 #include "results/external/scratch.h"
 #include "results/importers/unpickle.h"
+#include "scenarios/format/resolve.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/support/catalog.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

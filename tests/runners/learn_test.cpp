@@ -7,13 +7,12 @@
 
 #include "results/detectors/detect.h"
 #include "runners/backends/sim/runner.h"
-#include "runners/learn/chance.h"
 #include "runners/learn/course.h"
+#include "runners/learn/dialogue.h"
 #include "runners/learn/pages.h"
-#include "runners/learn/progress.h"
 #include "runners/runner/vocabulary.h"
-#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

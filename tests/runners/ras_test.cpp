@@ -1,7 +1,5 @@
 // Goal: any RAS client can look at a run, in the protocol's own words; ours reads a live NCCL's answer the
 // same way, and says who lags and who does not answer.
-#include "runners/serve/ras.h"
-
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +10,7 @@
 
 #include "results/emitters/snapshot.h"
 #include "results/external/ras_verdict.h"
-#include "runners/serve/ras_poller.h"
+#include "runners/serve/ras_service.h"
 #include "tests/results/incident.h"
 
 namespace deadrank::tests {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <unistd.h>
 
-#include "results/exporters/remote_write.h"
+#include "results/exporters/series.h"
 #include "results/external/program.h"
-#include "runners/serve/daemon.h"
-#include "runners/serve/replay.h"
+#include "runners/serve/http.h"
+#include "runners/serve/live_replay.h"
 #include "runners/serve/server_player.h"
 #include "tests/results/alerts_site.h"
 

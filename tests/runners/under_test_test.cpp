@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/reports/again.h"
+#include "results/reports/terminal.h"
 #include "runners/line/scale.h"
 #include "runners/runner/extension.h"
 

@@ -1,9 +1,9 @@
 // tests/scenarios/draw_test.cpp — Goal: a draw depends on its names alone, is the same for ever, and favours
 // nobody.
-#include "scenarios/model/draw.h"
-
 #include <gtest/gtest.h>
 #include <map>
+
+#include "scenarios/model/chance.h"
 
 namespace deadrank::tests {
 namespace {

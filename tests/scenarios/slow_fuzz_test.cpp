@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "runners/runner/vocabulary.h"
-#include "scenarios/model/document.h"
-#include "scenarios/model/draw.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/model/chance.h"
+#include "scenarios/model/document.h"
 #include "tests/fuzz/scenario_fuzz.h"
 #include "tests/scenarios/sample.h"
 

@@ -1,13 +1,64 @@
-// inject/shims/core/call_lines.h — What is written down of one collective or message, and where the bit of a
-// plan lies in its buffer: the same for every library.
+// inject/shims/core/call_lines.h — Evidence as lines of JSON, written so that a killed process leaves whole
+// lines.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
 
-#include "inject/shims/core/line.h"
 #include "results/record/codes.h"
+#include "results/record/time.h"
 
 namespace deadrank::inject::shims {
+
+// One line of evidence or truth, as runners/backends/process/event_reader.cpp reads it: {"t": nanoseconds
+// since 1970, "rank": 1, "kind": "collective.enter", …}
+
+std::int64_t now();  // nanoseconds since 1970
+
+class Line {
+public:
+    Line(std::string_view kind, results::Rank rank);
+
+    Line& add(std::string_view name, std::int64_t value);
+    Line& add(std::string_view name, std::string_view text);
+
+    // Closed and with its newline.
+    std::string text() const;
+
+private:
+    std::string text_;
+};
+
+// A file of lines that several threads and processes append to. Each line is one system call, so a killed
+// rank loses none and two writers never mix.
+
+class LineFile {
+public:
+    LineFile() = default;
+    explicit LineFile(std::string path) : path_(std::move(path)) {}
+    LineFile(const LineFile&) = delete;
+    LineFile& operator=(const LineFile&) = delete;
+    ~LineFile();
+
+    // Without a path, nothing is written. The file and its directory are made by the first line.
+    bool open() const { return !path_.empty(); }
+    void write(const Line& line);
+    bool empty();  // nobody has written a line yet
+
+private:
+    bool ready();
+
+    const std::string path_;
+    std::mutex guard_;
+    int file_ = -1;
+    bool torn_ = false;  // the disk took only the beginning of the last line
+};
+
+// What is written down of one collective or message, and where the bit of a plan lies in its buffer: the same
+// for every library.
 
 struct SeenCall {
     results::Rank rank = results::no_rank;

@@ -1,13 +1,66 @@
-// inject/shims/core/session.cpp — Reads the environment once.
+// inject/shims/core/session.cpp — One process under a shim: who it is, its plan, its evidence file.
 #include "inject/shims/core/session.h"
 
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-
-#include "inject/shims/core/rank.h"
+#include <spawn.h>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
 
 namespace deadrank::inject::shims {
+
+// Signals to oneself, and waits.
+
+void kill_process(int signal) { ::kill(::getpid(), signal); }
+
+// Without the handlers of the program, which might still talk to its peers.
+void leave_process(int code, const std::string& says) {
+    if (!says.empty()) std::fprintf(stderr, "%s\n", says.c_str());
+    std::fflush(nullptr);
+    ::_exit(code);
+}
+
+void stop_process(std::int64_t nanoseconds) {
+    if (nanoseconds >= 0) {
+        const std::string wake = "sleep " + std::to_string(static_cast<double>(nanoseconds) / 1e9) +
+                                 "; kill -CONT " + std::to_string(::getpid());
+        const char* const arguments[] = {"/bin/sh", "-c", wake.c_str(), nullptr};
+        const char* const surroundings[] = {"PATH=/usr/bin:/bin", nullptr};  // no preload in the helper
+        pid_t helper = 0;
+        ::posix_spawn(&helper, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments),
+                      const_cast<char* const*>(surroundings));
+    }
+    ::kill(::getpid(), SIGSTOP);
+}
+
+void sleep_for(std::int64_t nanoseconds) {
+    if (nanoseconds > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+}
+
+void sleep_forever() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// The first variable that holds a whole number wins.
+
+results::Rank rank_of_process() {
+    for (const char* name : {"DEADRANK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+        const char* value = std::getenv(name);
+        if (!value) continue;
+        const std::string_view text(value);
+        results::Rank rank = results::no_rank;
+        const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), rank);
+        if (trouble == std::errc() && end == text.data() + text.size() && rank >= 0) return rank;
+    }
+    return results::no_rank;
+}
+
+// Reads the environment once.
 
 namespace {
 
@@ -68,6 +121,54 @@ RankSession& Session::rank(Rank known) {
         greet_(*made);
     }
     return *made;
+}
+
+}  // namespace deadrank::inject::shims
+
+extern char** environ;
+
+namespace deadrank::inject::shims {
+
+// Of the environment only what steers such jobs: the rest is the user's.
+
+namespace {
+
+bool is_telling(std::string_view setting) {
+    for (const char* start :
+         {"NCCL_", "CUDA_VISIBLE", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "OMPI_COMM_WORLD_", "OMPI_MCA_"}) {
+        if (setting.starts_with(start)) return true;
+    }
+    return false;
+}
+
+std::string telling_environment() {
+    std::string lines;
+    for (char** one = environ; one && *one; ++one) {
+        if (is_telling(*one)) lines += (lines.empty() ? "" : "\n") + std::string(*one);
+    }
+    return lines;
+}
+
+}  // namespace
+
+void greet_rank(RankSession& rank, const std::string& versions, const char* local_rank) {
+    if (!rank.evidence.open() || !rank.evidence.empty()) return;
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    const char* local = std::getenv(local_rank);
+    Line line("rank.start", rank.rank);
+    line.add("pid", ::getpid()).add("node", 0).add("gpu", local ? std::atoi(local) : 0).add("host", host);
+    line.add("versions", versions).add("environment", telling_environment());
+    rank.evidence.write(line);
+}
+
+std::string members_text(int ranks) { return ranks > 1 ? "0-" + std::to_string(ranks - 1) : "0"; }
+
+// Counted by thread: a library's own threads are met at depth 0.
+
+int& Inside::depth() {
+    thread_local int depth = 0;
+    return depth;
 }
 
 }  // namespace deadrank::inject::shims

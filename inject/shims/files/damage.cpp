@@ -10,8 +10,7 @@
 #include <thread>
 
 #include "inject/core/trigger.h"
-#include "inject/shims/core/inside.h"
-#include "inject/shims/core/process.h"
+#include "inject/shims/core/session.h"
 
 namespace deadrank::inject::shims {
 

@@ -13,8 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "inject/shims/core/inside.h"
-#include "inject/shims/core/process.h"
+#include "inject/shims/core/session.h"
 #include "inject/shims/files/damage.h"
 
 namespace deadrank::inject::shims {

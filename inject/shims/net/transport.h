@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/shims/net/abi.h"
+#include "inject/shims/net/net_abi.h"
 
 namespace deadrank::inject::shims {
 

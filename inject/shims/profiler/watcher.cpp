@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "inject/shims/core/process.h"
+#include "inject/shims/core/session.h"
 
 namespace deadrank::inject::shims {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "inject/shims/core/session.h"
-#include "inject/shims/profiler/abi.h"
+#include "inject/shims/profiler/profiler_abi.h"
 
 namespace deadrank::inject::shims {
 

@@ -1,5 +1,4 @@
-// inject/standin/driver/driver.h — The driver's interface lies on the runtime's: handles of streams and
-// events are the same, and a context is a device.
+// inject/standin/driver/driver.h — The CUDA driver's exported functions.
 #pragma once
 
 #include <cuda.h>

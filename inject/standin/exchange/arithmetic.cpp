@@ -1,5 +1,5 @@
-// inject/standin/exchange/arithmetic.cpp — Small floats are summed as float and rounded once, at the end.
-// Averages of floats are scaled first and those of integers divided last, as NCCL does.
+// inject/standin/exchange/arithmetic.cpp — Reductions over every element type, those of 16 and 8 bits
+// included.
 #include "inject/standin/exchange/arithmetic.h"
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "inject/standin/exchange/small_float.h"
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::standin {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "inject/standin/exchange/member.h"
 #include "inject/standin/exchange/room.h"
-#include "inject/standin/exchange/sockets.h"
 
 namespace deadrank::standin {
 

@@ -1,9 +1,9 @@
-// inject/standin/exchange/member.h — A rank's line to the coordinator: one for each communicator that it is
-// in. Calls are submitted by any thread and awaited by any; an abort wakes all that wait.
+// inject/standin/exchange/member.h — One rank's connection to the coordinator.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -12,11 +12,39 @@
 #include <string_view>
 #include <thread>
 
-#include "inject/standin/exchange/sockets.h"
 #include "inject/standin/exchange/wire.h"
 #include "results/record/codes.h"
 
 namespace deadrank::standin {
+
+// Unix sockets in the abstract namespace: they have no file that could be left behind, and nothing outside
+// this machine reaches them.
+
+// A file descriptor that is closed once.
+class Socket {
+public:
+    explicit Socket(int handle = -1) : handle_(handle) {}
+    Socket(Socket&& other) noexcept : handle_(other.release()) {}
+    Socket& operator=(Socket&& other) noexcept;
+    ~Socket();
+
+    int handle() const { return handle_; }
+    explicit operator bool() const { return handle_ >= 0; }
+    int release();
+    void shut();  // wakes whoever reads
+
+    bool write(std::string_view bytes);       // all of it, or false: nobody is there any more
+    bool read(void* into, std::size_t size);  // likewise
+
+private:
+    int handle_;
+};
+
+Socket listen_at(const std::string& address);
+Socket connect_to(const std::string& address);
+
+// A rank's line to the coordinator: one for each communicator that it is in. Calls are submitted by any
+// thread and awaited by any; an abort wakes all that wait.
 
 class Member {
 public:

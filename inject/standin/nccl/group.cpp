@@ -1,14 +1,20 @@
-// inject/standin/nccl/group.cpp — What happens at ncclGroupEnd.
+// inject/standin/nccl/group.cpp — Calls between ncclGroupStart and ncclGroupEnd, and the work that they
+// become.
 #include "inject/standin/nccl/group.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <thread>
 
-#include "inject/standin/nccl/log.h"
-#include "inject/standin/nccl/work.h"
+#include "inject/standin/device/device_memory.h"
+#include "inject/standin/exchange/arithmetic.h"
+#include "inject/standin/nccl/call_evidence.h"
+#include "inject/standin/nccl/job.h"
 
 namespace deadrank::standin {
+
+// What happens at ncclGroupEnd.
 
 Group& Group::of_this_thread() {
     static thread_local Group group;
@@ -92,6 +98,128 @@ ncclResult_t run_or_defer(ncclComm_t comm, std::function<ncclResult_t()> job) {
     if (comm->blocking) return job();
     std::thread(std::move(job)).detach();
     return ncclInProgress;
+}
+
+// A call that speaks of more than its buffer holds reads zeros and writes no further: a resized call must not
+// end the program for another reason.
+
+using results::Op;
+
+namespace {
+
+std::size_t within(const void* at, std::size_t size) {
+    const auto block = Devices::of_this_process().memory.find(at);
+    if (!block) return size;
+    return std::min(size,
+                    static_cast<std::size_t>(block->begin + block->size - static_cast<const char*>(at)));
+}
+
+// One bit of one element. Plans count 64 bits each; a narrower one takes the bit at the same height.
+void flip(char* bytes, std::size_t size, Element element, std::int64_t bit) {
+    const std::size_t width = size_of(element), count = size / width;
+    if (count == 0) return;
+    const auto at = static_cast<std::size_t>(bit);
+    const std::size_t place = at / 64 % count * width * 8 + at % 64 * width / 8;
+    bytes[place / 8] = static_cast<char>(bytes[place / 8] ^ 1 << place % 8);
+}
+
+std::string gathered(const Planned& planned) {
+    const std::size_t size = bytes_sent(planned.call, planned.comm->rank, planned.comm->size);
+    std::string bytes(size, '\0');
+    if (size > 0 && planned.send) std::memcpy(bytes.data(), planned.send, within(planned.send, size));
+    if (planned.flip_bit >= 0 && !planned.flip_received) {
+        flip(bytes.data(), size, planned.call.element, planned.flip_bit);
+    }
+    return bytes;
+}
+
+std::uint64_t submit(Planned& planned) {
+    const ncclComm_t comm = planned.comm;
+    const std::lock_guard lock(comm->reading);
+    if (comm->member.aborted()) return comm->member.submit(planned.call, {}, {});
+    if (planned.scale_at) std::memcpy(&planned.call.scale, planned.scale_at, size_of(planned.call.element));
+    const std::size_t size = bytes_received(planned.call, comm->rank, comm->size);
+    const std::span<char> into(static_cast<char*>(planned.receive),
+                               size > 0 && planned.receive ? within(planned.receive, size) : 0);
+    return comm->member.submit(planned.call, gathered(planned), into);
+}
+
+void settle(const Planned& planned, bool done) {
+    const ncclComm& comm = *planned.comm;
+    if (done && planned.flip_bit >= 0 && planned.flip_received) {
+        const std::size_t size = bytes_received(planned.call, comm.rank, comm.size);
+        flip(static_cast<char*>(planned.receive), within(planned.receive, size), planned.call.element,
+             planned.flip_bit);
+    }
+    Evidence::of_this_process().leave(comm, planned.call, done ? ncclSuccess : ncclInternalError);
+}
+
+void run(std::vector<Planned>& calls) {
+    std::vector<std::uint64_t> numbers;
+    for (Planned& planned : calls) {
+        numbers.push_back(submit(planned));
+        if (planned.later == ncclSuccess) continue;
+        warn("{} of rank {} failed in its stream: {}", results::name_of(planned.call.op), planned.comm->rank,
+             ncclGetErrorString(planned.later));
+        planned.comm->trouble = planned.later;
+        Evidence::of_this_process().trouble(*planned.comm, planned.later, last_warning());
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) settle(calls[i], calls[i].comm->member.await(numbers[i]));
+    calls.front().comm->outstanding -= 1;
+}
+
+}  // namespace
+
+std::size_t bytes_sent(const Call& call, int rank, int size) {
+    const std::size_t one = call.count * size_of(call.element);
+    switch (call.op) {
+        case Op::reduce_scatter:
+        case Op::all_to_all:
+            return one * static_cast<std::size_t>(size);
+        case Op::scatter:
+            return rank == call.peer ? one * static_cast<std::size_t>(size) : 0;
+        case Op::broadcast:
+            return rank == call.peer ? one : 0;
+        case Op::recv:
+            return 0;
+        default:
+            return one;
+    }
+}
+
+std::size_t bytes_received(const Call& call, int rank, int size) {
+    const std::size_t one = call.count * size_of(call.element);
+    switch (call.op) {
+        case Op::all_gather:
+        case Op::all_to_all:
+        case Op::none:
+            return one * static_cast<std::size_t>(size);
+        case Op::gather:
+            return rank == call.peer ? one * static_cast<std::size_t>(size) : 0;
+        case Op::reduce:
+            return rank == call.peer ? one : 0;
+        case Op::send:
+            return 0;
+        default:
+            return one;
+    }
+}
+
+bool put_into_stream(std::vector<Planned> calls) {
+    Devices& devices = Devices::of_this_process();
+    Stream* stream = devices.stream(calls.front().stream);
+    if (!stream) return false;
+    ncclComm& comm = *calls.front().comm;
+    for (Planned& planned : calls) {
+        Call& call = planned.call;
+        const bool sends = call.op == Op::send;
+        call.sequence =
+            sends || call.op == Op::recv ? ++comm.messages[{sends, call.peer}] : ++comm.collectives;
+        Evidence::of_this_process().enter(comm, call);
+    }
+    comm.outstanding += 1;
+    devices.push(*stream, [calls = std::move(calls)]() mutable { run(calls); });
+    return true;
 }
 
 }  // namespace deadrank::standin

@@ -1,14 +1,15 @@
-// inject/standin/nccl/group.h — Calls on their way into streams. A call outside a group is a group of one;
-// those of one communicator and stream in a group are one piece of work, so that messages of both directions
-// can meet.
+// inject/standin/nccl/group.h — Calls between ncclGroupStart and ncclGroupEnd, and the work that they become.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "inject/standin/nccl/communicator.h"
+#include "inject/standin/nccl/standin_communicator.h"
 
 namespace deadrank::standin {
+
+// Calls on their way into streams. A call outside a group is a group of one; those of one communicator and
+// stream in a group are one piece of work, so that messages of both directions can meet.
 
 struct Planned {
     ncclComm_t comm = nullptr;
@@ -48,5 +49,15 @@ private:
     std::vector<Planned> planned_;
     std::vector<Job> jobs_;
 };
+
+// The work that a group leaves in a stream: read the buffers, tell the coordinator, wait for everybody, and
+// let the values appear.
+
+// All of one communicator and one stream, with their sequence numbers. False: there is no such stream.
+bool put_into_stream(std::vector<Planned> calls);
+
+// How much of a buffer a call reads and writes on this rank, in bytes.
+std::size_t bytes_sent(const Call& call, int rank, int size);
+std::size_t bytes_received(const Call& call, int rank, int size);
 
 }  // namespace deadrank::standin

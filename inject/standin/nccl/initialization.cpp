@@ -4,11 +4,10 @@
 #include <array>
 #include <cstring>
 
-#include "inject/standin/device/devices.h"
-#include "inject/standin/nccl/communicator.h"
+#include "inject/standin/device/device_memory.h"
 #include "inject/standin/nccl/group.h"
 #include "inject/standin/nccl/job.h"
-#include "inject/standin/nccl/log.h"
+#include "inject/standin/nccl/standin_communicator.h"
 
 using namespace deadrank::standin;
 

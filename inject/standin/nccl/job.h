@@ -1,13 +1,33 @@
-// inject/standin/nccl/job.h — Where the ranks of one unique id meet: a coordinator that the first of them
-// starts, at an address that the id carries.
+// inject/standin/nccl/job.h — The job that a process of the drop-in belongs to, and NCCL's log.
 #pragma once
 
 #include <cstdint>
+#include <fmt/format.h>
 #include <nccl.h>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace deadrank::standin {
+
+// Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A line is one system call, so a
+// killed rank loses none.
+
+void write_warning(std::string_view text);  // at NCCL_DEBUG=WARN and above; also what ncclGetLastError tells
+void write_info(std::string_view text);     // at INFO and above
+const char* last_warning();
+
+template <class... Arguments>
+void warn(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    write_warning(fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+template <class... Arguments>
+void inform(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    write_info(fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+// Where the ranks of one unique id meet: a coordinator that the first of them starts, at an address that the
+// id carries.
 
 // Empty when the coordinator could not be started; a warning said why.
 std::optional<ncclUniqueId> begin_job();

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "inject/standin/device/devices.h"
+#include "inject/standin/device/device_memory.h"
 #include "inject/standin/device/portrait.h"
 
 using namespace deadrank::standin;

@@ -1,13 +1,34 @@
-// runners/backends/proxy/connection.cpp — Read, befall, write. A mute way reads nothing, so that its sender
-// meets a full buffer as on a dead wire, and all of it is there when the way opens again.
+// runners/backends/proxy/connection.cpp — The two ends of a connection that passes through us, and what is
+// done to its bytes.
 #include "runners/backends/proxy/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/write.hpp>
+#include <utility>
 
 namespace deadrank::runners {
+
+// The words.
+
+std::optional<Trouble> trouble_named(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, Trouble>, 7> names = {{{"", Trouble::none},
+                                                                            {"mute", Trouble::mute},
+                                                                            {"refuse", Trouble::refuse},
+                                                                            {"cut", Trouble::cut},
+                                                                            {"late", Trouble::late},
+                                                                            {"narrow", Trouble::narrow},
+                                                                            {"flip", Trouble::flip}}};
+    for (const auto& [known, trouble] : names) {
+        if (known == name) return trouble;
+    }
+    return std::nullopt;
+}
+
+// Read, befall, write. A mute way reads nothing, so that its sender meets a full buffer as on a dead wire,
+// and all of it is there when the way opens again.
 
 namespace asio = boost::asio;
 using Failed = boost::system::error_code;
@@ -149,6 +170,49 @@ void Connection::reset() {
     asks_.timer.cancel();
     answers_.timer.cancel();
     resolver_.cancel();
+}
+
+// A bound socket that does not listen refuses: that is how the door is shut.
+
+using Failed = boost::system::error_code;
+
+Route::Route(boost::asio::io_context& context) : context_(context), acceptor_(context) { listen(); }
+
+void Route::leads_to(std::string host, int port) {
+    host_ = std::move(host);
+    target_ = port;
+}
+
+void Route::change(const Disturbance& what) {
+    const bool was_shut = condition_->what.how == Trouble::refuse;
+    *condition_ = Condition{what};
+    if (was_shut != (what.how == Trouble::refuse)) listen();
+    std::erase_if(connections_, [](const auto& one) { return one->over(); });
+    for (const auto& one : connections_) one->changed();
+}
+
+void Route::listen() {
+    Failed failed;
+    acceptor_.close(failed);
+    acceptor_.open(tcp::v4(), failed);
+    acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
+    acceptor_.bind(door_, failed);
+    if (!failed) door_ = acceptor_.local_endpoint(failed);
+    if (failed || condition_->what.how == Trouble::refuse) return;
+    acceptor_.listen(tcp::acceptor::max_listen_connections, failed);
+    if (!failed) accept();
+}
+
+void Route::accept() {
+    acceptor_.async_accept(context_, [this](Failed failed, tcp::socket client) {
+        if (failed == boost::asio::error::operation_aborted) return;
+        if (!failed) {
+            std::erase_if(connections_, [](const auto& one) { return one->over(); });
+            connections_.push_back(std::make_shared<Connection>(std::move(client), condition_));
+            connections_.back()->open(host_, target_);
+        }
+        accept();
+    });
 }
 
 }  // namespace deadrank::runners

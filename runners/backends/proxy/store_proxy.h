@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "results/record/time.h"
-#include "runners/backends/proxy/route.h"
+#include "runners/backends/proxy/connection.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners {

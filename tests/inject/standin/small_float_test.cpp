@@ -1,8 +1,8 @@
 // tests/inject/standin/small_float_test.cpp — Goal: every pattern of a small float is the number it stands
 // for, and numbers between are rounded to the nearest, ties to even.
-#include "inject/standin/exchange/small_float.h"
-
 #include <gtest/gtest.h>
+
+#include "inject/standin/exchange/arithmetic.h"
 
 namespace deadrank::standin {
 namespace {

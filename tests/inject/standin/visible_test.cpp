@@ -1,8 +1,8 @@
 // tests/inject/standin/visible_test.cpp — Goal: a launcher that shows each rank one device of the machine
 // gives every rank another one.
-#include "inject/standin/device/visible.h"
-
 #include <gtest/gtest.h>
+
+#include "inject/standin/device/device_memory.h"
 
 namespace deadrank::standin {
 namespace {

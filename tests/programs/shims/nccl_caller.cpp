@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "inject/shims/nccl/abi.h"
+#include "inject/shims/nccl/nccl_abi.h"
 
 using namespace deadrank::inject::shims;
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "inject/shims/nccl/abi.h"
+#include "inject/shims/nccl/nccl_abi.h"
 
 using namespace deadrank::inject::shims;
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "inject/shims/net/abi.h"
+#include "inject/shims/net/net_abi.h"
 
 namespace deadrank::tests {
 

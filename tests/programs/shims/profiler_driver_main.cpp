@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/shims/profiler/abi.h"
+#include "inject/shims/profiler/profiler_abi.h"
 
 namespace {
 

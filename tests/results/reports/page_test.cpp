@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/assets.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/results/hand_made.h"
 

@@ -1,11 +1,11 @@
 // Goal: a rank's begins and ends become slices that tell the truth about what never ended; ranks that did the
 // same become one row, suspects never, and what was left out or blurred is said.
+#include "results/reports/timeline.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/encode.h"
-#include "results/reports/fold.h"
 #include "results/reports/trace.h"
 #include "tests/results/evidence_builder.h"
 

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "runners/find/scenario_text.h"
-#include "scenarios/format/taxonomy_file.h"
-#include "scenarios/model/check.h"
 #include "scenarios/format/resolve.h"
+#include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find::testing {
 

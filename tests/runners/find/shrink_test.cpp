@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runners/find/alike.h"
-#include "scenarios/format/contradictions.h"
+#include "scenarios/format/closing.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 

@@ -1,0 +1,232 @@
+// results/alerts/rule.cpp — Alert rules as they stand in a Prometheus rule file.
+#include "results/alerts/rule.h"
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <yaml-cpp/yaml.h>
+
+#include "results/text/toml_tree.h"
+
+namespace deadrank::results::alerts {
+
+// Rule files through yaml-cpp, for structure and lines. What the rules mean is left to Prometheus: nothing is
+// refused here that its own parser might accept.
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+
+std::string text_of(const YAML::Node& node) {
+    return node && node.IsScalar() ? node.Scalar() : std::string();
+}
+
+std::map<std::string, std::string> texts_of(const YAML::Node& node) {
+    std::map<std::string, std::string> texts;
+    if (!node || !node.IsMap()) return texts;
+    for (const auto& entry : node) texts[text_of(entry.first)] = text_of(entry.second);
+    return texts;
+}
+
+double duration_of(const YAML::Node& node) { return std::max(0.0, exporters::seconds_of(text_of(node))); }
+
+void read_group(const YAML::Node& group, RuleFile& file) {
+    if (!group.IsMap() || !group["rules"] || !group["rules"].IsSequence()) return;
+    for (const YAML::Node& node : group["rules"]) {
+        if (!node.IsMap()) continue;
+        Rule rule{.is_alert = !node["record"],
+                  .name = text_of(node["alert"] ? node["alert"] : node["record"]),
+                  .expr = text_of(node["expr"]),
+                  .hold = duration_of(node["for"]),
+                  .keep_firing = duration_of(node["keep_firing_for"]),
+                  .labels = texts_of(node["labels"]),
+                  .annotations = texts_of(node["annotations"]),
+                  .file = file.path,
+                  .line = line_of(node),
+                  .expr_line = node["expr"] ? line_of(node["expr"]) : line_of(node),
+                  .group = text_of(group["name"])};
+        if (group["interval"]) rule.interval = exporters::seconds_of(text_of(group["interval"]));
+        file.rules.push_back(std::move(rule));
+    }
+}
+
+// Groups of a plain file, of a PrometheusRule, or of a List of them.
+void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& wrapped) {
+    if (!document.IsMap()) return;
+    const std::string kind = text_of(document["kind"]);
+    if (document["items"] && document["items"].IsSequence()) {
+        for (const YAML::Node& item : document["items"]) collect(item, groups, wrapped);
+        wrapped = true;
+        return;
+    }
+    const bool resource = kind == "PrometheusRule" || kind == "VMRule";
+    const YAML::Node holder = resource ? document["spec"] : document;
+    wrapped = wrapped || resource;
+    if (!holder || !holder.IsMap() || !holder["groups"] || !holder["groups"].IsSequence()) return;
+    for (const YAML::Node& group : holder["groups"]) groups.push_back(group);
+}
+
+Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch,
+                    RuleFile& file) {
+    YAML::Emitter out;
+    out << YAML::BeginMap << YAML::Key << "groups" << YAML::Value << YAML::BeginSeq;
+    for (const YAML::Node& group : groups) out << group;
+    out << YAML::EndSeq << YAML::EndMap;
+    std::error_code trouble;
+    std::filesystem::create_directories(scratch, trouble);
+    const auto copy = scratch / (std::filesystem::path(file.path).stem().string() + ".unwrapped.yml");
+    file.content = std::string(out.c_str()) + "\n";
+    std::ofstream(copy) << file.content;
+    if (!std::filesystem::exists(copy)) return refuse(ErrorCode::io, "cannot write '" + copy.string() + "'");
+    file.loaded = std::filesystem::absolute(copy).string();
+    file.unwrapped = true;
+    return {};
+}
+
+}  // namespace
+
+Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
+                               const std::filesystem::path& scratch) {
+    RuleFile copy = file;
+    try {
+        YAML::Node root = YAML::Load(file.content);
+        for (YAML::Node group : root["groups"]) {
+            YAML::Node left(YAML::NodeType::Sequence);
+            for (const YAML::Node& rule : group["rules"]) {
+                if (!names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"])))
+                    left.push_back(rule);
+            }
+            group["rules"] = left;
+        }
+        YAML::Emitter out;
+        out << root;
+        copy.content = std::string(out.c_str()) + "\n";
+    } catch (const YAML::Exception& trouble) {
+        return refuse(ErrorCode::internal, "cannot copy the rules: " + trouble.msg, "", {file.path, 0, 0});
+    }
+    std::error_code ignored;
+    std::filesystem::create_directories(scratch, ignored);
+    const auto path = scratch / (std::filesystem::path(file.path).stem().string() + ".reduced.yml");
+    std::ofstream(path) << copy.content;
+    copy.loaded = std::filesystem::absolute(path).string();
+    return copy;
+}
+
+Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in || std::filesystem::is_directory(path)) {
+        return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
+    }
+    std::ostringstream text;
+    text << in.rdbuf();
+    RuleFile file{
+        .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
+    if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
+    try {
+        std::vector<YAML::Node> groups;
+        bool wrapped = false;
+        const auto documents = YAML::LoadAll(file.content);
+        for (const YAML::Node& document : documents) collect(document, groups, wrapped);
+        if (groups.empty() && !documents.empty() && !(documents[0].IsMap() && documents[0]["groups"])) {
+            return refuse(ErrorCode::bad_input,
+                          "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
+                          "a rule file begins with `groups:`", {file.path, 1, 0});
+        }
+        for (const YAML::Node& group : groups) read_group(group, file);
+        if (wrapped) {
+            if (auto done = unwrap(groups, scratch, file); !done) return tl::unexpected(done.error());
+        }
+    } catch (const YAML::Exception& trouble) {
+        if (is_template(file.content)) {
+            return refuse(ErrorCode::bad_input, "'" + file.path + "' is a template, not YAML",
+                          "render it first (Helm: helm template CHART > rules.yaml)",
+                          {file.path, trouble.mark.line + 1, 0});
+        }
+        file.broken = trouble.msg;
+        file.broken_line = trouble.mark.line + 1;
+        file.broken_column = trouble.mark.column + 1;
+        file.rules.clear();
+    }
+    return file;
+}
+
+// Tells rule files from what is often taken for one, before any YAML is parsed. Prometheus' own templates ({{
+// $labels.gpu }}) are welcome; those of Helm mean that the file is not rendered yet.
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+struct Stranger {
+    const char* pattern;  // in one line of the text
+    const char* what;
+    const char* remedy;
+};
+
+// In order: the first that fits names the file.
+constexpr Stranger strangers[] = {
+    {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|)~"
+     R"~(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
+     "is a Helm template, not YAML", "render it first: helm template CHART > rules.yaml"},
+    {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
+     "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
+    {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange)"?\s*:)~",
+     "is a Grafana alert export: its rules are queries of Grafana's own",
+     "give Prometheus rule files; Grafana's unified alerting is not judged here"},
+    {R"~(^\s*-?\s*(promql_expr_test|alert_rule_test|input_series)\s*:)~", "is a promtool test file",
+     "give the rule files that it names"},
+    {R"~(^(scrape_configs|rule_files|remote_write)\s*:)~", "is a Prometheus configuration",
+     "give the files that its rule_files names"},
+    {R"~(^(receivers|inhibit_rules)\s*:)~", "is an Alertmanager configuration",
+     "give it as --alertmanager FILE"},
+    {R"~(^kind\s*:\s*(ConfigMap|Deployment|Service|DaemonSet|ServiceMonitor|PodMonitor)\b)~",
+     "is a Kubernetes resource without rules", "give the PrometheusRule, or the rule file inside"},
+};
+
+// Counted from 1; 0 = none. std::regex recurses for each character, so that long lines are looked at in their
+// beginning.
+int first_line_with(const char* pattern, const std::string& text) {
+    const std::regex wanted(pattern);
+    int number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        ++number;
+        const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto stop = begin + static_cast<std::ptrdiff_t>(std::min<std::size_t>(end - at, 1000));
+        if (begin != stop && std::regex_search(begin, stop, wanted)) return number;
+        at = end + 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool is_template(const std::string& text) {
+    return first_line_with(R"~(^\s*\{\{-?\s*(if|range|with|end|else)\b)~", text) > 0;
+}
+
+Result<void> check_kind(const std::string& text, const std::string& path) {
+    const auto has_content = [](char c) { return std::isspace(static_cast<unsigned char>(c)) == 0; };
+    if (std::none_of(text.begin(), text.end(), has_content)) {
+        return refuse(ErrorCode::bad_input, "'" + path + "' is empty", "give a Prometheus rule file");
+    }
+    if (text.find('\0') != std::string::npos) {
+        return refuse(ErrorCode::bad_input, "'" + path + "' is not text", "give a Prometheus rule file");
+    }
+    for (const Stranger& stranger : strangers) {
+        const int line = first_line_with(stranger.pattern, text);
+        if (line > 0)
+            return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy,
+                          {path, line, 0});
+    }
+    return {};
+}
+
+}  // namespace deadrank::results::alerts

@@ -1,0 +1,250 @@
+// results/reports/clue_pictures.cpp — Values and timelines of a run as text pictures.
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "results/reports/clues.h"
+#include "results/reports/timeline.h"
+#include "results/text/style.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::reports {
+
+// A timeline in letters, and the same ranks as a table of their last doings.
+
+namespace {
+
+constexpr std::size_t picture_columns = 56;
+constexpr std::size_t rows_most = 16;
+constexpr std::size_t picture_bytes_most = 40'000;  // of rows, far more than these pages show
+
+const std::vector<Slice>& slices_of(const Timeline& timeline, const Row& row) {
+    return timeline.ranks[static_cast<std::size_t>(row.ranks.front())];
+}
+
+// Of all that goes on at a moment: a call hides work, an exit hides both.
+std::string_view letter_at(const Timeline& timeline, const std::vector<Slice>& slices, Time from, Time to) {
+    std::string_view letter = "·";
+    Time longest{0};
+    for (const Slice& slice : slices) {
+        if (slice.begin >= to) break;
+        const SliceKind& kind = timeline.kinds[slice.kind];
+        const Time end = std::min(slice.end, to);
+        const Time shown = end - std::max(slice.begin, from);
+        if (end <= from || kind.lane == Lane::instant || kind.lane == Lane::step) continue;
+        if (kind.group == "gone") return "×";
+        if (kind.group == "finished") return " ";
+        if (kind.lane == Lane::call && 2 * shown > to - from) return slice.end == never ? "!" : "█";
+        if (kind.lane == Lane::work && shown > longest) {
+            longest = shown;
+            letter = "░";
+        }
+    }
+    return letter;
+}
+
+std::string lasting(const Slice& slice) {
+    return slice.end == never ? "never ended" : "ended after " + duration_text(slice.end - slice.begin);
+}
+
+const Slice* last_of(const Timeline& timeline, const std::vector<Slice>& slices, Lane lane) {
+    const auto found = std::find_if(slices.rbegin(), slices.rend(), [&](const Slice& slice) {
+        return timeline.kinds[slice.kind].lane == lane;
+    });
+    return found == slices.rend() ? nullptr : &*found;
+}
+
+std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices) {
+    std::string words;
+    const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
+        return timeline.kinds[slice.kind].lane == Lane::call && slice.end == never;
+    });
+    // The oldest that is still open holds those after it.
+    const Slice* call = open != slices.end() ? &*open : last_of(timeline, slices, Lane::call);
+    if (call) {
+        const SliceKind& kind = timeline.kinds[call->kind];
+        words = kind.label;
+        if (kind.series > 1) words.insert(words.find(' '), fmt::format(" {}", call->number));
+        words += fmt::format(" ({}), {}", kind.detail, lasting(*call));
+    }
+    const Slice* work = last_of(timeline, slices, Lane::work);
+    const std::string_view group = work ? std::string_view(timeline.kinds[work->kind].group) : "";
+    if (group == "gone" || (group == "finished" && !call))
+        words += (words.empty() ? "" : "; ") + timeline.kinds[work->kind].label;
+    return words.empty() ? "no call that it told of" : words;
+}
+
+// Time of work in a step, without what it spent in calls: the middle of all steps.
+std::string pace_of(const Timeline& timeline, const std::vector<Slice>& slices) {
+    std::vector<Time> works;
+    for (const Slice& slice : slices) {
+        const SliceKind& kind = timeline.kinds[slice.kind];
+        if (kind.lane == Lane::step) works.emplace_back(0);
+        const bool counts = kind.group == "forward" || kind.group == "backward" || kind.group == "data";
+        if (counts && !works.empty() && slice.end != never) works.back() += slice.end - slice.begin;
+    }
+    if (works.size() < 2) return "";
+    std::sort(works.begin(), works.end());
+    return duration_text(works[works.size() / 2]);
+}
+
+}  // namespace
+
+Clue picture_clue(const Evidence& evidence) {
+    const Timeline timeline = timeline_of(evidence);
+    const Folded folded = fold(timeline, {}, picture_bytes_most);
+    Time last{1};
+    for (const Event& event : evidence.events()) last = std::max(last, event.at);
+    const Time silence = evidence.observed_until() - last;
+    const bool hangs = silence > last / 8;
+    Clue clue{
+        fmt::format("{} of it, then {}   ░ work  █ waiting in a call  ! in a call that never ended  × exited",
+                    duration_text(last),
+                    hangs ? fmt::format("{} of silence", duration_text(silence)) : "its end"),
+        {}};
+    for (const Row& row : folded.rows) {
+        if (clue.lines.size() == rows_most) {
+            clue.lines.push_back(fmt::format("… and {} more rows", folded.rows.size() - rows_most));
+            break;
+        }
+        std::string line = pad_right(Style{}.cut(who_text(row.ranks), 17), 18);
+        const auto count = static_cast<std::int64_t>(picture_columns);
+        for (std::int64_t i = 0; i < count; ++i) {
+            line += letter_at(timeline, slices_of(timeline, row), last * i / count, last * (i + 1) / count);
+        }
+        if (hangs) {
+            line += " ⋯ ";
+            for (int i = 0; i < 6; ++i)
+                line += letter_at(timeline, slices_of(timeline, row), last, evidence.observed_until());
+        }
+        clue.lines.push_back(line);
+    }
+    return clue;
+}
+
+Clue rank_clue(const Evidence& evidence) {
+    const Timeline timeline = timeline_of(evidence);
+    const Folded folded = fold(timeline, {}, picture_bytes_most);
+    Clue clue{"the last that each rank told", {}};
+    for (const Row& row : folded.rows) {
+        if (clue.lines.size() == rows_most) {
+            clue.lines.push_back(fmt::format("… and {} more rows", folded.rows.size() - rows_most));
+            break;
+        }
+        const auto& slices = slices_of(timeline, row);
+        const Slice* step = last_of(timeline, slices, Lane::step);
+        const std::string pace = pace_of(timeline, slices);
+        clue.lines.push_back(
+            fmt::format("{}{}{}{}", pad_right(Style{}.cut(who_text(row.ranks), 17), 18),
+                        pad_right(step ? fmt::format("step {}", step->number) : "no step", 9),
+                        pad_right(pace.empty() ? "" : "works " + pace, 16), row_state(timeline, slices)));
+    }
+    return clue;
+}
+
+// Losses, replicas, and what a job says of its own numbers.
+
+namespace {
+
+constexpr std::size_t steps_most = 12;
+constexpr std::size_t value_lines_most = 8;
+
+std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "NaN"; }
+
+// By step, what most ranks printed and what the others did.
+std::map<std::int64_t, std::map<std::string, std::vector<Rank>>> losses_of(const Evidence& evidence) {
+    std::map<std::int64_t, std::map<std::string, std::vector<Rank>>> losses;
+    for (const Event* event : evidence.each<StepEnd>())
+        losses[event->as<StepEnd>()->step][number_text(event->as<StepEnd>()->loss)].push_back(event->rank);
+    return losses;
+}
+
+template <class Losses>
+std::string loss_line(const Losses& losses) {
+    std::string line;
+    std::size_t told = 0;
+    for (const auto& [step, by_value] : losses) {
+        if (told++ == steps_most) return line + " …";
+        const auto most =
+            std::max_element(by_value.begin(), by_value.end(),
+                             [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+        line += fmt::format("{}{}{}", line.empty() ? "" : "  ", most->first, by_value.size() > 1 ? "*" : "");
+    }
+    return line;
+}
+
+Clue loss_clue(const Evidence& evidence, const Evidence* good) {
+    const auto losses = losses_of(evidence);
+    if (losses.empty()) return {};
+    Clue clue{"loss by step (* not all ranks print the same)",
+              {pad_right("this run", 18) + loss_line(losses)}};
+    if (good) clue.lines.push_back(pad_right("the last good run", 18) + loss_line(losses_of(*good)));
+    return clue;
+}
+
+// The first step in which ranks that must hold the same do not.
+Clue replica_clue(const Evidence& evidence) {
+    std::map<std::tuple<std::int64_t, std::string_view, std::string_view>,
+             std::map<std::uint64_t, std::vector<Rank>>>
+        digests;
+    for (const Event* event : evidence.each<ParametersDigest>()) {
+        const auto* what = event->as<ParametersDigest>();
+        digests[{what->step, evidence.text(what->group), evidence.text(what->name)}][what->digest].push_back(
+            event->rank);
+    }
+    for (const auto& [what, by_digest] : digests) {
+        if (by_digest.size() < 2) continue;
+        const auto& [step, group, name] = what;
+        Clue clue{fmt::format("{} of group {} after step {}, the first that is not the same on all", name,
+                              group, step),
+                  {}};
+        for (const auto& [digest, ranks] : by_digest) {
+            if (clue.lines.size() < value_lines_most)
+                clue.lines.push_back(fmt::format("{}{:016x}", pad_right(who_text(ranks), 18), digest));
+        }
+        return clue;
+    }
+    return {};
+}
+
+// Quantities that the job's own definition gives otherwise, or that differ from the good run's.
+Clue sample_clue(const Evidence& evidence, const Evidence* good) {
+    std::map<std::pair<std::int64_t, std::string>, double> then;
+    if (good) {
+        for (const Event* event : good->each<ValueSample>()) {
+            const auto* what = event->as<ValueSample>();
+            then[{what->step, std::string(good->text(what->name))}] = what->value;
+        }
+    }
+    std::map<std::string, std::vector<Rank>> lines;
+    std::vector<std::string> order;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* what = event->as<ValueSample>();
+        const std::string name(evidence.text(what->name));
+        const auto before = then.find({what->step, name});
+        const bool odd = std::isfinite(what->expected) && what->value != what->expected;
+        const bool changed = before != then.end() && before->second != what->value;
+        if (!odd && !changed) continue;
+        std::string line = fmt::format("step {}  {} = {}", what->step, name, number_text(what->value));
+        if (odd) line += fmt::format(", by the job's own definition {}", number_text(what->expected));
+        if (changed) line += fmt::format(", in the last good run {}", number_text(before->second));
+        if (lines.count(line) == 0) order.push_back(line);
+        lines[line].push_back(event->rank);
+    }
+    Clue clue{"what the job says of its numbers", {}};
+    for (const std::string& line : order) {
+        if (clue.lines.size() < value_lines_most)
+            clue.lines.push_back(pad_right(Style{}.cut(who_text(lines[line]), 17), 18) + line);
+    }
+    return clue;
+}
+
+}  // namespace
+
+std::vector<Clue> value_clues(const Evidence& evidence, const Evidence* good) {
+    return {loss_clue(evidence, good), replica_clue(evidence), sample_clue(evidence, good)};
+}
+
+}  // namespace deadrank::results::reports

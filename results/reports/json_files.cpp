@@ -1,0 +1,274 @@
+// results/reports/json_files.cpp — Verdicts, findings and standings as JSON.
+#include "results/reports/json_files.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "results/reports/resilience_table.h"
+#include "results/reports/terminal.h"
+#include "results/text/text_file.h"
+
+namespace deadrank::results::reports {
+
+// Times are integer nanoseconds; `never` is null.
+
+namespace {
+
+Json time_json(Time time) { return time == never ? Json(nullptr) : Json(time.count()); }
+
+}  // namespace
+
+Json finding_json(const Finding& finding) {
+    Json json = {{"symptom", finding.symptom},
+                 {"detector", finding.detector},
+                 {"blame", blame_json(finding.blame)},
+                 {"at", finding.at.count()},
+                 {"says", finding.says}};
+    if (!finding.causes.empty()) json["causes"] = finding.causes;
+    return json;
+}
+
+Json findings_json(const std::vector<Finding>& findings) {
+    Json json = Json::array();
+    for (const Finding& finding : findings) json.push_back(finding_json(finding));
+    return json;
+}
+
+Json judgement_json(const Judgement& judgement) {
+    return {{"verdict", name_of(judgement.verdict)},
+            {"outcome", name_of(judgement.outcome)},
+            {"reason", judgement.reason},
+            {"reaction", name_of(judgement.reaction)},
+            {"culprit", blame_json(judgement.culprit)},
+            {"fault_at", time_json(judgement.fault_at)},
+            {"noticed_at", time_json(judgement.noticed_at)},
+            {"answer", judgement.answer < 0 ? Json(nullptr) : Json(judgement.answer)},
+            {"findings", findings_json(judgement.findings)}};
+}
+
+Finding finding_from(const Json& json) {
+    Finding finding;
+    finding.symptom = json.at("symptom").get<std::string>();
+    finding.detector = json.at("detector").get<std::string>();
+    finding.blame = blame_from(json.value("blame", Json::object()));
+    finding.at = Time{json.at("at").get<std::int64_t>()};
+    finding.says = json.value("says", "");
+    finding.causes = json.value("causes", finding.causes);
+    return finding;
+}
+
+std::string dumped(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// The keys of json_line are a promise to scripts: a test compares them.
+
+namespace {
+
+Json hash_json(std::uint64_t hash) { return hash == 0 ? Json(nullptr) : Json(fmt::format("{:016x}", hash)); }
+
+Json verdict_of(const std::optional<Judgement>& judgement) {
+    return judgement ? Json(name_of(judgement->verdict)) : Json(nullptr);
+}
+
+Json expectation_json(const scenarios::Expectation& expect) {
+    Json json = {{"symptom", expect.symptom},
+                 {"blames", expect.blames},
+                 {"within", expect.within},
+                 {"also", expect.also},
+                 {"reaction", expect.reaction}};
+    if (!expect.unseen.empty()) json["unseen"] = expect.unseen;
+    return json;
+}
+
+Json share_json(std::optional<double> share) { return share ? Json(*share) : Json(nullptr); }
+
+Json row_json(const ScoreRow& row) {
+    Json outcomes = Json::object(), verdicts = Json::object();
+    for (const auto& [outcome, count] : row.outcomes) outcomes[std::string(name_of(outcome))] = count;
+    for (const auto& [verdict, count] : row.verdicts) verdicts[std::string(name_of(verdict))] = count;
+    const auto delay = [](Time time) { return time == never ? Json(nullptr) : Json(time.count()); };
+    return {{"name", row.name},
+            {"cases", row.cases},
+            {"verdicts", verdicts},
+            {"outcomes", outcomes},
+            {"precision", share_json(row.precision())},
+            {"recall", share_json(row.recall())},
+            {"localisation", share_json(row.localisation())},
+            {"median_delay", delay(row.median_delay())},
+            {"longest_delay", delay(row.longest_delay())},
+            {"quiet_runs", row.quiet},
+            {"quiet_runs_due", row.quiet_due}};
+}
+
+}  // namespace
+
+std::string json_line(const Case& one) {
+    static const std::vector<Finding> none;
+    const Json json = {{"scenario", one.scenario},
+                       {"runner", one.runner},
+                       {"seed", one.seed},
+                       {"verdict", name_of(one.verdict)},
+                       {"reason", one.reason},
+                       {"control", verdict_of(one.control)},
+                       {"healed", verdict_of(one.healed)},
+                       {"findings", findings_json(one.fault ? one.fault->findings : none)},
+                       {"trace_hash", hash_json(one.trace_hash)},
+                       {"token", one.token},
+                       {"seconds", one.seconds}};
+    return dumped(json);
+}
+
+std::string verdict_document(const Case& one) {
+    Json json = {{"verdict", name_of(one.verdict)},
+                 {"reason", one.reason},
+                 {"see_it_again", commands_to_see_again(one)},
+                 {"token", one.token},
+                 {"scenario", one.scenario},
+                 {"runner", one.runner},
+                 {"seed", one.seed},
+                 {"bug",
+                  {{"stage", one.bug.stage},
+                   {"symptom", one.bug.symptom},
+                   {"cause", one.bug.cause},
+                   {"fix", one.bug.fix}}},
+                 {"expected", expectation_json(one.expect)}};
+    const auto add = [&](const char* name, const std::optional<Judgement>& judgement) {
+        json[name] = judgement ? judgement_json(*judgement) : Json(nullptr);
+    };
+    add("fault", one.fault);
+    add("control", one.control);
+    add("healed", one.healed);
+    json["evidence"] = one.excerpt;
+    json["notes"] = one.notes;
+    json["trace_hash"] = hash_json(one.trace_hash);
+    json["seconds"] = one.seconds;
+    return dumped(json, 2) + "\n";
+}
+
+scenarios::Result<void> write_verdict(const Case& one, const std::filesystem::path& file) {
+    return write_text(verdict_document(one), file);
+}
+
+std::string scorecard_document(const Scorecard& card) {
+    Json rows = Json::array();
+    for (const ScoreRow& row : card.rows) rows.push_back(row_json(row));
+    return dumped({{"rows", rows}, {"total", row_json(card.total)}}, 2) + "\n";
+}
+
+scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesystem::path& file) {
+    return write_text(scorecard_document(card), file);
+}
+
+// {"format": 1, "findings": […]}; a newer format is refused, not guessed at.
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+namespace {
+
+constexpr int format = 1;
+
+Result<std::vector<Finding>> parse(const std::string& text, const std::filesystem::path& file) {
+    try {
+        const Json json = Json::parse(text);
+        if (const int found = json.at("format").get<int>(); found != format) {
+            return refuse(ErrorCode::bad_input, fmt::format("findings of format {}", found),
+                          fmt::format("this build reads format {}", format), {file.string()});
+        }
+        std::vector<Finding> findings;
+        for (const Json& one : json.at("findings")) findings.push_back(finding_from(one));
+        return findings;
+    } catch (const Json::exception& wrong) {
+        return refuse(ErrorCode::bad_input, fmt::format("this is no findings file: {}", wrong.what()),
+                      "deadrank judge writes one", {file.string()});
+    }
+}
+
+}  // namespace
+
+Result<void> write_findings(const std::vector<Finding>& findings, const std::filesystem::path& file) {
+    return write_text(dumped({{"format", format}, {"findings", findings_json(findings)}}, 2) + "\n", file);
+}
+
+Result<std::vector<Finding>> read_findings(const std::filesystem::path& file) {
+    return read_text(file).and_then([&](const std::string& text) { return parse(text, file); });
+}
+
+// How one framework stood one bug, as part of a line of `run --json`, and back: runs that were played one
+// after the other, or on several machines, make one table.
+
+std::string with_standing(const std::string& json_line, const Standing& standing) {
+    Json json = Json::parse(json_line);
+    json["cause"] = standing.cause;
+    json["subject"] = {{"name", standing.subject.name},
+                       {"framework", standing.subject.framework},
+                       {"version", standing.subject.version},
+                       {"debug", standing.subject.debug}};
+    json["again"] = standing.again;
+    json["stood"] = nullptr;
+    if (!standing.stood) json["untold"] = standing.untold;
+    if (standing.stood) {
+        const Time took = standing.stood->took;
+        json["stood"] = {{"response", name_of(standing.stood->response)},
+                         {"took", took == never ? Json(nullptr) : Json(took.count())},
+                         {"says", standing.stood->says}};
+    }
+    return dumped(json);
+}
+
+namespace {
+
+Response response_named(const std::string& name) {
+    for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i) {
+        if (name_of(static_cast<Response>(i)) == name) return static_cast<Response>(i);
+    }
+    throw std::invalid_argument(fmt::format("there is no response '{}'", name));
+}
+
+Standing standing_from(const Json& json) {
+    const Json& subject = json.at("subject");
+    Standing one{.scenario = json.at("scenario"),
+                 .cause = json.at("cause"),
+                 .subject = {subject.at("name"), subject.at("framework"), subject.at("version"), Time(0),
+                             subject.value("debug", "")},
+                 .again = json.at("again"),
+                 .stood = std::nullopt,
+                 .untold = json.value("untold", "")};
+    if (const Json& stood = json.at("stood"); !stood.is_null()) {
+        const Json& took = stood.at("took");
+        one.stood = Resilience{response_named(stood.at("response")),
+                               took.is_null() ? never : Time(took.get<std::int64_t>()), stood.at("says")};
+    }
+    return one;
+}
+
+}  // namespace
+
+scenarios::Result<std::vector<Standing>> read_standings(const std::filesystem::path& file) {
+    const auto text = read_text(file);
+    if (!text) return tl::unexpected(text.error());
+    std::vector<Standing> standings;
+    std::istringstream in(*text);
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+        ++number;
+        if (line.empty()) continue;
+        try {
+            const Json json = Json::parse(line);
+            if (json.contains("subject")) standings.push_back(standing_from(json));
+        } catch (const std::exception& wrong) {
+            if (in.eof()) break;  // its writer was killed in the middle of it
+            return scenarios::refuse(scenarios::ErrorCode::bad_input,
+                                     fmt::format("{}:{}: this is no line of `deadrank run --json`: {}",
+                                                 file.string(), number, wrong.what()),
+                                     "give it what `deadrank run --runner local --json` printed");
+        }
+    }
+    return standings;
+}
+
+}  // namespace deadrank::results::reports

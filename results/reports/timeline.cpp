@@ -1,0 +1,349 @@
+// results/reports/timeline.cpp — A run as rows of slices, folded to what a page can show, and encoded for it.
+#include "results/reports/timeline.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <xxhash.h>
+
+#include "results/text/words.h"
+
+namespace deadrank::results::reports {
+
+// Begins are paired with ends per rank; a rank's exit closes what it had open, and opens the time in which it
+// is gone.
+
+namespace {
+
+std::string exit_words(const RankExit& exit) {
+    if (exit.signal != 0) return fmt::format("exited (signal {})", exit.signal);
+    return exit.code == 0 ? "finished" : fmt::format("exited (code {})", exit.code);
+}
+
+std::string offer_words(std::int64_t count, Dtype dtype, ReduceOp reduce, std::int32_t root) {
+    std::string words = fmt::format("{} {}", count, name_of(dtype));
+    if (reduce != ReduceOp::none) words += fmt::format(", {}", name_of(reduce));
+    if (root >= 0) words += fmt::format(", root {}", root);
+    return words;
+}
+
+class Slicer {
+public:
+    explicit Slicer(const Evidence& evidence) : evidence_(evidence) {
+        const auto ranks = static_cast<std::size_t>(std::max(evidence.world_size(), 0));
+        line_.ranks.resize(ranks);
+        open_.resize(ranks);
+    }
+
+    Timeline take() {
+        for (const Event& event : evidence_.events()) {
+            if (event.rank < 0 || static_cast<std::size_t>(event.rank) >= line_.ranks.size()) continue;
+            at_ = event.at;
+            rank_ = static_cast<std::size_t>(event.rank);
+            std::visit([&](const auto& payload) { see(payload); }, event.what);
+        }
+        return std::move(line_);
+    }
+
+private:
+    // What closes a slice: the same payload may be open several times, told apart by two numbers.
+    struct Open {
+        std::uint8_t what;
+        std::int64_t a, b;
+        std::size_t slice;
+    };
+    enum : std::uint8_t { step, phase, collective, p2p, meeting, init, gone };
+
+    std::uint32_t kind(SliceKind wanted) {
+        const auto key = std::tuple(wanted.lane, wanted.group, wanted.label, wanted.detail, wanted.series);
+        const auto [found, fresh] = known_.try_emplace(key, line_.kinds.size());
+        if (fresh) line_.kinds.push_back(std::move(wanted));
+        return static_cast<std::uint32_t>(found->second);
+    }
+    void begin(std::uint8_t what, std::int64_t a, std::int64_t b, SliceKind wanted, std::int64_t number,
+               CommId comm = 0) {
+        open_[rank_].push_back({what, a, b, line_.ranks[rank_].size()});
+        line_.ranks[rank_].push_back({kind(std::move(wanted)), comm, number, at_, never});
+    }
+    std::uint32_t series_of(CommId comm) {
+        return 2 +
+               static_cast<std::uint32_t>(series_.try_emplace(comm_name(comm), series_.size()).first->second);
+    }
+    void end(std::uint8_t what, std::int64_t a, std::int64_t b, Code result = Code::ok) {
+        auto& open = open_[rank_];
+        const auto found = std::find_if(open.begin(), open.end(), [&](const Open& one) {
+            return one.what == what && one.a == a && one.b == b;
+        });
+        if (found == open.end()) return;
+        Slice& slice = line_.ranks[rank_][found->slice];
+        slice.end = at_;
+        if (result != Code::ok) slice.kind = failed(slice.kind, name_of(result));
+        open.erase(found);
+    }
+    std::uint32_t failed(std::uint32_t kind_before, std::string_view why) {
+        SliceKind wanted = line_.kinds[kind_before];
+        wanted.group = "error";
+        wanted.detail += fmt::format("{}{}", wanted.detail.empty() ? "" : ", ", why);
+        return kind(std::move(wanted));
+    }
+    void instant(std::string group, std::string label, std::string detail, std::int64_t number = 0) {
+        line_.ranks[rank_].push_back(
+            {kind({Lane::instant, std::move(group), std::move(label), std::move(detail)}), 0, number, at_,
+             at_});
+    }
+    std::string comm_name(CommId comm) const {
+        const auto found = names_.find(comm);
+        return found == names_.end() ? fmt::format("communicator {}", comm) : found->second;
+    }
+    std::string text(TextId id) const { return std::string(evidence_.text(id)); }
+
+    void see(const StepBegin& what) {
+        begin(step, what.step, 0, {Lane::step, "step", "step", ""}, what.step);
+    }
+    void see(const StepEnd& what) { end(step, what.step, 0); }
+    void see(const PhaseBegin& what) {
+        const std::string name(name_of(what.phase));
+        begin(phase, what.step, static_cast<std::int64_t>(what.phase), {Lane::work, name, name, ""},
+              what.step);
+    }
+    void see(const PhaseEnd& what) { end(phase, what.step, static_cast<std::int64_t>(what.phase)); }
+    void see(const RendezvousEnter& what) {
+        begin(meeting, 0, 0,
+              {Lane::call, "meeting", "rendezvous", fmt::format("expects {}", what.expected), 1}, 0);
+    }
+    void see(const RendezvousLeave& what) { end(meeting, 0, 0, what.result); }
+    void see(const CommInitEnter& what) {
+        names_.try_emplace(what.comm, text(what.name));
+        begin(init, what.comm, 0,
+              {Lane::call, "meeting", "comm_init of " + comm_name(what.comm),
+               fmt::format("{} members", what.size), 1},
+              0, what.comm);
+    }
+    void see(const CommInitLeave& what) { end(init, what.comm, 0, what.result); }
+    void see(const CollectiveEnter& what) {
+        begin(collective, what.comm, what.seq,
+              {Lane::call, "collective", fmt::format("{} of {}", name_of(what.op), comm_name(what.comm)),
+               offer_words(what.count, what.dtype, what.reduce, what.root), series_of(what.comm)},
+              what.seq, what.comm);
+    }
+    void see(const CollectiveLeave& what) { end(collective, what.comm, what.seq, what.result); }
+    void see(const P2pEnter& what) {
+        begin(p2p, what.comm, what.seq * 2 + (what.op == Op::send),
+              {Lane::call, "p2p",
+               fmt::format("{} {} {} of {}", name_of(what.op), what.op == Op::send ? "to" : "from", what.peer,
+                           comm_name(what.comm)),
+               offer_words(what.count, what.dtype, ReduceOp::none, -1), series_of(what.comm)},
+              what.seq, what.comm);
+    }
+    void see(const P2pLeave& what) { end(p2p, what.comm, what.seq * 2 + (what.op == Op::send), what.result); }
+    void see(const RankStart&) { end(gone, 0, 0); }
+    void see(const RankExit& what) {
+        for (const Open& one : open_[rank_]) line_.ranks[rank_][one.slice].end = at_;
+        open_[rank_].clear();
+        const bool well = what.code == 0 && what.signal == 0;
+        begin(gone, 0, 0, {Lane::work, well ? "finished" : "gone", exit_words(what), ""}, 0);
+    }
+    void see(const CheckpointSave& what) {
+        instant(what.result == Code::ok ? "checkpoint" : "error", "checkpoint saved",
+                fmt::format("{}, {}", text(what.path), name_of(what.result)), what.step);
+    }
+    void see(const CheckpointLoad& what) {
+        instant(what.result == Code::ok ? "checkpoint" : "error", "checkpoint loaded",
+                fmt::format("{}, {}", text(what.path), name_of(what.result)), what.step);
+    }
+    void see(const CommError& what) {
+        instant("error", "error of " + comm_name(what.comm), std::string(name_of(what.code)));
+    }
+    void see(const CommAbort& what) { instant("error", "abort of " + comm_name(what.comm), ""); }
+    void see(const DeviceError& what) {
+        instant("error", fmt::format("Xid {}", what.xid), text(what.message));
+    }
+    void see(const MemoryOom& what) { instant("error", "out of memory", text(what.where)); }
+    void see(const PackageLoad& what) {
+        if (what.result != Code::ok)
+            instant("error", text(what.name) + " failed to load", text(what.problem));
+    }
+    template <class Other>
+    void see(const Other&) {}
+
+    const Evidence& evidence_;
+    Timeline line_;
+    std::vector<std::vector<Open>> open_;  // by rank
+    std::map<CommId, std::string> names_;
+    std::map<std::string, std::size_t> series_;  // by a communicator's name
+    std::map<std::tuple<Lane, std::string, std::string, std::string, std::uint32_t>, std::size_t> known_;
+    Time at_{0};
+    std::size_t rank_ = 0;
+};
+
+}  // namespace
+
+Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take(); }
+
+// Rows are told apart by a hash over their slices with rounded times.
+
+namespace {
+
+constexpr std::size_t bytes_per_slice = 7;  // what an encoded slice takes, generously
+constexpr std::size_t rows_read_with_ease = 40;
+constexpr std::int64_t least_visible = 10'000;  // of the time in which things happen, what a picture can show
+
+std::int64_t rounded(Time time, Time tolerance) {
+    if (time == never) return -1;
+    return tolerance == never ? 0 : time / std::max(tolerance, Time{1});
+}
+
+std::uint64_t look_of(const std::vector<Slice>& slices, Time tolerance, std::vector<std::int64_t>& words) {
+    words.clear();
+    for (const Slice& slice : slices) {
+        words.push_back(slice.kind);
+        words.push_back(slice.number);
+        words.push_back(rounded(slice.begin, tolerance));
+        words.push_back(rounded(slice.end, tolerance));
+    }
+    return XXH3_64bits(words.data(), words.size() * sizeof(std::int64_t));
+}
+
+// From the first slice that begins to the last.
+Time busy_time(const Timeline& timeline) {
+    Time last{0};
+    for (const auto& slices : timeline.ranks) {
+        if (!slices.empty()) last = std::max(last, slices.back().begin);
+    }
+    return last;
+}
+
+std::vector<Row> rows_at(const Timeline& timeline, const std::set<Rank>& apart, Time tolerance) {
+    std::vector<Row> rows;
+    std::map<std::pair<std::uint64_t, Rank>, std::size_t> known;
+    std::vector<std::int64_t> words;
+    for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
+        const auto rank = static_cast<Rank>(i);
+        const auto key =
+            std::pair(look_of(timeline.ranks[i], tolerance, words), apart.count(rank) > 0 ? rank : no_rank);
+        const auto [found, fresh] = known.try_emplace(key, rows.size());
+        if (fresh) rows.emplace_back();
+        rows[found->second].ranks.push_back(rank);
+    }
+    return rows;
+}
+
+std::size_t bytes_of(const Timeline& timeline, const Row& row) {
+    return 16 + bytes_per_slice * timeline.ranks[static_cast<std::size_t>(row.ranks.front())].size();
+}
+
+std::size_t bytes_of(const Timeline& timeline, const std::vector<Row>& rows) {
+    std::size_t bytes = 0;
+    for (const Row& row : rows) bytes += bytes_of(timeline, row);
+    return bytes;
+}
+
+// Even by what they did, too many: the rows of most ranks stay, and those that must.
+void cut(Folded& folded, const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most) {
+    const auto weight = [&](const Row& row) {
+        return apart.count(row.ranks.front()) > 0 ? timeline.ranks.size() + 1 : row.ranks.size();
+    };
+    std::stable_sort(folded.rows.begin(), folded.rows.end(),
+                     [&](const Row& a, const Row& b) { return weight(a) > weight(b); });
+    std::size_t bytes = 0, kept = 0;
+    while (kept < folded.rows.size() &&
+           (bytes < bytes_most || weight(folded.rows[kept]) > timeline.ranks.size()))
+        bytes += bytes_of(timeline, folded.rows[kept++]);
+    for (std::size_t i = kept; i < folded.rows.size(); ++i) {
+        folded.left_out.insert(folded.left_out.end(), folded.rows[i].ranks.begin(),
+                               folded.rows[i].ranks.end());
+    }
+    folded.rows.resize(kept);
+    std::sort(folded.left_out.begin(), folded.left_out.end());
+    std::sort(folded.rows.begin(), folded.rows.end(),
+              [](const Row& a, const Row& b) { return a.ranks.front() < b.ranks.front(); });
+}
+
+}  // namespace
+
+Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most) {
+    using namespace std::chrono_literals;
+    static constexpr std::array<Time, 7> tolerances = {1us, 10us, 100us, 1ms, 10ms, 100ms, never};
+    const Time seen = busy_time(timeline) / least_visible;
+    Folded folded;
+    for (const Time tolerance : tolerances) {
+        folded.rows = rows_at(timeline, apart, tolerance);
+        folded.tolerance = tolerance;
+        const bool fits = bytes_of(timeline, folded.rows) <= bytes_most;
+        if (fits && (folded.rows.size() <= rows_read_with_ease || tolerance >= seen)) return folded;
+    }
+    cut(folded, timeline, apart, bytes_most);
+    return folded;
+}
+
+// Shapes are found by their own bytes: equal bytes, equal shape.
+
+namespace {
+
+void put(std::string& bytes, std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(0x80 | (number & 0x7f)));
+    bytes.push_back(static_cast<char>(number));
+}
+
+void put_signed(std::string& bytes, std::int64_t number) {
+    put(bytes, (static_cast<std::uint64_t>(number) << 1) ^ static_cast<std::uint64_t>(number >> 63));
+}
+
+std::int64_t micros(Time time) { return time.count() / 1'000; }
+
+std::string shape_of(const std::vector<Slice>& slices, const std::vector<SliceKind>& kinds) {
+    std::string bytes;
+    std::map<std::uint32_t, std::int64_t> last;  // by series
+    put(bytes, slices.size());
+    for (const Slice& slice : slices) {
+        std::int64_t& before = last[kinds[slice.kind].series];
+        put(bytes, slice.kind);
+        put_signed(bytes, slice.number - before);
+        before = slice.number;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+EncodedRows encode(const Timeline& timeline, const std::vector<Row>& rows) {
+    std::string shapes, times;
+    std::unordered_map<std::string, std::size_t> known;
+    for (const Row& row : rows) {
+        const auto& slices = timeline.ranks[static_cast<std::size_t>(row.ranks.front())];
+        const std::string shape = shape_of(slices, timeline.kinds);
+        const auto [found, fresh] = known.try_emplace(shape, known.size());
+        if (fresh) shapes += shape;
+        put(times, found->second);
+        std::int64_t before = 0;
+        for (const Slice& slice : slices) {
+            const std::int64_t begin = micros(slice.begin);
+            put(times, static_cast<std::uint64_t>(begin - before));
+            put(times, slice.end == never ? 0 : 1 + static_cast<std::uint64_t>(micros(slice.end) - begin));
+            before = begin;
+        }
+    }
+    std::string count;
+    put(count, known.size());
+    return {base64(count + shapes), base64(times)};
+}
+
+std::string base64(std::string_view bytes) {
+    static constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        std::uint32_t block = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            block = block << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+        for (std::size_t j = 0; j < 4; ++j)
+            text.push_back(i + j > bytes.size() ? '=' : digits[block >> (18 - 6 * j) & 63]);
+    }
+    return text;
+}
+
+}  // namespace deadrank::results::reports

@@ -1,0 +1,193 @@
+// scenarios/format/scenario_file.cpp — Reads scenario files, one by one or all of a catalog.
+#include "scenarios/format/scenario_file.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <xxhash.h>
+
+#include "scenarios/format/parts.h"
+#include "scenarios/format/setting_reader.h"
+#include "scenarios/model/plan.h"
+#include "scenarios/model/scenario.h"
+#include "scenarios/model/text.h"
+
+namespace deadrank::scenarios {
+
+// One scenario file into one Scenario; whatever nobody reads is refused with its place.
+
+namespace {
+
+// The path below the last directory named "catalog"; outside of one, the file and the directory it lies in.
+std::string id_of(const std::filesystem::path& file) {
+    std::filesystem::path below;
+    bool inside = false;
+    for (const auto& part : file) {
+        if (part == "catalog") {
+            below.clear();
+            inside = true;
+        } else {
+            below /= part;
+        }
+    }
+    if (!inside || below.empty()) below = file.parent_path().filename() / file.filename();
+    return below.replace_extension().generic_string();
+}
+
+Settings read_changes(Reader& heal, std::string_view key, const std::vector<Parameter>& parameters) {
+    const Node* table = heal.table(key);
+    if (!table) return {};
+    Reader reader(*table, fmt::format("[heal.{}]", key), heal.problems());
+    Settings settings = read_settings(reader, parameters);
+    reader.refuse_the_rest();
+    return settings;
+}
+
+Heal read_heal(Reader& top, const Kind* workload) {
+    Heal heal;
+    const Node* table = top.table("heal");
+    if (!table) return heal;
+    Reader reader(*table, "[heal]", top.problems());
+    heal.fault = reader.one_of("fault", {"none", "keep"}, "none");
+    heal.says = reader.text("says");
+    heal.cluster = read_changes(reader, "cluster", cluster_parameters());
+    if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
+    reader.know("workload");
+    if (heal.fault == "keep" && heal.cluster.empty() && heal.workload.empty() && top.problems().empty()) {
+        top.problems().add(
+            table->place, "the healed run would be the faulty one again",
+            "change something in [heal.cluster] or [heal.workload], or write fault = \"none\"");
+    }
+    reader.refuse_the_rest();
+    return heal;
+}
+
+Teach read_teach(Reader& top) {
+    const Node* table = top.table("teach");
+    if (!table) return {};
+    Reader reader(*table, "[teach]", top.problems());
+    Teach teach{reader.text("title"),  reader.text("sees"), reader.text("question"),
+                reader.text("answer"), reader.text("why"),  reader.texts("hints")};
+    reader.refuse_the_rest();
+    return teach;
+}
+
+std::map<std::string, std::string> read_parity(Reader& top) {
+    std::map<std::string, std::string> parity;
+    const Node* table = top.table("parity");
+    if (!table) return parity;
+    Reader reader(*table, "[parity]", top.problems());
+    for (const std::string& backend : backend_words()) {
+        if (reader.find(backend)) parity.emplace(backend, reader.text(backend));
+    }
+    reader.refuse_the_rest();
+    return parity;
+}
+
+// A bug lies in the directory of its stage, so that its name tells the truth.
+void check_stage(Reader& top, const Scenario& scenario, const Taxonomy& taxonomy) {
+    const std::string directory = scenario.id.substr(0, std::min(scenario.id.find('/'), scenario.id.size()));
+    if (!find(taxonomy.stages, directory) || !find(taxonomy.stages, scenario.bug.stage)) return;
+    if (directory == scenario.bug.stage) return;
+    const Node* bug = top.find("bug");
+    top.problems().add(
+        bug->find("stage")->value.place,
+        fmt::format("stage '{}' contradicts the directory '{}'", scenario.bug.stage, directory),
+        "move the file, or correct the stage");
+}
+
+void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    read_format(top);
+    scenario.bug = read_bug(top, taxonomy);
+    check_stage(top, scenario, taxonomy);
+    scenario.cluster = read_cluster(top);
+    WorkloadSettings workload = read_workload(top, vocabulary);
+    scenario.workload_kind = workload.name;
+    scenario.workload = std::move(workload.settings);
+    scenario.faults = read_faults(top, vocabulary, workload.kind);
+    if (scenario.faults.empty() && !top.find("fault")) {
+        top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
+    }
+    scenario.expect = read_expectation(top, scenario.bug, taxonomy);
+    scenario.heal = read_heal(top, workload.kind);
+    scenario.teach = read_teach(top);
+    scenario.parity = read_parity(top);
+    scenario.backends = read_backends(top);
+    top.refuse_the_rest();
+}
+
+struct Loaded {
+    Scenario scenario;
+    std::vector<Error> errors;
+};
+
+Loaded read(std::string_view text, const std::filesystem::path& file, const Taxonomy& taxonomy,
+            const Vocabulary& vocabulary) {
+    Loaded loaded;
+    const auto document = parse_document(text, file.string());
+    if (!document) return {{}, {document.error()}};
+    loaded.scenario.id = id_of(file);
+    loaded.scenario.file = file;
+    loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+    loaded.scenario.story = story_of(text);
+    Problems problems;
+    Reader top(*document, "a scenario", problems);
+    read_all(top, loaded.scenario, taxonomy, vocabulary);
+    loaded.errors = problems.sorted();
+    return loaded;
+}
+
+}  // namespace
+
+Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file,
+                                const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    Loaded loaded = read(toml, file, taxonomy, vocabulary);
+    if (!loaded.errors.empty()) return tl::unexpected(joined(loaded.errors));
+    return std::move(loaded.scenario);
+}
+
+Result<Scenario> load(const std::filesystem::path& file, const Taxonomy& taxonomy,
+                      const Vocabulary& vocabulary) {
+    const auto text = read_text(file);
+    if (!text) return tl::unexpected(text.error());
+    return parse_scenario(*text, file, taxonomy, vocabulary);
+}
+
+std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy& taxonomy,
+                               const Vocabulary& vocabulary) {
+    const auto text = read_text(file);
+    if (!text) return {text.error()};
+    return read(*text, file, taxonomy, vocabulary).errors;
+}
+
+// Every scenario below a directory, in order of id; a broken file does not hide the others.
+
+Result<Catalog> load_catalog(const std::filesystem::path& directory, const Taxonomy& taxonomy,
+                             const Vocabulary& vocabulary) {
+    std::error_code trouble;
+    std::vector<std::filesystem::path> files;
+    for (std::filesystem::recursive_directory_iterator at(directory, trouble), end; !trouble && at != end;
+         at.increment(trouble)) {
+        if (at->path().extension() == ".toml") files.push_back(at->path());
+    }
+    if (trouble) {
+        return refuse(ErrorCode::io, fmt::format("cannot be listed: {}", trouble.message()),
+                      "name a directory that exists and that you may read", {directory.string()});
+    }
+    std::sort(files.begin(), files.end());
+    Catalog catalog;
+    for (const auto& file : files) {
+        auto scenario = load(file, taxonomy, vocabulary);
+        if (scenario) {
+            catalog.scenarios.push_back(std::move(*scenario));
+        } else {
+            for (Error& error : problems_in(file, taxonomy, vocabulary))
+                catalog.broken.push_back(std::move(error));
+        }
+    }
+    std::sort(catalog.scenarios.begin(), catalog.scenarios.end(),
+              [](const Scenario& a, const Scenario& b) { return a.id < b.id; });
+    return catalog;
+}
+
+}  // namespace deadrank::scenarios

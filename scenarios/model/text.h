@@ -1,0 +1,29 @@
+// scenarios/model/text.h — Words for people: quoting, the nearest known word, the comment that opens a file.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deadrank::scenarios {
+
+// Texts as TOML writes them.
+
+std::string toml_text(std::string_view text);                               // "a\"b"
+std::string toml_list(const std::vector<std::string>& texts);               // ["a", "b"]
+std::string toml_table(const std::map<std::string, std::string>& members);  // { a = "b", "c d" = "e" }
+std::string in_one_line(std::string_view text);                             // fit for a comment
+
+// How far apart two words are; nearest() in vocabulary.h chooses by it.
+
+// Letters changed, added, left out, or exchanged with a neighbour.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The comment that opens a scenario file is its story, for people: `explain` and `learn` show it.
+
+// Without '#' and without a first line that only names the file; lines joined, paragraphs apart.
+std::string story_of(std::string_view text);
+
+}  // namespace deadrank::scenarios
