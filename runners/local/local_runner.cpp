@@ -10,6 +10,7 @@
 
 #include "results/words.h"
 #include "runners/local/arming.h"
+#include "runners/local/guard.h"
 #include "runners/local/harvest.h"
 #include "runners/local/home.h"
 #include "runners/local/job.h"
@@ -87,10 +88,10 @@ std::string too_slow(const Launched& launched) {
                        seconds(watched), seconds(waited.count()));
 }
 
-// By colon. Where the one for files was not built, the hook does what it can above them.
-std::string preloaded(const LocalLevers& levers) {
+// By colon.
+std::string preloaded(const LocalLevers& levers, bool guarded) {
     std::string list = levers.link_changed() ? sockets_shim().string() : "";
-    const std::string files = levers.storage_changed() ? files_shim().string() : "";
+    const std::string files = guarded || levers.storage_changed() ? files_shim().string() : "";
     if (!files.empty()) list += (list.empty() ? "" : ":") + files;
     return list;
 }
@@ -243,6 +244,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     const auto subject =
         subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
+    const bool theirs = is_theirs(*manifest, *home);
     LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
@@ -251,7 +253,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     JobPlace place{.directory = scratch.path(),
                    .hook = *home / "hook",
                    .port = TakenPort::any_free(),
-                   .preload = preloaded(levers)};
+                   .preload = preloaded(levers, theirs)};
     const auto around = surround(levers, place.port);
     if (!around) return tl::unexpected(around.error());
     if (around->proxy) place.store = around->proxy->told();
@@ -259,6 +261,13 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
         place.address = Namespaces::address(0);
         place.network = around->network->told(levers);
         record.notes.push_back("each node is a network namespace of its own");
+    }
+    std::optional<Guard> guard;
+    if (theirs) {
+        auto begun = Guard::begin(*manifest, options.stop);
+        if (!begun) return tl::unexpected(begun.error());
+        guard.emplace(std::move(*begun));
+        place.kept = guard->directory();
     }
     LaunchSpec spec;
     spec.children = children_of(plan, *manifest, *subject, *python, place);
@@ -274,6 +283,9 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     spec.disk = manifest->disk;
     spec.stop = options.stop;
     const auto launched = launch(spec);
+    if (guard) {
+        if (const auto given = guard->end(); !given) return tl::unexpected(given.error());
+    }
     if (!launched) return tl::unexpected(launched.error());
     if (const std::string why = too_slow(*launched); !why.empty())
         return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
