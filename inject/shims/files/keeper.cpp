@@ -66,6 +66,15 @@ std::optional<Kept> state_of(const std::string& path) {
     return kept;
 }
 
+// Nanoseconds since 1970, -1 where the file system does not say. An empty path: the descriptor's file.
+std::int64_t born(int descriptor, const char* path) {
+    struct statx seen {};
+    const int how = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    if (::statx(descriptor, path, how, STATX_BTIME, &seen) != 0 || (seen.stx_mask & STATX_BTIME) == 0)
+        return -1;
+    return std::int64_t{seen.stx_btime.tv_sec} * 1'000'000'000 + seen.stx_btime.tv_nsec;
+}
+
 // 0 or the errno.
 int copy_to(const std::string& directory, Kept& kept) {
     const std::string whole = directory + "/" + kept.copy, part = whole + ".part";
@@ -213,6 +222,12 @@ bool Keeper::put_first(const std::string& path) {
     read_list(list.descriptor);
     if (const auto found = known_.find(path); found != known_.end()) return found->second;
     std::optional<Kept> kept = state_of(path);
+    // Younger than the list: made by a call that was not seen.
+    const std::int64_t began = born(list.descriptor, "");
+    if (kept && kept->what != Kept::What::absent && began >= 0 && born(AT_FDCWD, path.c_str()) > began) {
+        kept = Kept{};
+        kept->path = path;
+    }
     if (!kept || (kept->what == Kept::What::file && !copy(*kept))) return true;
     if (kept->what != Kept::What::file) return put(list.descriptor, *kept);
     for (const std::string& other : names_beside(*kept)) {

@@ -34,6 +34,13 @@ void save_nameless(int directory, const char* name) {
     ::close(file);
 }
 
+// libc opens this one inside itself.
+void save_under_a_drawn_name() {
+    char name[] = "drawn-XXXXXX";
+    fill(::mkstemp(name), 'e');
+    check(::rename(name, "drawn.pt") == 0, "rename of a drawn name");
+}
+
 void save_directory() {
     check(::mkdir("step2.part", 0755) == 0, "mkdir");
     save(AT_FDCWD, "step2.part/model.pt", 'd');
@@ -56,6 +63,7 @@ int main(int count, char** words) {
     check(::renameat2(here, "last.pt", here, "fresh.pt", RENAME_EXCHANGE) == 0, "renameat2");
     save(here, "best.pt", 'c');
     check(::truncate("twin.pt", 5) == 0, "truncate");
+    save_under_a_drawn_name();
     save_directory();
     std::FILE* log = std::fopen("log.txt", "a");
     check(log && std::fputs("saved\n", log) > 0 && std::fclose(log) == 0, "fopen");

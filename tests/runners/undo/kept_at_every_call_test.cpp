@@ -78,12 +78,38 @@ protected:
         return answer.code == 128 + 9 || answer.code < 0 ? -1 : answer.code;
     }
 
+    // A command of deadrank's, killed before its own call number `killed_at` among those that change
+    // something, as each process is that it starts. Nothing of this machine's state is used.
+    int deadrank(const std::string& words, int killed_at = 0) const {
+        const std::string strace =
+            killed_at > 0
+                ? fmt::format("strace -f -o /dev/null -e inject={}:signal=KILL:when={} ", changing, killed_at)
+                : "";
+        return tests::shell(
+                   fmt::format("cd {0}; export DEADRANK_STATE={0}/state TMPDIR={0}/tmp HOME={0} "
+                               "XDG_CACHE_HOME={0} DEADRANK_PYTHON=/bin/false; {1}{2}/deadrank {3}; exit $?",
+                               place_.string(), strace, DEADRANK_BINARY_DIRECTORY, words))
+            .code;
+    }
+    void expect_as_before(int at) const {
+        ASSERT_EQ(deadrank("undo >undo.txt"), 0) << "killed at call " << at;
+        std::ifstream in(place_ / "undo.txt");
+        const std::string said{std::istreambuf_iterator<char>(in), {}};
+        ASSERT_EQ(tree(theirs_), before_) << "killed at call " << at << ": " << said;
+        ASSERT_TRUE(fs::is_empty(place_ / "tmp")) << "killed at call " << at << ": " << said;
+        for (const auto& entry : fs::directory_iterator(place_ / "state/undo"))
+            ADD_FAILURE() << "killed at call " << at << ", left " << entry.path();
+    }
+
+    static constexpr const char* changing =
+        "write,pwrite64,ftruncate,fdatasync,fsync,rename,renameat,renameat2,link,linkat,symlink,unlink,"
+        "unlinkat,"
+        "mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,utimensat";
+
     const fs::path place_ = fs::path(testing::TempDir()) / fmt::format("every-call-{}", getpid());
     const fs::path theirs_ = place_ / "theirs", run_ = place_ / "run", kept_ = place_ / "1-1.kept";
     std::map<std::string, std::string> before_;
 };
-
-constexpr int never = 1'000'000;
 
 TEST_F(SlowKeptAtEveryCall, OfTheJobEverythingComesBack) {
     int at = 0, code = -1, changed = 0;
@@ -99,6 +125,47 @@ TEST_F(SlowKeptAtEveryCall, OfTheJobEverythingComesBack) {
     }
     EXPECT_EQ(code, 0) << "the program did not come to its end";
     EXPECT_GT(changed, 100) << "of " << at << " calls";
+    RecordProperty("calls", at);
+}
+
+TEST_F(SlowKeptAtEveryCall, OfTheUndoEverythingComesBack) {
+    fs::create_directories(place_ / "tmp");
+    int at = 0, code = -1;
+    for (; code != 0; ++at) {
+        ASSERT_EQ(save(100'000), 0);
+        fs::create_directories(place_ / "state/undo");
+        write(
+            place_ / "state/undo/1-0.jsonl",
+            fmt::format("{{\"owner\": \"1 1\"}}\n{{\"n\": 1, \"undo\": \"restore_kept\", \"of\": \"{}\"}}\n",
+                        kept_.string()));
+        ASSERT_NE(tree(theirs_), before_);
+        code = deadrank("undo >/dev/null", at + 1);
+        expect_as_before(at + 1);
+        ASSERT_FALSE(fs::exists(kept_)) << "killed at call " << at + 1;
+        ASSERT_LT(at, 1000);
+    }
+    EXPECT_GT(at, 20);
+    RecordProperty("calls", at);
+}
+
+// The whole way: journals, the run's directory, the job, and what is given back at the end.
+TEST_F(SlowKeptAtEveryCall, OfTheHarnessAndItsJobEverythingComesBack) {
+    fs::create_directories(place_ / "tmp");
+    const std::string words = fmt::format(
+        "run communication/dead_process_seen_as_timeout --runner local --ranks 2 --no-control --no-heal -- "
+        "{}/saver {} "
+        ">run.txt 2>&1",
+        programs, theirs_.string());
+    ASSERT_EQ(deadrank(words), 2) << "no fault finds its moment in such a job";
+    ASSERT_EQ(tree(theirs_), before_) << "it did not even give back what it could";
+    int at = 0, changed = 0;
+    for (int code = -1; code != 2; ++at) {
+        code = deadrank(words, at + 1);
+        changed += tree(theirs_) != before_;
+        expect_as_before(at + 1);
+        ASSERT_LT(at, 2000);
+    }
+    EXPECT_GT(changed, 20) << "of " << at << " calls";
     RecordProperty("calls", at);
 }
 

@@ -26,7 +26,7 @@ class Untold:
 class Damage:
     def __init__(self, what, path, amount, run="", report=None):
         self.what, self.path, self.amount, self.run = what, path, amount, run
-        self.report = report or Untold()
+        self.report = Untold() if report is None else report
 
     def fits(self, path):
         return self.path in os.path.abspath(path)
