@@ -284,7 +284,10 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     spec.stop = options.stop;
     const auto launched = launch(spec);
     if (guard) {
-        if (const auto given = guard->end(); !given) return tl::unexpected(given.error());
+        const auto given = guard->end();
+        if (!given) return tl::unexpected(given.error());
+        if (given->files + given->removed + given->told.size() > 0)
+            record.notes.push_back("of what the program changed, the run " + given->says);
     }
     if (!launched) return tl::unexpected(launched.error());
     if (const std::string why = too_slow(*launched); !why.empty())

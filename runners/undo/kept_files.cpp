@@ -94,9 +94,10 @@ public:
             if (kept.what == What::link) lead_again(kept);
             if (kept.what == What::unkept) mourn(kept);
         }
-        given_.says = fmt::format("gave back {}, {} removed that had not been there{}{}",
-                                  results::counted(given_.files, "file"), removed_,
-                                  given_.told.empty() ? "" : "; ", fmt::join(given_.told, "; "));
+        given_.says =
+            fmt::format("gave back {} and removed {} that had not been there{}{}",
+                        results::counted(given_.files, "file"), results::counted(given_.removed, "name"),
+                        given_.told.empty() ? "" : "; ", fmt::join(given_.told, "; "));
         return given_;
     }
 
@@ -130,7 +131,7 @@ private:
         } else {
             begin_step();
             if (::unlink(kept.path.c_str()) == 0) {
-                ++removed_;
+                ++given_.removed;
             } else {
                 fail(kept, std::strerror(errno));
             }
@@ -222,7 +223,6 @@ private:
     const fs::path directory_;
     std::int64_t alive_ = 0;
     GivenBack given_;
-    std::size_t removed_ = 0;
     bool copies_needed_ = false;
 };
 

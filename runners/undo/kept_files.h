@@ -18,7 +18,7 @@ void end_keeping(const std::filesystem::path& directory);
 
 struct GivenBack {
     bool whole = true;  // everything that could be given back is, its digest compared
-    std::size_t files = 0;
+    std::size_t files = 0, removed = 0;
     std::vector<std::string> told;  // a sentence for each that is not as it was
     std::string lost;               // of which there never was a copy; the first such sentence
     std::string says;
