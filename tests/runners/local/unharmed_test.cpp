@@ -55,8 +55,10 @@ for step in range(first, 8):
 std::map<std::string, std::string> tree(const fs::path& directory) {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+        std::string& content = all[entry.path().string()];
+        if (!entry.is_regular_file()) continue;
         std::ifstream in(entry.path());
-        all[entry.path().string()] = std::string{std::istreambuf_iterator<char>(in), {}};
+        content.assign(std::istreambuf_iterator<char>(in), {});
     }
     return all;
 }
