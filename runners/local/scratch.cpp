@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runners/local/launch.h"
+#include "runners/undo/deeds.h"
 
 namespace deadrank::runners {
 
@@ -51,7 +52,7 @@ Scratch::Scratch(Scratch&& other) noexcept
 Scratch::~Scratch() {
     if (path_.empty()) return;
     std::error_code ignored;
-    if (!keep_) fs::remove_all(path_, ignored);
+    if (!keep_) remove_marked(path_, ignored);
 }
 
 }  // namespace deadrank::runners
