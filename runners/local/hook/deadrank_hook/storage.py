@@ -89,7 +89,8 @@ class Damage:
 def keep(file):
     """Has the library below a copy, or does it know that there was nothing before the job?"""
     library = ctypes.CDLL(None)
-    return hasattr(library, "deadrank_keep") and library.deadrank_keep(os.fsencode(os.path.abspath(file))) == 0
+    path = os.fsencode(os.path.abspath(file))
+    return hasattr(library, "deadrank_keep") and library.deadrank_keep(path) == 0
 
 
 def set_apart(path):
@@ -106,9 +107,13 @@ def changed_by_job():
     if not kept or not os.path.isfile(os.path.join(kept, "list")):
         return []
     with open(os.path.join(kept, "list"), "rb") as file:
-        words = [line.split(b" ") for line in file.read().split(b"\n")]
-    paths = {re.sub(rb"%(..)", lambda found: bytes([int(found[1], 16)]), word[1]) for word in words if len(word) == 8}
-    return [file for file in map(os.fsdecode, paths) if os.path.isfile(file)]
+        lines = [line.split(b" ") for line in file.read().split(b"\n")]
+
+    def plain(path):
+        return os.fsdecode(re.sub(rb"%(..)", lambda found: bytes([int(found[1], 16)]), path))
+
+    paths = {plain(words[1]) for words in lines if len(words) == 8}
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def flip(path, bit):
