@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "inject/core/trigger.h"
 #include "inject/shims/core/session.h"
+#include "inject/shims/core/session.h"
+#include "inject/shims/files/keeper.h"
+#include "inject/core/trigger.h"
 
 namespace deadrank::inject::shims {
 
@@ -104,7 +106,8 @@ Damage::Damage() {
     armed().store(!rules_.empty());
 }
 
-int Damage::set(std::string_view what, std::string_view path, std::int64_t amount, bool end) {
+int Damage::set(std::string_view what, std::string_view path, std::int64_t amount, bool end,
+                std::int64_t fault) {
     Kind kind{};
     if (!known(what, kind)) return 1;
     const std::lock_guard lock(guard_);
@@ -112,6 +115,7 @@ int Damage::set(std::string_view what, std::string_view path, std::int64_t amoun
         std::erase_if(rules_, [&](const Rule& rule) { return rule.what == what && rule.path == path; });
     } else {
         rules_.push_back(rule_of(kind, what, path, amount));
+        rules_.back().fault = fault;
     }
     armed().store(!rules_.empty());
     return 0;
@@ -122,6 +126,11 @@ bool Damage::ours(const std::string& path) const {
     const std::string above = std::filesystem::path(evidence_).parent_path().string();
     return path.starts_with(evidence_) || path.starts_with(above + "/truth/") ||
            path.starts_with(above + "/logs/");
+}
+
+bool Damage::means(const Rule& rule, const std::string& path) const {
+    if (rule.path.empty() && Keeper::on()) return Keeper::here().knows(path);
+    return path.find(rule.path) != std::string::npos;
 }
 
 // Has its moment come, and is it not over?
@@ -140,8 +149,7 @@ bool Damage::due(Rule& rule, std::string_view call) {
 
 // The truth is written before the deed, once.
 void Damage::tell(Rule& rule, std::string_view call) {
-    if (rule.told || rule.fault < 0) return;
-    rule.told = true;
+    if (rule.fault < 0 || !told_.insert(rule.fault).second) return;
     RankSession& rank = session_.rank(0);
     Line mark("fault.applied", rank.rank);
     mark.add("fault", rule.fault).add("step", -1).add("call", call).add("says", rule.what);
@@ -205,7 +213,7 @@ Effect Damage::on(std::string_view call, const std::string& path, std::size_t by
     if (path.empty() || ours(path)) return effect;
     const std::lock_guard lock(guard_);
     for (Rule& rule : rules_) {
-        if (path.find(rule.path) == std::string::npos || !concerns(rule.kind, call)) continue;
+        if (!means(rule, path) || !concerns(rule.kind, call)) continue;
         if (call == "open" && rule.kind == Kind::read_only && !writes) continue;
         if (!due(rule, call)) continue;
         // What happens to one file happens to the first that fits.
@@ -218,12 +226,15 @@ Effect Damage::on(std::string_view call, const std::string& path, std::size_t by
     return effect;
 }
 
-Damage::AtRest Damage::renamed(const std::string& path) {
+Damage::AtRest Damage::renamed(const std::string& path, std::int64_t bytes) {
     AtRest rest;
     if (path.empty() || ours(path)) return rest;
     const std::lock_guard lock(guard_);
     for (Rule& rule : rules_) {
-        if (path.find(rule.path) == std::string::npos || !rule.file.empty()) continue;
+        if (!means(rule, path) || !rule.file.empty()) continue;
+        const bool untouched =
+            (rule.kind == Kind::flipped && bytes == 0) || (rule.what == "tear" && bytes <= rule.amount);
+        if (untouched) continue;  // the next one
         const bool damages = rule.kind == Kind::torn || rule.kind == Kind::flipped || rule.kind == Kind::full;
         if (!damages || !due(rule, "rename")) continue;
         if (rule.kind == Kind::full && rule.left > 0) continue;

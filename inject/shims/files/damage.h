@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +27,13 @@ struct Rule {
     enum class Kind { shortened, full, broken, read_only, slow, torn, flipped, flipped_read };
 
     Kind kind = Kind::broken;
-    std::string what, path;
+    std::string what, path;  // without a path, in a job that is kept: every file that it writes itself
     std::int64_t amount = 0;
     scenarios::Trigger when;  // by default at once
     std::int64_t fault = -1;  // of a plan; -1 = somebody else writes the truth
     std::int64_t left = 0;    // bytes until it acts
     std::int64_t seen = 0, since = 0;
-    bool told = false, over = false;
+    bool over = false;
     std::string file;  // the one file that it has chosen
 };
 
@@ -44,7 +45,8 @@ public:
     static bool any() { return armed().load(std::memory_order_relaxed); }
 
     // 0, or why it cannot be: 1 = nobody knows `what`.
-    int set(std::string_view what, std::string_view path, std::int64_t amount, bool end);
+    int set(std::string_view what, std::string_view path, std::int64_t amount, bool end,
+            std::int64_t fault = -1);
 
     // `call`: open, read, write, sync or rename. `writes`: to be opened for writing.
     Effect on(std::string_view call, const std::string& path, std::size_t bytes, bool writes = true);
@@ -55,7 +57,7 @@ public:
         std::int64_t keeps = -1, flip = -1;
         bool lost = false;
     };
-    AtRest renamed(const std::string& path);
+    AtRest renamed(const std::string& path, std::int64_t bytes);
 
 private:
     Damage();
@@ -64,12 +66,14 @@ private:
     void act(Rule& rule, std::string_view call, Effect& effect, std::size_t bytes);
     void tell(Rule& rule, std::string_view call);
     bool ours(const std::string& path) const;  // what we write is not damaged
+    bool means(const Rule& rule, const std::string& path) const;
 
     Session session_;
     std::int64_t started_ = 0;
     std::string evidence_;
     std::mutex guard_;
     std::vector<Rule> rules_;
+    std::set<std::int64_t> told_;  // faults
 };
 
 }  // namespace deadrank::inject::shims

@@ -14,18 +14,11 @@
 #include <vector>
 
 #include "inject/shims/core/session.h"
-#include "inject/shims/files/damage.h"
+#include "inject/shims/files/calls.h"
 
 namespace deadrank::inject::shims {
 
 namespace {
-
-template <class Call>
-Call behind(const char* name) {
-    return reinterpret_cast<Call>(::dlsym(RTLD_NEXT, name));
-}
-
-bool watched() { return Damage::any() && !Inside::now(); }
 
 // Of a regular file; empty for whatever else a descriptor may be.
 std::string path_of(int descriptor) {
@@ -35,10 +28,6 @@ std::string path_of(int descriptor) {
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     const ssize_t length = ::readlink(link, path, sizeof path);
     return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
-}
-
-void flip(char* data, std::int64_t bit) {
-    data[bit / 8] = static_cast<char>(data[bit / 8] ^ (1 << (bit % 8)));
 }
 
 std::size_t total(const iovec* parts, int count) {
@@ -52,6 +41,7 @@ template <class Usual>
 ssize_t wrote(int descriptor, const iovec* parts, int count, off_t offset, const Usual& usual) {
     static const auto plain = behind<ssize_t (*)(int, const void*, size_t)>("write");
     static const auto placed = behind<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+    if (Keeper::on() && !Inside::now()) Keeper::here().beat();
     if (!watched()) return usual();
     const Inside guard;
     const int before = errno;
@@ -103,21 +93,35 @@ ssize_t was_read(int descriptor, const iovec* parts, int count, const Usual& usu
 
 template <class Usual>
 int opened(int directory, const char* path, int flags, const Usual& usual) {
-    if (!watched() || !path) return usual();
-    const Inside guard;
-    std::string whole = path;
-    if (whole.starts_with("/") || directory == AT_FDCWD) {
-        char here[4096];
-        if (!whole.starts_with("/") && ::getcwd(here, sizeof here)) whole = std::string(here) + "/" + whole;
-    }
+    if (!guarded() || !path) return usual();
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+    const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+    if (!Damage::any() && (!writes || nameless)) return usual();
+    const Inside guard;
+    const int before = errno;
+    const std::string whole = place_of(directory, path, (flags & O_NOFOLLOW) == 0);
+    if (writes && !nameless) Keeper::here().keep(whole);
+    errno = before;
+    if (!Damage::any()) return usual();
     struct stat seen {};
-    const bool is_file = ::stat(path, &seen) != 0 || S_ISREG(seen.st_mode);
+    const bool is_file = ::stat(whole.c_str(), &seen) != 0 || S_ISREG(seen.st_mode);
     const Effect effect = Damage::here().on("open", is_file ? whole : "", 0, writes);
+    errno = before;
     sleep_for(effect.wait);
     if (effect.error == 0) return usual();
     errno = effect.error;
     return -1;
+}
+
+// Streams open their files inside libc.
+template <class Usual>
+FILE* streamed(const char* path, const char* mode, const Usual& usual) {
+    if (!Keeper::on() || Inside::now() || !path || !mode || !std::strpbrk(mode, "wa+")) return usual();
+    const Inside guard;
+    const int before = errno;
+    Keeper::here().keep(place_of(AT_FDCWD, path, true));
+    errno = before;
+    return usual();
 }
 
 template <class Usual>
@@ -129,39 +133,6 @@ int synced(int descriptor, const Usual& usual) {
     if (effect.error == 0) return usual();
     errno = effect.error;
     return -1;
-}
-
-void bend_at_rest(const char* path, std::int64_t bit) {
-    const int file = ::open(path, O_RDWR | O_CLOEXEC);
-    struct stat seen {};
-    if (file < 0) return;
-    if (::fstat(file, &seen) == 0 && seen.st_size > 0) {
-        const off_t at = bit / 8 % seen.st_size;
-        char byte = 0;
-        if (::pread(file, &byte, 1, at) == 1) {
-            flip(&byte, bit % 8);
-            (void)!::pwrite(file, &byte, 1, at);
-        }
-    }
-    ::close(file);
-}
-
-// Many write beside and rename: what such a file is to suffer under its name, it suffers now.
-template <class Usual>
-int moved(const char* from, const char* to, const Usual& usual) {
-    if (!watched() || !from || !to) return usual();
-    const Inside guard;
-    const Effect effect = Damage::here().on("rename", to, 0);
-    sleep_for(effect.wait);
-    const Damage::AtRest rest = Damage::here().renamed(to);
-    if (const int error = effect.error != 0 ? effect.error : rest.error; error != 0) {
-        errno = error;
-        return -1;
-    }
-    if (rest.lost) return ::unlink(from);
-    if (rest.keeps >= 0) (void)!::truncate(from, rest.keeps);
-    if (rest.flip >= 0) bend_at_rest(from, rest.flip);
-    return usual();
 }
 
 iovec part_of(const void* data, std::size_t bytes) { return {const_cast<void*>(data), bytes}; }
@@ -235,6 +206,28 @@ int creat(const char* path, mode_t mode) {
     return opened(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, [&] { return real(path, mode); });
 }
 int creat64(const char*, mode_t) __attribute__((alias("creat")));
+// As compilers call them that check their arguments.
+int __open_2(const char* path, int flags) {
+    static const auto real = behind<int (*)(const char*, int)>("__open_2");
+    return opened(AT_FDCWD, path, flags, [&] { return real(path, flags); });
+}
+int __openat_2(int directory, const char* path, int flags) {
+    static const auto real = behind<int (*)(int, const char*, int)>("__openat_2");
+    return opened(directory, path, flags, [&] { return real(directory, path, flags); });
+}
+int __open64_2(const char*, int) __attribute__((alias("__open_2")));
+int __openat64_2(int, const char*, int) __attribute__((alias("__openat_2")));
+
+FILE* fopen(const char* path, const char* mode) {
+    static const auto real = behind<FILE* (*)(const char*, const char*)>("fopen");
+    return streamed(path, mode, [&] { return real(path, mode); });
+}
+FILE* freopen(const char* path, const char* mode, FILE* stream) {
+    static const auto real = behind<FILE* (*)(const char*, const char*, FILE*)>("freopen");
+    return streamed(path, mode, [&] { return real(path, mode, stream); });
+}
+FILE* fopen64(const char*, const char*) __attribute__((alias("fopen")));
+FILE* freopen64(const char*, const char*, FILE*) __attribute__((alias("freopen")));
 
 int fsync(int file) {
     static const auto real = behind<int (*)(int)>("fsync");
@@ -245,19 +238,19 @@ int fdatasync(int file) {
     return synced(file, [&] { return real(file); });
 }
 
-int rename(const char* from, const char* to) noexcept {
-    static const auto real = behind<int (*)(const char*, const char*)>("rename");
-    return moved(from, to, [&] { return real(from, to); });
-}
-int renameat(int there, const char* from, int here, const char* to) noexcept {
-    static const auto real = behind<int (*)(int, const char*, int, const char*)>("renameat");
-    const auto usual = [&] { return real(there, from, here, to); };
-    return there == AT_FDCWD && here == AT_FDCWD ? moved(from, to, usual) : usual();
-}
-
 // By the rank's own hook, at the moment of a fault.
 int deadrank_storage(const char* what, const char* path, long long amount, int end) {
     return Damage::here().set(what ? what : "", path ? path : "", amount, end != 0);
+}
+// The same, with the index of the fault: when it first damages something, that goes to the truth.
+int deadrank_storage_fault(const char* what, const char* path, long long amount, int end, long long fault) {
+    return Damage::here().set(what ? what : "", path ? path : "", amount, end != 0, fault);
+}
+
+// Before somebody damages the file at rest: 1 where no copy is kept, so that it must not be.
+int deadrank_keep(const char* path) {
+    const Inside guard;
+    return Keeper::on() && path && Keeper::here().keep(place_of(AT_FDCWD, path, true)) ? 0 : 1;
 }
 }
 #pragma GCC visibility pop

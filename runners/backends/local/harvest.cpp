@@ -195,34 +195,83 @@ void record_restarts(results::Evidence& evidence) {
     }
 }
 
+// A line that a hook or a library wrote, as what it says of one fault.
+class TruthReader {
+public:
+    TruthReader(const Harvest& harvest, results::Truth& truth) : harvest_(harvest), truth_(truth) {}
+
+    void read(const json& said) {
+        const std::vector<inject::PlannedFault>& faults = harvest_.arming.faults;
+        const std::size_t index = said.is_object() ? said.value("fault", std::size_t{0}) : faults.size();
+        if (index >= faults.size()) return;
+        const inject::PlannedFault& planned = faults[index];
+        const std::string kind = said.value("kind", ""), call = said.value("call", "");
+        inject::Moment moment;
+        moment.rank = said.value("rank", results::no_rank);
+        moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
+        moment.step = said.value("step", std::int64_t{-1});
+        moment.call = call;
+        if (kind == "fault.waits") {
+            waits_.try_emplace(index, said);
+        } else if (kind == "fault.applied") {
+            happened_.insert(index);
+            // It waited for a file: the step is that of its moment.
+            if (const auto begun = waits_.find(index); begun != waits_.end() && moment.step < 0)
+                moment.step = begun->second.value("step", std::int64_t{-1});
+            truth_.marks.push_back(
+                inject::applied_mark(index, planned, moment.rank, moment, harvest_.levers));
+        } else if (kind == "fault.reverted") {
+            truth_.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
+        } else if (kind == "fault.refused") {
+            happened_.insert(index);
+            const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
+            truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
+        }
+    }
+
+    // A damage whose moment came, and no file with it: nothing that followed was its doing.
+    void refuse_what_met_no_file() {
+        for (const auto& [index, said] : waits_) {
+            if (happened_.contains(index)) continue;
+            const inject::PlannedFault& planned = harvest_.arming.faults[index];
+            const auto path = planned.spec.parameters.find("path");
+            const bool named = path != planned.spec.parameters.end() && !path->second.text.empty();
+            inject::Moment moment;
+            moment.rank = said.value("rank", results::no_rank);
+            moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
+            moment.step = said.value("step", std::int64_t{-1});
+            const scenarios::Error error{
+                scenarios::ErrorCode::unsupported,
+                fmt::format("nothing was damaged, since after this moment the job wrote and read no {}",
+                            named ? "file whose path has '" + path->second.text + "' in it"
+                                  : std::string("checkpoint that we saw"))};
+            truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
+        }
+    }
+
+private:
+    const Harvest& harvest_;
+    results::Truth& truth_;
+    std::map<std::size_t, json> waits_;
+    std::set<std::size_t> happened_;
+};
+
 void read_truth(const Harvest& harvest, results::Truth& truth) {
     truth.marks = harvest.arming.marks;
+    std::vector<json> lines;
     for (const fs::path& file : files_in(harvest.directory / "truth", ".jsonl")) {
         std::ifstream in(file);
         for (std::string line; std::getline(in, line);) {
-            const json said = json::parse(line, nullptr, false);
-            const std::size_t index =
-                said.is_object() ? said.value("fault", std::size_t{0}) : harvest.arming.faults.size();
-            if (index >= harvest.arming.faults.size()) continue;
-            const inject::PlannedFault& planned = harvest.arming.faults[index];
-            inject::Moment moment;
-            moment.rank = said.value("rank", results::no_rank);
-            moment.now = Time(said.value("t", harvest.launched.started) - harvest.launched.started);
-            moment.step = said.value("step", std::int64_t{-1});
-            const std::string call = said.value("call", "");
-            moment.call = call;
-            const std::string kind = said.value("kind", "");
-            if (kind == "fault.applied") {
-                truth.marks.push_back(
-                    inject::applied_mark(index, planned, moment.rank, moment, harvest.levers));
-            } else if (kind == "fault.reverted") {
-                truth.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-            } else if (kind == "fault.refused") {
-                const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
-                truth.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
-            }
+            if (json said = json::parse(line, nullptr, false); said.is_object())
+                lines.push_back(std::move(said));
         }
     }
+    const auto time_of = [](const json& said) { return said.value("t", std::int64_t{0}); };
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const json& a, const json& b) { return time_of(a) < time_of(b); });
+    TruthReader reader(harvest, truth);
+    for (const json& said : lines) reader.read(said);
+    reader.refuse_what_met_no_file();
     std::stable_sort(truth.marks.begin(), truth.marks.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
 }

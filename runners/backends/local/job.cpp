@@ -59,6 +59,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     job["DEADRANK_FILES"] = "told";  // by the hook, which reads the plan
     job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
     job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
+    if (!place.kept.empty()) job["DEADRANK_KEPT"] = place.kept.string();
     if (!place.store.empty()) job["DEADRANK_STORE"] = place.store;
     job["DEADRANK_STARTED"] = std::to_string(now());
     return job;

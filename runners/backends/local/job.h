@@ -16,6 +16,7 @@ struct JobPlace {
     std::filesystem::path hook;         // goes to PYTHONPATH
     int port = 0;                       // where the ranks meet
     std::string preload;                // before the ranks' libraries, by colon; empty = nothing
+    std::filesystem::path kept;         // where it copies files before it changes them; empty = not at all
     std::string address = "127.0.0.1";  // and the host of that port
     std::string network;                // what hooks must know of their nodes' networks; empty = none
     std::string store;                  // what hooks must know of the proxy before the store; empty = none

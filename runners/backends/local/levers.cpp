@@ -25,8 +25,8 @@ tl::unexpected<scenarios::Error> missing(std::string_view what) {
                   "play this scenario with --runner sim");
 }
 
-tl::unexpected<scenarios::Error> no_sockets_shim() {
-    return refuse(ErrorCode::unsupported, "libdeadrank-sockets.so is not beside this program",
+tl::unexpected<scenarios::Error> no_shim(std::string_view name) {
+    return refuse(ErrorCode::unsupported, fmt::format("{} is not beside this program", name),
                   "build it: it belongs to the whole build, but not under sanitizers");
 }
 
@@ -185,7 +185,7 @@ LocalLevers::Answer LocalLevers::change_link(const inject::LinkChange& change) {
         change.extra_latency.value_or(Time(0)).count() == 0)
         return refuse(ErrorCode::unsupported, "real processes have no lever to narrow a link",
                       "state a latency instead of a factor, or play this scenario with --runner sim");
-    if (sockets_shim().empty()) return no_sockets_shim();
+    if (sockets_shim().empty()) return no_shim("libdeadrank-sockets.so");
     link_changed_ = true;
     const json pull{{"lever", "change_link"},
                     {"down", change.down.value_or(false)},
@@ -226,7 +226,9 @@ LocalLevers::Answer LocalLevers::change_host(int node, const inject::HostChange&
 // What lasts, each writer meets at its own system calls; damage to one file is the hook's, which then knows
 // what had been written.
 LocalLevers::Answer LocalLevers::change_storage(const inject::StorageChange& change) {
-    storage_changed_ |= change.what == "slow" || change.what == "full" || change.what == "read_only";
+    const bool below = change.what == "slow" || change.what == "full" || change.what == "read_only";
+    if (below && files_shim().empty()) return no_shim("libdeadrank-files.so");
+    storage_changed_ |= below;
     return keep(results::no_rank, json{{"lever", "change_storage"},
                                        {"path", change.path},
                                        {"what", change.what},
@@ -251,7 +253,7 @@ LocalLevers::Answer LocalLevers::preempt(std::string_view reason) {
 
 LocalLevers::Answer LocalLevers::alter_call(Rank rank, const inject::Alteration& alteration) {
     if (alteration.flip_on_the_way) {
-        if (sockets_shim().empty()) return no_sockets_shim();
+        if (sockets_shim().empty()) return no_shim("libdeadrank-sockets.so");
         link_changed_ = true;
     }
     json pull{{"lever", "alter_call"}};

@@ -1,5 +1,5 @@
-// runners/backends/local/local_runner.cpp — One run: a directory, settings for each rank, torchrun, and what
-// was left afterwards.
+// runners/backends/local/local_runner.cpp — One run: a directory, settings for each rank, torchrun, and what was left
+// afterwards.
 #include "runners/backends/local/local_runner.h"
 
 #include <algorithm>
@@ -10,16 +10,17 @@
 
 #include "results/text/words.h"
 #include "runners/backends/local/arming.h"
+#include "runners/backends/local/guard.h"
 #include "runners/backends/local/harvest.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/local/job.h"
+#include "runners/backends/process/launch.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/local/paper.h"
-#include "runners/backends/local/taken_port.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/launch.h"
+#include "runners/backends/proxy/store_proxy.h"
 #include "runners/backends/process/python.h"
 #include "runners/backends/process/scratch.h"
-#include "runners/backends/proxy/store_proxy.h"
+#include "runners/backends/local/taken_port.h"
 
 namespace deadrank::runners {
 
@@ -87,10 +88,10 @@ std::string too_slow(const Launched& launched) {
                        seconds(watched), seconds(waited.count()));
 }
 
-// By colon. Where the one for files was not built, the hook does what it can above them.
-std::string preloaded(const LocalLevers& levers) {
+// By colon.
+std::string preloaded(const LocalLevers& levers, bool guarded) {
     std::string list = levers.link_changed() ? sockets_shim().string() : "";
-    const std::string files = levers.storage_changed() ? files_shim().string() : "";
+    const std::string files = guarded || levers.storage_changed() ? files_shim().string() : "";
     if (!files.empty()) list += (list.empty() ? "" : ":") + files;
     return list;
 }
@@ -243,6 +244,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     const auto subject =
         subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
+    const bool theirs = is_theirs(*manifest, *home);
     LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
@@ -251,7 +253,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     JobPlace place{.directory = scratch.path(),
                    .hook = *home / "hook",
                    .port = TakenPort::any_free(),
-                   .preload = preloaded(levers)};
+                   .preload = preloaded(levers, theirs)};
     const auto around = surround(levers, place.port);
     if (!around) return tl::unexpected(around.error());
     if (around->proxy) place.store = around->proxy->told();
@@ -259,6 +261,13 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
         place.address = Namespaces::address(0);
         place.network = around->network->told(levers);
         record.notes.push_back("each node is a network namespace of its own");
+    }
+    std::optional<Guard> guard;
+    if (theirs) {
+        auto begun = Guard::begin(*manifest, options.stop);
+        if (!begun) return tl::unexpected(begun.error());
+        guard.emplace(std::move(*begun));
+        place.kept = guard->directory();
     }
     LaunchSpec spec;
     spec.children = children_of(plan, *manifest, *subject, *python, place);
@@ -274,6 +283,12 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     spec.disk = manifest->disk;
     spec.stop = options.stop;
     const auto launched = launch(spec);
+    if (guard) {
+        const auto given = guard->end();
+        if (!given) return tl::unexpected(given.error());
+        if (given->files + given->removed + given->told.size() > 0)
+            record.notes.push_back("of what the program changed, the run " + given->says);
+    }
     if (!launched) return tl::unexpected(launched.error());
     if (const std::string why = too_slow(*launched); !why.empty())
         return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,

@@ -33,8 +33,8 @@ Manifest started_by(const std::filesystem::path& mpirun, const std::filesystem::
     Manifest manifest = typed_subject(command);
     const MpiJob job{mpirun, {}, "{checkpoints}", 1, false};
     manifest.command = mpirun_words(job);
-    manifest.command.insert(manifest.command.end(),
-                            {"-np", "{ranks}", "-x", "LD_PRELOAD=" + library.string()});
+    const std::string preload = library.string() + ":" + files_shim().string();  // else its guard is lost
+    manifest.command.insert(manifest.command.end(), {"-np", "{ranks}", "-x", "LD_PRELOAD=" + preload});
     manifest.command.insert(manifest.command.end(), command.begin(), command.end());
     manifest.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
     manifest.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";

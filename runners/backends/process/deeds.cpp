@@ -43,9 +43,11 @@ Undone resume_process(const Deed& deed) {
 Undone remove_directory(const Deed& deed) {
     std::error_code trouble;
     if (!fs::exists(deed.of, trouble)) return {deed, true, fmt::format("{} is gone", deed.of)};
-    if (!fs::path(deed.of).is_absolute() || !fs::exists(fs::path(deed.of) / ".deadrank", trouble))
+    const bool marked =
+        fs::exists(fs::path(deed.of) / ".deadrank", trouble) || fs::is_empty(deed.of, trouble);
+    if (!fs::path(deed.of).is_absolute() || !marked)
         return {deed, false, fmt::format("{} does not bear our mark, and is left alone", deed.of)};
-    fs::remove_all(deed.of, trouble);
+    remove_marked(deed.of, trouble);
     return {deed, !trouble, trouble ? trouble.message() : fmt::format("removed {}", deed.of)};
 }
 
@@ -84,6 +86,15 @@ std::optional<Deed::Undo> undo_named(std::string_view name) {
         if (known == name) return undo;
     }
     return std::nullopt;
+}
+
+void remove_marked(const fs::path& directory, std::error_code& trouble) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+        if (entry.path().filename() != ".deadrank") fs::remove_all(entry.path(), trouble);
+        if (trouble) return;
+    }
+    fs::remove_all(directory, trouble);
 }
 
 Undone revert(const Deed& deed) {

@@ -153,11 +153,19 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
     return all;
 }
 
+// Processes first, whichever journal has them: nothing can be given back while a job still writes.
 std::vector<Undone> undo(const std::vector<Leftover>& all) {
     std::vector<Undone> undone;
+    const auto ends_processes = [](const Deed& deed) { return deed.undo == Deed::Undo::end_marked; };
+    for (const Leftover& one : all) {
+        for (const Deed& deed : one.deeds) {
+            if (ends_processes(deed)) undone.push_back(revert(deed));
+        }
+    }
     for (const Leftover& one : all) {
         bool whole = true;
         for (const Deed& deed : one.deeds) {
+            if (ends_processes(deed)) continue;
             undone.push_back(revert(deed));
             whole = whole && undone.back().done;
         }

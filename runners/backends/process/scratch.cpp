@@ -26,15 +26,7 @@ scenarios::Result<Scratch> Scratch::make(const fs::path& kept, const std::vector
         if (!noted) return tl::unexpected(noted.error());
         scratch.litter_.emplace(std::move(*noted));
     }
-    auto theirs = scratch.journal_->note({Deed::Undo::restore_kept, (scratch.path_ / "kept").string()});
-    if (!theirs) return tl::unexpected(theirs.error());
-    scratch.kept_.emplace(std::move(*theirs));
     std::error_code trouble, ignored;
-    // An earlier run with this directory may have been killed before it gave back what it had damaged.
-    const Undone before = revert({Deed::Undo::restore_kept, (scratch.path_ / "kept").string()});
-    if (!before.done)
-        return scenarios::refuse(scenarios::ErrorCode::io, before.says,
-                                 "restore it from the copies in " + (scratch.path_ / "kept").string());
     fs::remove_all(scratch.path_, ignored);
     fs::create_directories(scratch.path_, trouble);
     std::ofstream(scratch.path_ / ".deadrank")
@@ -55,19 +47,12 @@ Scratch::Scratch(Scratch&& other) noexcept
     : path_(std::exchange(other.path_, {})),
       keep_(other.keep_),
       journal_(std::move(other.journal_)),
-      litter_(std::move(other.litter_)),
-      kept_(std::move(other.kept_)) {}
+      litter_(std::move(other.litter_)) {}
 
 Scratch::~Scratch() {
     if (path_.empty()) return;
-    const bool restored = revert({Deed::Undo::restore_kept, (path_ / "kept").string()}).done;
-    if (!restored) {  // the copies are all there is of somebody's files
-        kept_->leave();
-        if (litter_) litter_->leave();
-        return;
-    }
     std::error_code ignored;
-    if (!keep_) fs::remove_all(path_, ignored);
+    if (!keep_) remove_marked(path_, ignored);
 }
 
 }  // namespace deadrank::runners

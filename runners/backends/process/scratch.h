@@ -28,7 +28,7 @@ private:
     std::filesystem::path path_;
     bool keep_;
     std::optional<Journal> journal_;
-    std::optional<Journal::Entry> litter_, kept_;
+    std::optional<Journal::Entry> litter_;
 };
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends
-// in bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
+// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends in
+// bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>
@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
 
 namespace deadrank::runners {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::Contains;
 using testing::HasSubstr;
 
-scenarios::Plan subject_plan() {
+scenarios::Plan plan() {
     scenarios::Plan plan;
     plan.scenario = "test";
     plan.workload_kind = "data_parallel";
@@ -29,6 +30,9 @@ scenarios::Plan subject_plan() {
 
 class DeviceBadSubject : public testing::Test {
 protected:
+    void SetUp() override {
+        if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    }
     ~DeviceBadSubject() override { fs::remove(pid_file_); }
 
     // A shell script as the whole job, watched by its output alone.
@@ -40,7 +44,7 @@ protected:
         manifest.start = manifest.quiet = manifest.limit = std::chrono::seconds(60);
         if (change) change(manifest);
         const auto begin = std::chrono::steady_clock::now();
-        auto record = LocalRunner(manifest).run(subject_plan(), {});
+        auto record = LocalRunner(manifest).run(plan(), {});
         EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));  // on any machine
         if (!record) {
             ADD_FAILURE() << record.error().text();
@@ -53,10 +57,12 @@ protected:
     bool left_something() const {
         int pid = 0;
         std::ifstream(pid_file_) >> pid;
+        EXPECT_GT(pid, 0) << "it did not write down its process";
         return pid > 0 && kill(pid, 0) == 0;
     }
 
-    fs::path pid_file_ = fs::temp_directory_path() / fmt::format("deadrank-bad-subject-{}", getpid());
+    // In memory: files of the program are given back to what they were before it.
+    fs::path pid_file_ = fs::path("/dev/shm") / fmt::format("deadrank-bad-subject-{}", getpid());
 };
 
 TEST_F(DeviceBadSubject, OfTenLinesIsReadByItsOutputAlone) {
@@ -67,7 +73,7 @@ TEST_F(DeviceBadSubject, OfTenLinesIsReadByItsOutputAlone) {
 }
 
 TEST_F(DeviceBadSubject, ThatDoesNotStartIsNamed) {
-    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(subject_plan(), {});
+    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(plan(), {});
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
     EXPECT_THAT(record.error().text(), HasSubstr("/no/such/program"));

@@ -1,14 +1,18 @@
-// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in
-// the layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
+// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in the
+// layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <unistd.h>
 
 #include "results/external/bounded.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/local/subject.h"
 #include "runners/backends/process/python.h"
+#include "runners/backends/local/subject.h"
+#include "runners/backends/process/kept_files.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {
@@ -22,7 +26,7 @@ protected:
     void SetUp() override { fs::create_directories(directory_); }
     void TearDown() override { fs::remove_all(directory_); }
 
-    void holds(const std::string& statements) {
+    void holds(const std::string& statements, const std::vector<std::string>& environment = {}) {
         const std::string script = fmt::format(
             "import os, sys, time\n"
             "sys.dont_write_bytecode = True\n"
@@ -34,9 +38,12 @@ protected:
             "    open(path, 'w').write(text)\n"
             "    time.sleep(0.002)\n"
             "def read(path): return open(path).read()\n"
+            "class Told(list):\n"
+            "    def applied(self): self.append('applied')\n"
+            "    def refused(self, sentence): self.append(sentence)\n"
             "{}\n",
-            DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook", directory_.string(), statements);
-        const auto answer = results::external::run_bounded({"python3", "-c", script}, {});
+            DEADRANK_SOURCE_DIRECTORY "/runners/local/hook", directory_.string(), statements);
+        const auto answer = results::external::run_bounded({"python3", "-c", script}, {}, "", environment);
         ASSERT_TRUE(answer) << answer.error().text();
         EXPECT_TRUE(answer->well()) << answer->err;
     }
@@ -129,17 +136,59 @@ assert training.hook.step == 8
 )");
 }
 
-TEST_F(HookStorage, CopiesAndListsWhatIsNotTheRunsOwn) {
+TEST_F(HookStorage, DamagesWhatIsNotTheRunsOwnOnlyWhereACopyIsKept) {
     holds(R"(
+told = Told()
 write('theirs/rank0.pt', 'whole'); write('run/checkpoints/rank0.pt', 'whole')
-Damage('truncate', '', 2, run='run').at_rest('theirs/rank0.pt')
-Damage('truncate', '', 2, run='run').at_rest('run/checkpoints/rank0.pt')
-notes = [name for name in os.listdir('run/kept') if name.endswith('.jsonl')]
-lines = [json.loads(line) for name in notes for line in open('run/kept/' + name)]
-assert [os.path.basename(os.path.dirname(line['path'])) for line in lines] == ['theirs', 'theirs'], lines
-assert 'size' not in lines[0] and lines[1]['size'] == 2
-assert read(lines[1]['backup']) == 'whole'
+Damage('truncate', '', 2, run='run', report=told).at_rest('theirs/rank0.pt')
+assert read('theirs/rank0.pt') == 'whole' and 'no copy of it could be kept' in told[0], told
+Damage('truncate', '', 2, run='run', report=told).at_rest('run/checkpoints/rank0.pt')
+assert read('run/checkpoints/rank0.pt') == 'wh' and told[1:] == ['applied'], told
 )");
+}
+
+TEST_F(HookStorage, SaysNothingOfADamageThatChangesNothing) {
+    holds(R"(
+told = Told()
+write('s/rank0.pt', 'same'); write('s/rank1.pt', 'same'); write('s/empty.pt', ''); write('alone/model.bin', 'x')
+for what, file in (('swap', 's/rank0.pt'), ('flip', 's/empty.pt'), ('swap', 'alone/model.bin'),
+                   ('stale', 'alone/model.bin')):
+    assert not Damage(what, '', 0, report=told).at_rest(file), (what, file)
+assert told == []
+)");
+}
+
+// What another name stands for as well keeps its content under that name, on the list or not.
+TEST_F(HookStorage, LeavesTheOtherNamesOfAFileAlone) {
+    holds(R"(
+write('best.pt', 'whole'); os.link('best.pt', 'last.pt')
+Damage('truncate', '', 2).at_rest('last.pt')
+assert (read('last.pt'), read('best.pt')) == ('wh', 'whole')
+)");
+}
+
+// Whatever the program has renamed it to by then, a file is found by what it was saved as, and is given back.
+TEST_F(HookStorage, FindsAndKeepsWhatTheJobHasWrittenUnderItsNewName) {
+    if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    const fs::path kept = directory_ / "1-1.kept";
+    ASSERT_TRUE(begin_keeping(kept));
+    std::ofstream(directory_ / "last.pt") << "before";
+    fs::create_directories(directory_ / "run/evidence");
+    holds(R"(
+told = Told()
+write('last.pt.tmp', 'a longer one'); os.replace('last.pt.tmp', 'last.pt')
+damage = Damage('truncate', '/last.pt', 2, run='run', report=told)
+file = damage.target('', 0, changed_by_job())
+assert file == os.path.realpath('last.pt'), file
+assert damage.at_rest(file) and told == ['applied'] and read('last.pt') == 'a '
+os.replace('last.pt', 'renamed.pt'); os.link('renamed.pt', 'again.pt')
+)",
+          {"LD_PRELOAD=" + files_shim().string(), "DEADRANK_KEPT=" + kept.string(), "DEADRANK_FILES=told",
+           "DEADRANK_EVIDENCE=" + (directory_ / "run/evidence").string()});
+    EXPECT_TRUE(give_back(kept).whole);
+    std::ifstream in(directory_ / "last.pt");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "before");
+    EXPECT_FALSE(fs::exists(directory_ / "renamed.pt") || fs::exists(directory_ / "again.pt"));
 }
 
 // FSDP2 with a distributed checkpoint after steps 1 and 3 that dies in step 3 and is started again.

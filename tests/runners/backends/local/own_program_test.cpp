@@ -1,11 +1,11 @@
-// tests/runners/backends/local/own_program_test.cpp — Goal: somebody's own script of ten lines is a subject,
-// as it is started by hand or with a manifest and nothing else: its steps are seen, and a fault finds its
-// moment.
+// tests/runners/backends/local/own_program_test.cpp — Goal: somebody's own script of ten lines is a subject, as it is
+// started by hand or with a manifest and nothing else: its steps are seen, and a fault finds its moment.
 #include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/python.h"
 
@@ -60,6 +60,7 @@ protected:
     ~DeviceOwnProgram() override { fs::remove_all(directory_); }
     void SetUp() override {
         if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
+        if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
     }
 
     void play(const Manifest& subject) {

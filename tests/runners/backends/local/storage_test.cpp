@@ -1,16 +1,22 @@
-// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for
-// torch's own writers below Python, on all ranks, at the step that the plan names; and not before.
+// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for torch's own
+// writers below Python, on all ranks, at the step that the plan names; and not before.
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
+#include <unistd.h>
 
-#include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/home.h"
+#include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
+#include "tests/support/shell.h"
 
 namespace deadrank::runners {
 namespace {
 
+namespace fs = std::filesystem;
 using scenarios::ValueType;
 
 // Two ranks; a checkpoint after steps 1 and 3, by torch.save.
@@ -78,6 +84,23 @@ TEST_F(DeviceStorage, ThatIsLockedFailsInTorchsOwnWriter) {
     }
     EXPECT_EQ(good, 2);
     EXPECT_GT(failed, 0);
+}
+
+// Another behaviour than the one that was asked for would be judged as if it were that.
+TEST_F(DeviceStorage, WithoutItsLibraryIsRefusedAndUnknown) {
+    const fs::path place = fs::path(testing::TempDir()) / fmt::format("no-shims-{}", getpid());
+    fs::create_directories(place);
+    fs::create_symlink(DEADRANK_SOURCE_DIRECTORY "/runners", place / "runners");
+    fs::copy_file(DEADRANK_BINARY_DIRECTORY "/deadrank", place / "deadrank");
+    const auto answer =
+        tests::shell(fmt::format("DEADRANK_CATALOG='{}/scenarios/catalog' {}/deadrank run "
+                                 "fault_tolerance/disk_full_during_save --runner "
+                                 "local --ranks 2 --no-control --no-heal",
+                                 DEADRANK_SOURCE_DIRECTORY, place.string()));
+    fs::remove_all(place);
+    EXPECT_EQ(answer.code, 2) << answer.out;
+    EXPECT_THAT(answer.out, testing::HasSubstr("libdeadrank-files.so is not beside this program"))
+        << answer.out;
 }
 
 // 5000 times 0.1 ms for each of its few calls.

@@ -7,6 +7,7 @@ import os
 import re
 
 from . import imports, storage
+from .levers import identity
 
 
 def watch(hook):
@@ -93,11 +94,20 @@ def one_save(hook, path, save, directory=False):
     part = files_of(hook, path, directory)[0]
     shard = shard_of(hook, path, directory)
     hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard)
-    for damage, file in damages:
-        if os.path.isfile(file):
-            damage.at_rest(file)
+    harm(hook, damages)
+    written = [file for file in files_of(hook, path, directory) if os.path.isfile(file)]
+    hook.injector.levers.saved.update(map(identity, written))
     hook.training.phase("")
     return answer
+
+
+def harm(hook, damages):
+    """What found nothing to damage waits for the next file."""
+    levers = hook.injector.levers
+    for damage, file in damages:
+        done = os.path.isfile(file) and damage.at_rest(file)
+        if not done and damage not in levers.damages:
+            levers.damages.append(damage)
 
 
 def one_load(hook, path, load, directory=False):
@@ -105,8 +115,7 @@ def one_load(hook, path, load, directory=False):
     files = files_of(hook, path, directory)
     part = files[0]
     if os.path.exists(path):
-        for damage, file in take(hook, [file for file in files if os.path.isfile(file)]):
-            damage.at_rest(file)
+        harm(hook, take(hook, [file for file in files if os.path.isfile(file)], reads=True))
     seen, shard = {}, shard_of(hook, path, directory)
     hook.training.phase("checkpoint")
     try:
@@ -122,12 +131,17 @@ def one_load(hook, path, load, directory=False):
     return answer
 
 
-def take(hook, files):
-    """Damages that wait for a file like these, each with the first that fits; what does not last is taken."""
+def take(hook, files, reads=False):
+    """Damages that wait for a file like these, each with the first that fits; what does not last is taken.
+    All ranks may read one file: where each waits for it, its owner damages it."""
     levers = hook.injector.levers
+
+    def fits(damage, file):
+        return damage.fits(file) and not (reads and damage.path and storage.owner(file) != hook.slot)
+
     fitting = []
     for damage in levers.damages:
-        file = next((file for file in files if damage.fits(file)), None)
+        file = next((file for file in files if fits(damage, file)), None)
         if file:
             fitting.append((damage, file))
     taken = [damage for damage, _ in fitting if damage.what not in storage.LASTING]

@@ -79,6 +79,8 @@ class Armed:
         self.says = entry.get("says", "")
         self.active = False
         self.acts = 0
+        # Damage to storage is done when a file comes by that it fits; until then nothing has happened.
+        self.waits = bool(self.pulls) and all(pull["lever"] == "change_storage" for pull in self.pulls)
 
 
 def earlier_marks(truth):
@@ -92,6 +94,11 @@ def earlier_marks(truth):
 def faults_done(marks):
     """A job that was started again is not killed again."""
     return {mark.get("fault") for mark in marks if mark.get("kind") == "fault.applied"}
+
+
+def faults_pending(marks):
+    """Those whose moment had come in an earlier life, and that had found no file yet."""
+    return {mark.get("fault") for mark in marks if mark.get("kind") == "fault.waits"} - faults_done(marks)
 
 
 def may_act(entry, done):
@@ -108,6 +115,8 @@ class Injector:
         marks = earlier_marks(hook.truth.path)
         done = faults_done(marks)
         self.armed = [Armed(entry) for entry in mine if may_act(entry, done)]
+        self.pending = faults_pending(marks)
+        self.damaged = set()  # faults of storage that this process has told to have acted
         self.levers = Levers(hook)
         begun = [mark["t"] for mark in marks if mark.get("kind") == "clock.begins"]
         self.started = begun[0] if begun else None  # by the job's clock, not this process's
@@ -115,7 +124,7 @@ class Injector:
     def begin(self):
         """Faults of the start; and of a stated time, if the clock was set in an earlier life."""
         for armed in self.armed:
-            if armed.trigger.at_start:
+            if armed.trigger.at_start or (armed.fault in self.pending and not armed.undo):
                 self.pull(armed, None)
         if self.started is not None:
             self.wind()
@@ -150,12 +159,12 @@ class Injector:
         # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
         if not armed.trigger.fired:
             mark = {"fault": armed.fault, "step": self.hook.shown_step(), "call": call, "says": armed.says}
-            self.hook.truth.write("fault.applied", **mark)
+            self.hook.truth.write("fault.waits" if armed.waits else "fault.applied", **mark)
         armed.trigger.fired += 1
         if altered is not None:
             altered.fault = armed.fault
         for pull in armed.pulls:
-            refused = self.move(pull, altered, armed.trigger.lasts)
+            refused = self.move(pull, altered, armed.trigger.lasts, armed.fault)
             if refused:
                 self.hook.truth.write("fault.refused", fault=armed.fault, says=refused)
                 return
@@ -164,8 +173,10 @@ class Injector:
         if armed.undo and armed.trigger.lasts >= 0:
             self.later(armed.trigger.lasts / 1e9, lambda: self.rest(armed))
 
-    def move(self, pull, altered, lasts):
+    def move(self, pull, altered, lasts, fault=-1):
         settings = {name: value for name, value in pull.items() if name != "lever"}
+        if pull["lever"] == "change_storage":
+            settings["fault"] = fault
         lever = getattr(self.levers, pull["lever"], None)
         if lever is None:
             return f"a rank of a real job has no lever {pull['lever']}"

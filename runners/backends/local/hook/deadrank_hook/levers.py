@@ -10,11 +10,32 @@ import time
 from . import seams, sockets, storage
 
 
+class Report:
+    """Writes the truth of a damage: once, just before it is done."""
+
+    def __init__(self, hook, fault):
+        self.hook, self.fault = hook, fault
+
+    def applied(self):
+        if self.fault not in self.hook.injector.damaged:
+            self.hook.injector.damaged.add(self.fault)
+            self.hook.truth.write("fault.applied", fault=self.fault, step=-1, call="")
+
+    def refused(self, sentence):
+        self.hook.truth.write("fault.refused", fault=self.fault, says=sentence)
+
+
+def identity(file):
+    seen = os.stat(file)
+    return seen.st_dev, seen.st_ino
+
+
 class Levers:
     def __init__(self, hook):
         self.hook = hook
         self.slow = 1000  # thousandths: 2000 = everything between two calls takes twice as long
         self.damages = []  # storage.Damage, for the next file they fit
+        self.saved = set()  # files that hold a checkpoint, whatever they are called by now
         self.bends = {}  # seam → its bend
         self.skipped = set()  # blocks
 
@@ -72,27 +93,39 @@ class Levers:
     def change_store(self, how="", late=0, amount=0, **_):
         return self.hook.store.change(how, late, amount)
 
-    def change_storage(self, what, path="", amount=0, end=False, **_):
+    def change_storage(self, what, path="", amount=0, end=False, fault=-1, **_):
         if what not in storage.KINDS:
             return f"storage cannot be changed by '{what}' here"
-        library = ctypes.CDLL(None)
-        if what in storage.BELOW and hasattr(library, "deadrank_storage"):
-            place = path or self.hook.plan.get("checkpoints", "")
-            bytes_free = amount * storage.ELEMENT if what == "full" else amount
-            library.deadrank_storage(
-                what.encode(), place.encode(), ctypes.c_longlong(bytes_free), ctypes.c_int(end)
-            )
-            return None
+        place = self.hook.plan.get("checkpoints", "")
+        if what in storage.BELOW:
+            own = "DEADRANK_KEPT" in os.environ  # the program's own files, wherever they are
+            places = [path] if path else [place, ""] if own else [place]
+            return self.change_below(what, places, amount, end, fault)
         if end:
             self.damages = [damage for damage in self.damages if (damage.what, damage.path) != (what, path)]
             return None
-        damage = storage.Damage(what, path, amount, run=os.path.dirname(self.hook.directory.rstrip("/")))
-        place = self.hook.plan.get("checkpoints", "")
-        file = damage.target(place, self.hook.slot) if what in storage.AT_ONCE else None
-        if file:
-            damage.at_rest(file)
-        else:  # nothing to damage yet: the next file that fits
-            self.damages.append(damage)
+        run = os.path.dirname(self.hook.directory.rstrip("/"))
+        damage = storage.Damage(what, path, amount, run=run, report=Report(self.hook, fault))
+        file = None
+        if what in storage.AT_ONCE:
+            theirs = [file for file in storage.changed_by_job() if path or identity(file) in self.saved]
+            file = damage.target(place, self.hook.slot, theirs)
+        if not file or not damage.at_rest(file):
+            self.damages.append(damage)  # nothing to damage yet: the next file that fits
+        return None
+
+    def change_below(self, what, places, amount, end, fault):
+        library = ctypes.CDLL(None)
+        if not hasattr(library, "deadrank_storage_fault"):
+            return "libdeadrank-files.so is not loaded in this rank"
+        for place in places:
+            library.deadrank_storage_fault(
+                what.encode(),
+                os.fsencode(place),
+                ctypes.c_longlong(amount * storage.ELEMENT if what == "full" else amount),
+                ctypes.c_int(end),
+                ctypes.c_longlong(fault),
+            )
         return None
 
     # --- the program

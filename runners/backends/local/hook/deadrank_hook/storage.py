@@ -1,99 +1,119 @@
-# runners/backends/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks, full volumes and lost
-# writes leave it. A file that is not the run's own is copied and listed first, so that it comes back.
-import errno
-import json
+# runners/backends/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks and lost writes leave it. A
+# file that is not the run's own is damaged only where libdeadrank-files.so has a copy of it.
+import ctypes
+import filecmp
 import os
 import re
 import shutil
-import time
 
 KINDS = ("flip", "truncate", "tear", "lose", "stale", "delete", "slow", "full", "read_only", "swap")
 AT_ONCE = ("flip", "truncate", "swap", "delete")  # to files that are there already
 LASTING = ("slow", "full", "read_only", "stale")  # until taken back
-BELOW = ("slow", "full", "read_only")  # met at system calls, where libdeadrank-files.so was loaded
+BELOW = ("slow", "full", "read_only")  # met at system calls, in libdeadrank-files.so
 ELEMENT = 4  # bytes
-REFUSALS = {"full": errno.ENOSPC, "read_only": errno.EROFS}
+
+
+class Untold:
+    """Who hears that a damage was done, just before it is; or why it cannot be."""
+
+    def applied(self):
+        return None
+
+    def refused(self, sentence):
+        return None
 
 
 class Damage:
-    def __init__(self, what, path, amount, run=""):
+    def __init__(self, what, path, amount, run="", report=None):
         self.what, self.path, self.amount, self.run = what, path, amount, run
+        self.report = Untold() if report is None else report
 
     def fits(self, path):
-        return self.path in path
+        return self.path in os.path.abspath(path)
 
-    def target(self, directory, slot=0):
-        """The newest file of the job that fits. Where a name was stated, each rank takes only what is its
-        own, or one bit would be turned there and back."""
+    def target(self, directory, slot=0, others=()):
+        """The newest file of the job that fits, below its directory or among `others`. Where a name was
+        stated, each rank takes only what is its own, or one bit would be turned there and back."""
         files = [os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names]
-        files = [file for file in files if self.fits(file) and is_state(os.path.basename(file))]
+        files = [file for file in (*files, *others) if self.fits(file) and is_state(os.path.basename(file))]
         if self.path:
             files = [file for file in files if owner(file) == slot]
         return max(files, key=os.path.getmtime, default=None)
 
     def before_save(self, path):
-        """Refusals and delays come before the write; the old version is kept for those that need it."""
-        if self.what in REFUSALS:
-            number = REFUSALS[self.what]
-            raise OSError(number, os.strerror(number), path)
-        if self.what == "slow":
-            time.sleep(self.amount / 1e9)
+        """The old version is kept for whoever is to see it again."""
         if self.what == "stale" and os.path.isfile(path):
             shutil.copyfile(path, path + ".old")
 
     def at_rest(self, path):
-        """The file was written, or is about to be read."""
+        """The file was written, or is about to be read. False: this one cannot be damaged so."""
         other = older(path) if self.what == "stale" else sibling_rank(path) if self.what == "swap" else None
-        touched = [file for file in (path, other if self.what == "swap" else None) if file]
-        with Kept(self.run, touched):
-            self.harm(path, other)
+        if not self.would_harm(path, other):
+            return False
+        for file in (path, other if self.what == "swap" else None):
+            if file and not self.may_harm(file):
+                self.report.refused(f"{file} is not the run's own, and no copy of it could be kept")
+                return True
+        self.report.applied()
+        self.harm(path, other)
+        return True
+
+    def would_harm(self, path, other):
+        if self.what in ("stale", "swap"):
+            return bool(other) and not filecmp.cmp(path, other, shallow=False)
+        return self.what in ("lose", "delete") or os.path.getsize(path) > 0
+
+    def may_harm(self, file):
+        own = os.path.realpath(self.run) + os.sep if self.run else "/"
+        return os.path.realpath(file).startswith(own) or keep(file)
 
     def harm(self, path, other):
         size = os.path.getsize(path)
-        if self.what == "flip" and size:
+        if self.what in ("flip", "truncate", "tear", "stale"):
+            set_apart(path)
+        if self.what == "flip":
             flip(path, self.amount if self.amount > 0 else size * 4)
         elif self.what in ("truncate", "tear"):
             os.truncate(path, self.amount if 0 < self.amount < size else size // 2)
         elif self.what in ("lose", "delete"):
             os.unlink(path)
-        elif self.what == "stale" and other:
+        elif self.what == "stale":
             shutil.copyfile(other, path)
             if other == path + ".old":
                 os.unlink(other)
-        elif self.what == "swap" and other:
+        elif self.what == "swap":
             for a, b in ((path, path + ".swap"), (other, path), (path + ".swap", other)):
                 os.replace(a, b)
 
 
-class Kept:
-    """Around a damage: copies of files that are not below the run's directory, and how they were left."""
+def keep(file):
+    """Has the library below a copy, or does it know that there was nothing before the job?"""
+    library = ctypes.CDLL(None)
+    path = os.fsencode(os.path.abspath(file))
+    return hasattr(library, "deadrank_keep") and library.deadrank_keep(path) == 0
 
-    def __init__(self, run, files):
-        files = [os.path.realpath(file) for file in files]
-        own = os.path.realpath(run) + os.sep if run else "/"
-        self.files = [file for file in files if not file.startswith(own)]
-        self.directory = os.path.join(run, "kept")
-        self.backups = []
 
-    def __enter__(self):
-        for file in self.files:
-            os.makedirs(self.directory, exist_ok=True)
-            backup = os.path.join(self.directory, f"{os.getpid()}-{time.time_ns()}")
-            shutil.copy2(file, backup)
-            self.backups.append(backup)
-            self.note(file, backup, {})
+def set_apart(path):
+    """What another name stands for as well is not damaged under that name."""
+    path = os.path.realpath(path)
+    if os.stat(path).st_nlink > 1:
+        shutil.copy2(path, path + ".apart")
+        os.replace(path + ".apart", path)
 
-    def __exit__(self, *_):
-        for file, backup in zip(self.files, self.backups):
-            left = os.stat(file) if os.path.exists(file) else None
-            size, written = (left.st_size, left.st_mtime_ns) if left else (-1, -1)
-            self.note(file, backup, {"size": size, "written": written})
 
-    def note(self, file, backup, left):
-        with open(os.path.join(self.directory, f"{os.getpid()}.jsonl"), "a", encoding="utf-8") as notes:
-            notes.write(json.dumps({"path": file, "backup": backup, **left}) + "\n")
-            notes.flush()
-            os.fsync(notes.fileno())
+def changed_by_job():
+    """Files that the job has written outside of the run's directory, as the library below lists them."""
+    kept = os.environ.get("DEADRANK_KEPT")
+    if not kept or not os.path.isfile(os.path.join(kept, "list")):
+        return []
+    with open(os.path.join(kept, "list"), "rb") as file:
+        lines = [line.split(b" ") for line in file.read().split(b"\n")]
+
+    def plain(path):
+        return os.fsdecode(re.sub(rb"%(..)", lambda found: bytes([int(found[1], 16)]), path))
+
+    paths = {plain(words[1]) for words in lines if len(words) == 8}
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def flip(path, bit):

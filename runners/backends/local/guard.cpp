@@ -1,0 +1,107 @@
+// runners/backends/local/guard.cpp — The copies lie beside the journals, not in the run's directory: they outlive it
+// until everything was given back.
+#include "runners/backends/local/guard.h"
+
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "inject/core/kept.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/launch.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+scenarios::Result<void> nothing_left() {
+    const auto left = leftovers();
+    if (!left) return tl::unexpected(left.error());
+    std::error_code ignored;
+    for (const Leftover& one : *left) {
+        for (const Deed& deed : one.deeds) {
+            if (deed.undo != Deed::Undo::restore_kept ||
+                !fs::exists(fs::path(deed.of) / inject::kept_list, ignored))
+                continue;
+            return refuse(ErrorCode::environment,
+                          "a run that was killed has changed files and could not give them back",
+                          "run `deadrank undo` first", {one.journal.string()});
+        }
+    }
+    return {};
+}
+
+int locked(const fs::path& directory, const std::atomic<bool>* stop) {
+    const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && !(stop && stop->load()))
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return lock;
+}
+
+}  // namespace
+
+bool is_theirs(const Manifest& manifest, const fs::path& home) {
+    std::error_code ignored;
+    return !fs::equivalent(manifest.directory, home / "subjects", ignored);
+}
+
+scenarios::Result<Guard> Guard::begin(const Manifest& manifest, const std::atomic<bool>* stop) {
+    if (files_shim().empty()) {
+        return refuse(ErrorCode::unsupported,
+                      "libdeadrank-files.so is not beside this program, and without it nothing that the "
+                      "job overwrites could be given back",
+                      "build it: it belongs to the whole build, but not under sanitizers");
+    }
+    if (auto left = nothing_left(); !left) return tl::unexpected(left.error());
+    Guard guard(journal_directory() / fmt::format("{}-{}.kept", getpid(), now()),
+                locked(manifest.directory, stop));
+    auto journal = Journal::open();
+    if (!journal) return tl::unexpected(journal.error());
+    guard.journal_.emplace(std::move(*journal));
+    auto noted = guard.journal_->note({Deed::Undo::restore_kept, guard.directory_.string()});
+    if (!noted) return tl::unexpected(noted.error());
+    guard.entry_.emplace(std::move(*noted));
+    if (auto begun = begin_keeping(guard.directory_); !begun) return tl::unexpected(begun.error());
+    return guard;
+}
+
+Guard::Guard(Guard&& other) noexcept
+    : directory_(std::move(other.directory_)),
+      lock_(std::exchange(other.lock_, -1)),
+      ended_(std::exchange(other.ended_, true)),
+      journal_(std::move(other.journal_)),
+      entry_(std::move(other.entry_)) {}
+
+scenarios::Result<GivenBack> Guard::end() {
+    ended_ = true;
+    end_keeping(directory_);
+    GivenBack given = give_back(directory_);
+    if (!given.whole && entry_) entry_->leave();  // `deadrank undo` may try it again
+    if (!given.whole)
+        return refuse(ErrorCode::io, given.says, "make room or give the rights, then run `deadrank undo`",
+                      {directory_.string()});
+    if (!given.lost.empty())
+        return refuse(ErrorCode::io, given.lost,
+                      "make room where DEADRANK_STATE leads, or let the program write elsewhere",
+                      {directory_.string()});
+    return given;
+}
+
+Guard::~Guard() {
+    if (!ended_ && entry_) {
+        if (const auto given = end(); !given)
+            std::fprintf(stderr, "deadrank: %s\n", given.error().text().c_str());
+    }
+    if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace deadrank::runners
