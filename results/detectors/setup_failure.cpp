@@ -145,7 +145,9 @@ std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
         return {"misconfigured_environment_variable", "misused_framework_api"};
     }
     if (text.find("has not been initialized") != std::string_view::npos) return {"misused_framework_api"};
-    if (text.find("Duplicate GPU") != std::string_view::npos) return {"rank_or_device_derivation_error"};
+    if (text.find("Duplicate GPU") != std::string_view::npos ||
+        text.find("NCCL_MULTI_RANK_GPU_ENABLE=1") != std::string_view::npos)
+        return {"rank_or_device_derivation_error"};
     if (text.find("interface") != std::string_view::npos) return {"misconfigured_environment_variable"};
     if (weight == own_error && text.find("NCCL") != std::string_view::npos) {
         return {"dependency_or_hardware_mismatch", "misconfigured_environment_variable"};

@@ -1,6 +1,7 @@
 // results/external/program.cpp — posix_spawn, two pipes read together, wait4 for the CPU time.
 #include "results/external/program.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <poll.h>
 #include <spawn.h>
+#include <string_view>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +46,13 @@ void read_both(int out, int err, ProgramAnswer& answer) {
     }
 }
 
+// Of a name that is there twice, some programs take the first and the loader takes the last.
+bool said_anew(std::string_view entry, const std::vector<std::string>& environment) {
+    const std::string_view name = entry.substr(0, entry.find('=') + 1);
+    return std::any_of(environment.begin(), environment.end(),
+                       [&](const std::string& line) { return line.starts_with(name); });
+}
+
 double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
@@ -56,7 +65,9 @@ Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
     if (out.read_end < 0 || err.read_end < 0)
         return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
     std::vector<std::string> arguments = argv, variables = environment;
-    for (char** one = environ; *one != nullptr; ++one) variables.emplace_back(*one);
+    for (char** one = environ; *one != nullptr; ++one) {
+        if (!said_anew(*one, environment)) variables.emplace_back(*one);
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

@@ -15,8 +15,8 @@ struct ProgramAnswer {
     double cpu_seconds = 0;  // of the program and its children
 };
 
-// `argv[0]` is looked up in PATH. `environment`: further NAME=value. Errors: environment (it cannot be
-// started), io.
+// `argv[0]` is looked up in PATH. `environment`: NAME=value, instead of ours of that name. Errors:
+// environment (it cannot be started), io.
 scenarios::Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
                                              const std::vector<std::string>& environment = {});
 

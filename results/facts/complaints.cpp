@@ -40,6 +40,7 @@ constexpr Phrase phrases[] = {
 
     {"Mismatched NCCL version", Trouble::setup},
     {"Duplicate GPU detected", Trouble::setup},
+    {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // since 2.30, in its stead
     {"no socket interface found", Trouble::setup},
     {"Unable to find address for", Trouble::setup},
     {"Failed to initialize any NET plugin", Trouble::setup},

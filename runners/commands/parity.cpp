@@ -229,7 +229,8 @@ void add_parity(CLI::App& app, Session& session) {
     auto arguments = std::make_shared<ParityArguments>();
     add_selection(*command, arguments->selection);
     command
-        ->add_option("--runner", arguments->runner, "What is held against the simulator: local, mpi [local]")
+        ->add_option("--runner", arguments->runner,
+                     "What is held against the simulator: local, mpi, gpu [local]")
         ->type_name("NAME");
     command->add_option("--seed", arguments->seed, "The draw that both play [1]")->type_name("N");
     command

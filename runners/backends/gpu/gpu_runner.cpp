@@ -52,7 +52,7 @@ scenarios::Result<Record> GpuRunner::run(const scenarios::Plan& plan, const RunO
     };
     return play_ranks(
         plan, options,
-        {.reach = gpu_reach(machine->standin),
+        {.reach = reach_of(*machine),
          .says = fmt::format("real processes: {} ranks over {}", plan.world_size(), machine->text()),
          .starter = "the leader of the job",
          .remedy = "see what `deadrank-gpu-rank probe` finds here",

@@ -8,6 +8,7 @@
 
 #include "results/external/program.h"
 #include "runners/backends/process/home.h"
+#include "runners/backends/ranks/gpu_reach.h"
 
 namespace deadrank::runners {
 
@@ -50,6 +51,11 @@ Result<GpuMachine> understood(const std::string& said, GpuMachine machine) {
     machine.standin = found.value("standin", false);
     machine.nccl = found.value("nccl", "");
     machine.cuda = found.value("cuda", "");
+    machine.claims_heard = found.value("claims_heard", true);
+    const auto releases = found.find("further_releases");
+    if (releases != found.end()) {
+        for (const auto& release : releases->items()) machine.further_releases.push_back(release.key());
+    }
     return machine;
 }
 
@@ -75,6 +81,17 @@ Result<GpuMachine> find_gpus() {
         results::external::run_program({machine.program.string(), "probe"}, library_path(machine.libraries));
     if (!answer) return tl::unexpected(answer.error());
     return understood(answer->out, machine);
+}
+
+Reach reach_of(const GpuMachine& machine) {
+    Reach reach = gpu_reach(machine.standin);
+    if (!machine.claims_heard) {
+        reach.unheard =
+            "since 2.30 NCCL tells its peers what it was built as, and no directory of "
+            "DEADRANK_NCCL_PATH has that release";
+        reach.releases = machine.further_releases;
+    }
+    return reach;
 }
 
 std::vector<std::string> library_path(const fs::path& first) {

@@ -106,6 +106,9 @@ RealLevers::Answer RealLevers::unset_env(Rank rank, std::string_view name) {
 RealLevers::Answer RealLevers::set_version(Rank rank, std::string_view package, std::string_view version) {
     if (reach_.claimed.empty() || package != reach_.claimed)
         return missing(fmt::format("give a rank another {}", package), reach_.packages);
+    const auto& real = reach_.releases;
+    if (!reach_.unheard.empty() && std::find(real.begin(), real.end(), version) == real.end())
+        return missing(fmt::format("give a rank {} {}", package, version), reach_.unheard);
     return means_us(rank).map([&](bool us) {
         if (us) state_.versions.insert_or_assign(std::string(package), std::string(version));
         return Done{};

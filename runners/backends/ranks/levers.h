@@ -47,6 +47,8 @@ struct Reach {
     std::string_view variables;                     // why NCCL's mean nothing; empty = they do
     std::vector<std::string_view> understood = {};  // of NCCL's, those that mean something all the same
     std::string_view operations;                    // why none can be exchanged; empty = they can
+    std::string_view unheard = {};                  // why a claim reaches no peer; empty = it does
+    std::vector<std::string> releases = {};         // of `claimed`, those that need no claim: they are here
 };
 
 class RealLevers final : public inject::Levers {

@@ -124,6 +124,26 @@ TEST(RankOrder, SeesGroupsThatOverlap) {
     EXPECT_EQ(found_by<RankOrder>(job.watched()).symptom, "wrong_rank_or_group_membership");
 }
 
+// 2.28, 2.30.3 and 2.30.7. Only the first names ranks; the others are blamed with whoever said it.
+TEST(SetupFailure, KnowsADeviceTakenTwiceInTheWordsOfEachRelease) {
+    for (const std::string words :
+         {"Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000",
+          "Multiple ranks detected using the same GPU on this node. Set NCCL_MULTI_RANK_GPU_ENABLE=1 to "
+          "enable this configuration.",
+          "Multiple Ranks are using the same GPU/Partition. Set NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this "
+          "configuration."}) {
+        EvidenceBuilder job = started(4);
+        fails_in_init(job, {0, 1}, words);
+        const Finding found = found_by<SetupFailure>(job.watched());
+        EXPECT_EQ(found.symptom, "communication_setup_failure") << words;
+        EXPECT_EQ(found.blame.ranks, ranks({0, 1})) << words;
+        EXPECT_EQ(found.causes.front(), "rank_or_device_derivation_error") << words;
+        EvidenceBuilder told = started(4);  // by the log alone
+        for (const Rank rank : {0, 1}) told.log(rank, "init.cc:1057 NCCL WARN " + words);
+        EXPECT_EQ(found_by<SetupFailure>(told.watched()).blame.ranks, ranks({0, 1})) << words;
+    }
+}
+
 TEST(SetupFailure, BlamesOnesOwnErrorBeforeThatOfThoseWhoWaited) {
     EvidenceBuilder job(4);
     job.start().after(1s);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/detectors/detect.h"
+#include "results/external/program.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {
@@ -44,6 +45,18 @@ std::string complaint(const std::string& command, std::chrono::milliseconds time
 }
 
 std::string echoing(const std::string& line) { return "printf '%s\\n' " + ("'" + line + "'"); }
+
+// Who has a name twice hears either value: printenv prints both.
+TEST(RunProgram, GivesAVariableItsNewValueAlone) {
+    setenv("DEADRANK_TEST_VALUE", "ours", 1);
+    const auto answer =
+        results::external::run_program({"printenv", "DEADRANK_TEST_VALUE"}, {"DEADRANK_TEST_VALUE=theirs"});
+    const auto inherited = results::external::run_program({"printenv", "DEADRANK_TEST_VALUE"});
+    unsetenv("DEADRANK_TEST_VALUE");
+    ASSERT_TRUE(answer && inherited);
+    EXPECT_EQ(answer->out, "theirs\n");
+    EXPECT_EQ(inherited->out, "ours\n");
+}
 
 TEST(CommandDetector, FindsTheHangInTwentyLinesOfPython) {
     const auto one =

@@ -7,6 +7,7 @@
 
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/gpu/machine.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/ranks/play.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/support/shell.h"
@@ -39,6 +40,33 @@ TEST(GpuRunnerRefuses, ADirectoryThatHoldsNoDropIn) {
     EXPECT_THAT(found.error().text(), HasSubstr("/nonexistent"));
 }
 
+// Goal: the drop-in comes before what the user's own search path holds.
+TEST(GpuMachine, FindsTheDropInWhateverTheLoaderIsTold) {
+    if (program_beside("standin/libnccl.so.2").empty()) GTEST_SKIP() << "this build has no drop-in for NCCL";
+    const char* own = std::getenv("LD_LIBRARY_PATH");
+    const std::string before = own ? own : "";
+    setenv("LD_LIBRARY_PATH", "/nonexistent", 1);
+    setenv(standin_variable, "1", 1);
+    const auto found = find_gpus();
+    unsetenv(standin_variable);
+    own ? setenv("LD_LIBRARY_PATH", before.c_str(), 1) : unsetenv("LD_LIBRARY_PATH");
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_TRUE(found->standin);
+}
+
+// Goal: a fault that no peer would notice is refused, not played without effect.
+TEST(GpuMachine, LetsARankClaimAReleaseOnlyWhereItsPeersHearIt) {
+    const GpuMachine old{.nccl = "2.28.9"};
+    EXPECT_TRUE(RealLevers(reach_of(old), 4, 2, 0).set_version(0, "nccl", "2.27.7"));
+    const GpuMachine recent{.nccl = "2.30.7", .claims_heard = false, .further_releases = {"2.28.9"}};
+    RealLevers levers(reach_of(recent), 4, 2, 0);
+    EXPECT_TRUE(levers.set_version(0, "nccl", "2.28.9")) << "it is here";
+    const auto refused = levers.set_version(0, "nccl", "2.27.7");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, scenarios::ErrorCode::unsupported);
+    EXPECT_THAT(refused.error().text(), HasSubstr("DEADRANK_NCCL_PATH"));
+}
+
 // Goal: our kernels fill, sum up and flip what they should, and NVIDIA's compiler takes them.
 TEST(GpuKernels, ComputeAndCheckOnTheDropIn) {
     const fs::path program = program_beside("deadrank-gpu-rank");
@@ -68,6 +96,9 @@ TEST(GpuProbe, NamesTheReleasesThatADirectoryHolds) {
         fmt::format("DEADRANK_NCCL_PATH=/nonexistent:{} {} probe", standin.string(), program.string()));
     EXPECT_THAT(said.out, HasSubstr("\"further_releases\":{\"2."));
     EXPECT_THAT(said.out, HasSubstr(standin.string() + "/libnccl.so.2"));
+    const auto drop_in =
+        tests::shell(fmt::format("LD_LIBRARY_PATH={} {} probe", standin.string(), program.string()));
+    EXPECT_THAT(drop_in.out, HasSubstr("\"claims_heard\":true"));
 }
 
 }  // namespace
