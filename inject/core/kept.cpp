@@ -1,4 +1,5 @@
-// inject/core/kept.cpp — One form for the libraries inside a job and for the program outside: it needs libc alone.
+// inject/core/kept.cpp — One form for the libraries inside a job and for the program outside: it needs libc
+// alone.
 #include "inject/core/kept.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// inject/core/kept.h — Files of others as they were before a job first changed them: a directory of copies, and a
-// list with a line for each path. Written inside the job's processes, read by whoever puts things back.
+// inject/core/kept.h — Files of others as they were before a job first changed them: a directory of copies,
+// and a list with a line for each path. Written inside the job's processes, read by whoever puts things back.
 #pragma once
 
 #include <cstdint>

@@ -9,10 +9,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "inject/shims/core/session.h"
+#include "inject/core/trigger.h"
 #include "inject/shims/core/session.h"
 #include "inject/shims/files/keeper.h"
-#include "inject/core/trigger.h"
 
 namespace deadrank::inject::shims {
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "inject/shims/core/session.h"
 #include "inject/shims/core/call_lines.h"
+#include "inject/shims/core/session.h"
 
 namespace deadrank::inject::shims {
 

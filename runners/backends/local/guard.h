@@ -1,6 +1,6 @@
-// runners/backends/local/guard.h — A program that is not ours writes where it likes. Its processes copy what they are
-// about to change; when they are gone all of it is given back, so that no run feeds the next one and the
-// user's files are what they were.
+// runners/backends/local/guard.h — A program that is not ours writes where it likes. Its processes copy what
+// they are about to change; when they are gone all of it is given back, so that no run feeds the next one and
+// the user's files are what they were.
 #pragma once
 
 #include <atomic>

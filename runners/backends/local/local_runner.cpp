@@ -1,5 +1,5 @@
-// runners/backends/local/local_runner.cpp — One run: a directory, settings for each rank, torchrun, and what was left
-// afterwards.
+// runners/backends/local/local_runner.cpp — One run: a directory, settings for each rank, torchrun, and what
+// was left afterwards.
 #include "runners/backends/local/local_runner.h"
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/guard.h"
 #include "runners/backends/local/harvest.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/job.h"
-#include "runners/backends/process/launch.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/local/paper.h"
-#include "runners/backends/proxy/store_proxy.h"
+#include "runners/backends/local/taken_port.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"
 #include "runners/backends/process/scratch.h"
-#include "runners/backends/local/taken_port.h"
+#include "runners/backends/proxy/store_proxy.h"
 
 namespace deadrank::runners {
 

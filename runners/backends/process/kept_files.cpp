@@ -1,5 +1,5 @@
-// runners/backends/process/kept_files.cpp — Each path goes back to what it was, whichever renames led away from that. A
-// step that was begun and cut off is done again by the next one: copies go last.
+// runners/backends/process/kept_files.cpp — Each path goes back to what it was, whichever renames led away
+// from that. A step that was begun and cut off is done again by the next one: copies go last.
 #include "runners/backends/process/kept_files.h"
 
 #include <algorithm>

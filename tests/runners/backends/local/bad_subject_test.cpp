@@ -1,5 +1,5 @@
-// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends in
-// bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
+// tests/runners/backends/local/bad_subject_test.cpp — Goal: whatever a program under test does, the run ends
+// in bounded time, says why in a sentence, keeps what there was to see, and leaves no process behind.
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>
@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
 
 namespace deadrank::runners {
 namespace {
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::Contains;
 using testing::HasSubstr;
 
-scenarios::Plan plan() {
+scenarios::Plan subject_plan() {
     scenarios::Plan plan;
     plan.scenario = "test";
     plan.workload_kind = "data_parallel";
@@ -44,7 +44,7 @@ protected:
         manifest.start = manifest.quiet = manifest.limit = std::chrono::seconds(60);
         if (change) change(manifest);
         const auto begin = std::chrono::steady_clock::now();
-        auto record = LocalRunner(manifest).run(plan(), {});
+        auto record = LocalRunner(manifest).run(subject_plan(), {});
         EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));  // on any machine
         if (!record) {
             ADD_FAILURE() << record.error().text();
@@ -73,7 +73,7 @@ TEST_F(DeviceBadSubject, OfTenLinesIsReadByItsOutputAlone) {
 }
 
 TEST_F(DeviceBadSubject, ThatDoesNotStartIsNamed) {
-    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(plan(), {});
+    auto record = LocalRunner(typed_subject({"/no/such/program"})).run(subject_plan(), {});
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
     EXPECT_THAT(record.error().text(), HasSubstr("/no/such/program"));

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in the
-// layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
+// tests/runners/backends/local/damage_test.cpp — Goal: a damage hits the file that its rank and name mean, in
+// the layouts of torch, distributed checkpoints and DeepSpeed, and what is not the run's own is copied first.
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
 #include "runners/backends/local/subject.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/kept_files.h"
+#include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {
@@ -42,7 +42,7 @@ protected:
             "    def applied(self): self.append('applied')\n"
             "    def refused(self, sentence): self.append(sentence)\n"
             "{}\n",
-            DEADRANK_SOURCE_DIRECTORY "/runners/local/hook", directory_.string(), statements);
+            DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook", directory_.string(), statements);
         const auto answer = results::external::run_bounded({"python3", "-c", script}, {}, "", environment);
         ASSERT_TRUE(answer) << answer.error().text();
         EXPECT_TRUE(answer->well()) << answer->err;

@@ -1,12 +1,13 @@
-// tests/runners/backends/local/own_program_test.cpp — Goal: somebody's own script of ten lines is a subject, as it is
-// started by hand or with a manifest and nothing else: its steps are seen, and a fault finds its moment.
+// tests/runners/backends/local/own_program_test.cpp — Goal: somebody's own script of ten lines is a subject,
+// as it is started by hand or with a manifest and nothing else: its steps are seen, and a fault finds its
+// moment.
 #include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for torch's own
-// writers below Python, on all ranks, at the step that the plan names; and not before.
+// tests/runners/backends/local/storage_test.cpp — Goal: a storage that is full, locked or slow is so for
+// torch's own writers below Python, on all ranks, at the step that the plan names; and not before.
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 #include <set>
 #include <unistd.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 #include "tests/support/shell.h"

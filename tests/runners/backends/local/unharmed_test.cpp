@@ -1,6 +1,6 @@
-// tests/runners/backends/local/unharmed_test.cpp — Goal: a program of somebody else's that saves beside and renames,
-// in a directory of its own, is damaged, killed and started again; afterwards every file is what its user
-// had. Each run begins from that, and a damage that met no file is not said to have happened.
+// tests/runners/backends/local/unharmed_test.cpp — Goal: a program of somebody else's that saves beside and
+// renames, in a directory of its own, is damaged, killed and started again; afterwards every file is what its
+// user had. Each run begins from that, and a damage that met no file is not said to have happened.
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 #include <set>
 #include <unistd.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/home.h"
 #include "runners/backends/process/journal.h"
+#include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 #include "tests/support/shell.h"
 

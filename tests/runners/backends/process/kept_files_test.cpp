@@ -1,6 +1,6 @@
-// tests/runners/backends/process/kept_files_test.cpp — Goal: a stranger's file that a job changed becomes what it was,
-// once, and its digest is compared; what was written anew since then is left alone, and nothing is lost
-// unsaid.
+// tests/runners/backends/process/kept_files_test.cpp — Goal: a stranger's file that a job changed becomes
+// what it was, once, and its digest is compared; what was written anew since then is left alone, and nothing
+// is lost unsaid.
 #include "runners/backends/process/kept_files.h"
 
 #include <chrono>
