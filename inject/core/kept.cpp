@@ -18,7 +18,7 @@ namespace deadrank::inject {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> names = {"absent", "file", "link", "directory", "unkept"};
+constexpr std::array<std::string_view, 5> state_names = {"absent", "file", "link", "directory", "unkept"};
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::size_t part = 1 << 20;
 
@@ -101,7 +101,7 @@ int pass_through(int from, int to, std::string& digest) {
 }  // namespace
 
 std::string line_of(const Kept& kept) {
-    std::string line(names.at(static_cast<std::size_t>(kept.what)));
+    std::string line(state_names.at(static_cast<std::size_t>(kept.what)));
     for (const std::string& word :
          {escaped(kept.path), escaped(kept.copy), escaped(kept.digest), std::to_string(kept.mode),
           std::to_string(kept.written), std::to_string(kept.device), std::to_string(kept.inode)})
@@ -119,8 +119,8 @@ std::optional<Kept> kept_in(std::string_view line) {
     if (words.size() != 8) return std::nullopt;
     Kept kept{.path = plain(words[1]), .copy = plain(words[2]), .digest = plain(words[3])};
     bool known = false;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names.at(i) != words[0]) continue;
+    for (std::size_t i = 0; i < state_names.size(); ++i) {
+        if (state_names.at(i) != words[0]) continue;
         kept.what = static_cast<Kept::What>(i);
         known = true;
     }

@@ -11,22 +11,6 @@
 
 namespace deadrank::runners::learn {
 
-// One lesson, asked and answered: at a terminal, or by a script on standard input.
-
-enum class Way { on, quit };
-
-struct Talk {
-    std::istream& in;
-    Style style;
-    bool echo = false;  // a script's answers are printed, so that its transcript reads
-};
-
-// Ends with the answer, unless the reader leaves. `done` is what to keep.
-Way teach(const Lesson& lesson, Talk& talk, Done& done);
-
-// One try for each question and no hints; the number of right answers is added.
-Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& asked);
-
 // Which lessons were done, and how: a file in the reader's own state directory.
 
 struct Done {
@@ -56,5 +40,21 @@ private:
     std::filesystem::path file_;
     std::map<std::string, Done> lessons_;
 };
+
+// One lesson, asked and answered: at a terminal, or by a script on standard input.
+
+enum class Way { on, quit };
+
+struct Talk {
+    std::istream& in;
+    Style style;
+    bool echo = false;  // a script's answers are printed, so that its transcript reads
+};
+
+// Ends with the answer, unless the reader leaves. `done` is what to keep.
+Way teach(const Lesson& lesson, Talk& talk, Done& done);
+
+// One try for each question and no hints; the number of right answers is added.
+Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& asked);
 
 }  // namespace deadrank::runners::learn
