@@ -149,7 +149,7 @@ void compute(Meeting& meeting) {
 }
 
 const Offer& offer_at(const Meeting& meeting, std::int64_t place) {
-    const std::vector<Offer>& offers = meeting.offers;
+    const Counted<Offer>& offers = meeting.offers;
     if (offers.size() == static_cast<std::size_t>(meeting.members))
         return offers[static_cast<std::size_t>(place)];
     const auto crowd = std::max_element(offers.begin(), offers.end(),
