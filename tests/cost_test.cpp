@@ -139,8 +139,7 @@ void training_job(Engine& engine, Rank ranks, std::int64_t steps) {
         values[parameter.name] = *value;
     }
     values["steps"].number = steps;
-    const Settings words(values);
-    job(engine, nodes_of_eight(ranks), [&](World& world) { kind.body(world, words); });
+    job(engine, nodes_of_eight(ranks), kind.script(values));
 }
 
 struct Case {

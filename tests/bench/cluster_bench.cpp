@@ -60,8 +60,7 @@ std::uint64_t play(Engine& engine, const ClusterSettings& settings, const scenar
         cluster.intercept(&silent);
         for (Rank rank = 0; rank < cluster.processes(); ++rank) cluster.arm(rank);
     }
-    const Settings words(values);
-    return cluster.run([&](World& world) { find_workload("data_parallel")->body(world, words); }).hash;
+    return cluster.run(find_workload("data_parallel")->script(values)).hash;
 }
 
 // Two training steps from launch to end, each job twice, the hashes compared.
