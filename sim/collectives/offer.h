@@ -63,6 +63,7 @@ struct Meeting {
     Rank stalled = -1, towards = -1;
     Rank members = 0;
     Counted<Offer> offers;       // by place in the communicator; a crowd has one
+    bool one_type = false;       // all offers are of one dtype
     std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
     std::vector<Number> result;  // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
