@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/collectives/nccl_settings.h"
+#include "sim/machine/host.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
@@ -23,7 +25,7 @@ public:
     // ncclCommInitRank, on the process's own fiber.
     std::unique_ptr<Comm> join(Process& process, const CommRequest& request);
 
-    NcclSettings settings_of(Rank process) const;
+    NcclSettings settings_of(Rank process);
     void process_gone(const Process& process);
     void clear();
 
@@ -47,7 +49,14 @@ private:
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
 
+    // As last read for a process that nobody tampered with: others like it have the same.
+    struct Usual {
+        std::vector<Interface> interfaces;
+        NcclSettings settings;
+    };
+
     Fabric& machine_;
+    std::optional<Usual> usual_;
     std::vector<std::shared_ptr<Gathering>> open_;
 };
 

@@ -76,8 +76,7 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
 
 bool Bootstrap::decide_by_version(Gathering& met) {
     const auto version_of = [&](Rank place) {
-        return nccl_version_code(machine_.environment.version(
-            machine_.processes[met.processes[static_cast<std::size_t>(place)]], "nccl"));
+        return settings_of(met.processes[static_cast<std::size_t>(place)]).version;
     };
     const int root = version_of(0);
     for (Rank place = 1; place < met.came; ++place) {

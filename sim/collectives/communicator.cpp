@@ -15,7 +15,12 @@ namespace deadrank::sim {
 
 Communicator::Communicator(Fabric& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                            std::vector<Rank> processes)
-    : machine_(machine), id_(id), name_(std::move(name)), ranks_(std::move(ranks)), p2p_(machine, *this) {
+    : machine_(machine),
+      id_(id),
+      name_(std::move(name)),
+      ranks_(std::move(ranks)),
+      members_(machine.engine.effort()),
+      p2p_(machine, *this) {
     for (Rank place = 0; place < size(); ++place) {
         const Rank process = processes[static_cast<std::size_t>(place)];
         if (process == results::no_rank) continue;
@@ -53,11 +58,7 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     mine.arrived = true;
     mine.entered = machine_.engine.now();
     meeting.spoiled |= mine.stuck;
-    for (const Offer& other : meeting.offers) {
-        if (!other.gone) continue;
-        lose_peer(index, other.place);
-        break;
-    }
+    if (meeting.gone >= 0) lose_peer(index, meeting.gone);
     if ((meeting.arrived += mine.weight) == size()) try_start();
     machine_.watchdog.entered(machine_.processes[caller.process]);
     return caller.called;
@@ -88,7 +89,7 @@ Meeting& Communicator::open(std::int64_t seq) {
     while (completed_ + static_cast<std::int64_t>(open_.size()) < seq) {
         std::unique_ptr<Meeting> fresh;
         if (spare_.empty()) {
-            fresh = std::make_unique<Meeting>();
+            fresh = std::make_unique<Meeting>(machine_.engine.effort());
         } else {
             fresh = std::move(spare_.back());
             spare_.pop_back();
@@ -96,6 +97,7 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->seq = completed_ + static_cast<std::int64_t>(open_.size()) + 1;
         fresh->arrived = 0;
         fresh->spoiled = false;
+        fresh->gone = -1;
         fresh->state = Meeting::State::gathering;
         fresh->movement = {};
         fresh->met.clear();
@@ -106,9 +108,11 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->members = size();
         fresh->offers.assign(members_.size(), Offer{});
         for (std::size_t slot = 0; slot < members_.size(); ++slot) {
-            fresh->offers[slot].place = members_[slot].place;
-            fresh->offers[slot].weight = members_[slot].weight;
-            if (members_[slot].gone) fresh->offers[slot].gone = fresh->spoiled = true;
+            const Member& member = members_[slot];
+            Offer& offer = fresh->offers[slot];
+            offer.place = member.place;
+            offer.weight = member.weight;
+            if (member.gone) fresh->lose(offer);
         }
         open_.push_back(std::move(fresh));
     }
@@ -210,7 +214,7 @@ void Communicator::member_gone(Rank index) {
     for (const auto& meeting : open_) {
         Offer& offer = this->offer(*meeting, index);
         if (offer.left) continue;
-        offer.gone = meeting->spoiled = true;
+        meeting->lose(offer);
         offer.out = nullptr;
         offer.work = nullptr;
         offer.waiting = false;

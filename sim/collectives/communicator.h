@@ -123,7 +123,7 @@ private:
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
     std::vector<Rank> ranks_;                // as RANK names them
-    std::vector<Member> members_;            // by place; those in the crowd have one
+    Counted<Member> members_;                // by place; those in the crowd have one
     std::size_t crowd_ = 0;                  // which of them that is
     RingCost ring_;                          // while nothing disturbs the links
     std::int64_t ring_permille_ = 1000;      // what it was made with

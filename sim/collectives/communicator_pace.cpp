@@ -153,6 +153,7 @@ void Communicator::pace_by_chunks(Meeting& meeting, const Course& course) {
     const bool steady = meeting.met.size() == 1;
     if (!steady || !played_.is(course, meeting.met.front())) {
         played_ = {course, steady, meeting.met.front(), play_out(course, HistoryOfLinks(*this, meeting))};
+        machine_.engine.effort().messages += played_.played.messages;
     }
     const Played& played = played_.played;
     meeting.ends = played.ends;

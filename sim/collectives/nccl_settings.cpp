@@ -137,8 +137,8 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
     check_driver(settings, machine.environment.version(process, "cuda"),
                  machine.environment.version(process, "driver"));
     const auto get = [&](std::string_view name) { return machine.environment.get(process, name); };
-    settings.network_chunk =
-        network_chunk(get("NCCL_BUFFSIZE"), nccl_version_code(machine.environment.version(process, "nccl")));
+    settings.version = nccl_version_code(machine.environment.version(process, "nccl"));
+    settings.network_chunk = network_chunk(get("NCCL_BUFFSIZE"), settings.version);
     const std::string debug = get("NCCL_DEBUG").value_or("");
     settings.informs = debug == "INFO" || debug == "TRACE";
     settings.warns = settings.informs || debug == "WARN";

@@ -20,6 +20,7 @@ struct NcclSettings {
     results::Code problem_code = results::Code::ok;
     results::Time problem_after{0};
 
+    int version = 0;  // as nccl_version_code() has it
     Algorithm algorithm = Algorithm::automatic;
     std::string interface = {};     // chosen for the bootstrap
     bool reaches_peers = true;      // whether other nodes can answer to it

@@ -2,9 +2,11 @@
 // under one sequence number.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/effort.h"
 #include "sim/machine/link_conditions.h"
 #include "sim/machine/movement.h"
 #include "sim/world/comm.h"
@@ -45,9 +47,12 @@ bool fits(const Offer& one, const Offer& other);
 struct Meeting {
     enum class State : std::uint8_t { gathering, moving, hopeless, failed };
 
+    explicit Meeting(Effort& effort) : offers(effort) {}
+
     std::int64_t seq = 0;
     Rank arrived = 0;
     bool spoiled = false;  // somebody is stuck or gone
+    Rank gone = -1;        // the first place whose process is gone
     State state = State::gathering;
     Movement movement;  // of the whole, and the timer in any case
     Time started{0};
@@ -57,10 +62,16 @@ struct Meeting {
     Time gives_up = results::never;  // when the sender's retries run out
     Rank stalled = -1, towards = -1;
     Rank members = 0;
-    std::vector<Offer> offers;   // by place in the communicator; a crowd has one
+    Counted<Offer> offers;       // by place in the communicator; a crowd has one
+    bool one_type = false;       // all offers are of one dtype
     std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
     std::vector<Number> result;  // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
+
+    void lose(Offer& offer) {
+        offer.gone = spoiled = true;
+        gone = gone < 0 ? offer.place : std::min(gone, offer.place);
+    }
 };
 
 // The numbers that come of it, by the members' own types and operations. Each takes its part with deliver().

@@ -61,6 +61,7 @@ private:
     std::vector<Time> ends_;
     Time stalled_since_ = never;
     Rank stalled_ = -1, towards_ = -1;
+    std::uint64_t messages_ = 0;
 };
 
 Message Player::part_of(std::int64_t bytes, std::int64_t part) const {
@@ -70,6 +71,7 @@ Message Player::part_of(std::int64_t bytes, std::int64_t part) const {
 }
 
 Time Player::leave(Lane& lane, Time begin, const Message& message) {
+    ++messages_;
     begin = std::max(begin, lane.free);
     if (begin == never) return lane.free = never;
     lane.free = lane.history.empty() ? begin + message.usual : time_sent(lane.history, begin, message);
@@ -104,7 +106,7 @@ Played Player::over(bool together) {
         const Time usual = collective_time(course_.op, course_.bytes, course_.ring, course_.algorithm);
         for (Time& end : ends_) end = std::max(end, usual);
     }
-    return {std::move(ends_), stalled_, towards_};
+    return {std::move(ends_), stalled_, towards_, messages_};
 }
 
 Played Player::in_rounds() {

@@ -31,6 +31,7 @@ struct Played {
     std::vector<Time> ends;  // by place, from the start of the collective; never: it stands still
     // The first whose message stood still on a link that is down, and whom it was for; -1: nobody.
     Rank stalled = -1, towards = -1;
+    std::uint64_t messages = 0;  // that were played
 };
 
 // How many messages it takes: what a play costs.

@@ -30,6 +30,7 @@ void Engine::reset(const EngineOptions& options) {
     close();
     now_ = 0;
     sequence_ = steps_ = picks_ = 0;
+    effort_ = {};
     stale_ = 0;
     queue_.reset(options.queue);
     actions_.clear(std::max(options.actors, few_actors));

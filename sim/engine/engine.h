@@ -14,6 +14,7 @@
 #include "sim/engine/action_pool.h"
 #include "sim/engine/actor.h"
 #include "sim/engine/deadlines.h"
+#include "sim/engine/effort.h"
 #include "sim/engine/queue.h"
 #include "sim/engine/rng.h"
 #include "sim/engine/trace_hash.h"
@@ -169,6 +170,10 @@ public:
     const TraceHash& trace() const { return trace_; }
     std::uint64_t trace_of(ActorId id) const;
     const std::vector<WatchedEvent>& watched() const { return watched_; }
+    // Events and turns of actors since the run began, and what else it counted: what it costs, without a
+    // clock.
+    std::uint64_t steps() const { return steps_; }
+    Effort& effort() { return effort_; }
 
 private:
     friend class FiberPool;
@@ -206,6 +211,7 @@ private:
     unsigned kills_thrown_ = 0;  // since an actor ended: bounds a script that swallows its own death
     Ending ending_ = Ending::completed;
     std::uint64_t steps_ = 0;
+    Effort effort_;
     std::uint64_t step_limit_ = UINT64_MAX;
     std::int64_t time_limit_ = never.count();
     std::size_t living_ = 0;

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <map>
 
 namespace deadrank::sim {
 
@@ -23,7 +22,8 @@ const std::optional<std::string>* find(const std::vector<Tampering::Setting>& se
     return nullptr;
 }
 
-std::string joined(const std::map<std::string, std::string>& settings) {
+template <class Texts>
+std::string joined(const Texts& settings) {
     std::string text;
     for (const auto& [name, value] : settings) {
         if (!text.empty()) text += '\n';
@@ -32,7 +32,8 @@ std::string joined(const std::map<std::string, std::string>& settings) {
     return text;
 }
 
-void lay_over(std::map<std::string, std::string>& all, const std::vector<Tampering::Setting>& own) {
+template <class Texts>
+void lay_over(Texts& all, const std::vector<Tampering::Setting>& own) {
     for (const auto& [name, value] : own) {
         if (value) {
             all[name] = *value;
@@ -44,19 +45,26 @@ void lay_over(std::map<std::string, std::string>& all, const std::vector<Tamperi
 
 }  // namespace
 
-Environment::Environment(const ClusterSettings& settings) : settings_(settings) {}
+Environment::Environment(const ClusterSettings& settings)
+    : settings_(settings),
+      told_(settings.environment.begin(), settings.environment.end()),
+      versions_(settings.versions.begin(), settings.versions.end()) {}
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
     if (process.tampering) {
         if (const auto* own = find(process.tampering->environment, name)) return *own;
     }
     if (auto given = from_launcher(process, name)) return given;
-    const auto found = settings_.environment.find(std::string(name));
-    if (found == settings_.environment.end()) return std::nullopt;
+    const auto found = told_.find(name);
+    if (found == told_.end()) return std::nullopt;
     return found->second;
 }
 
 std::optional<std::string> Environment::from_launcher(const Process& process, std::string_view name) const {
+    const bool own = name == "RANK" || name == "WORLD_SIZE" || name.starts_with("LOCAL_");
+    const bool usual =
+        name.starts_with("MASTER_") || name == "NCCL_DEBUG" || name == "TORCH_DISTRIBUTED_DEBUG";
+    if (!own && !usual) return std::nullopt;
     const auto local_size = [&] {
         const Rank first = static_cast<Rank>(process.node) * settings_.gpus_per_node;
         return std::min<Rank>(settings_.gpus_per_node, settings_.process_count() - first);
@@ -66,7 +74,7 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
     if (name == "LOCAL_RANK") return std::to_string(process.local);
     if (name == "LOCAL_WORLD_SIZE") return std::to_string(local_size());
     // What a launch script sets unless the job says otherwise.
-    const bool told = settings_.environment.contains(std::string(name));
+    const bool told = told_.contains(name);
     if (name == "MASTER_ADDR" && !told) return "node0";
     if (name == "MASTER_PORT" && !told) return "29500";
     if (name == "NCCL_DEBUG" && !told) return "WARN";
@@ -78,26 +86,44 @@ std::string Environment::version(const Process& process, std::string_view packag
     if (process.tampering) {
         if (const auto* own = find(process.tampering->versions, package)) return own->value_or("");
     }
-    const auto found = settings_.versions.find(std::string(package));
-    return found == settings_.versions.end() ? "" : found->second;
+    const auto found = versions_.find(package);
+    return found == versions_.end() ? "" : found->second;
 }
 
-std::string Environment::lines(const Process& process, int attempt) const {
-    std::map<std::string, std::string> all = settings_.environment;
+Environment::Texts Environment::all(const Process& process, int attempt) const {
+    Texts all = told_;
     for (const char* name : launcher_names) all[name] = from_launcher(process, name).value_or(all[name]);
     for (const char* name : {"NCCL_DEBUG", "TORCH_DISTRIBUTED_DEBUG"}) {
         if (auto value = from_launcher(process, name)) all[name] = *value;
     }
     if (settings_.launcher == LauncherKind::torchrun)
         all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
-    if (process.tampering) lay_over(all, process.tampering->environment);
-    return joined(all);
+    return all;
+}
+
+std::string Environment::lines(const Process& process, int attempt) const {
+    if (process.tampering) {
+        Texts own = all(process, attempt);
+        lay_over(own, process.tampering->environment);
+        return joined(own);
+    }
+    if (shown_.attempt != attempt) {
+        shown_.attempt = attempt;
+        shown_.environment = all(process, attempt);
+    }
+    for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
+        shown_.environment.find(std::string_view(name))->second = *from_launcher(process, name);
+    return joined(shown_.environment);
 }
 
 std::string Environment::version_lines(const Process& process) const {
-    std::map<std::string, std::string> all = settings_.versions;
-    if (process.tampering) lay_over(all, process.tampering->versions);
-    return joined(all);
+    if (process.tampering) {
+        Texts own = versions_;
+        lay_over(own, process.tampering->versions);
+        return joined(own);
+    }
+    if (shown_.versions.empty()) shown_.versions = joined(versions_);
+    return shown_.versions;
 }
 
 void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,

@@ -2,6 +2,7 @@
 // launcher's, and its own on top. Faults write the own ones, so they have the last word.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,9 +24,20 @@ public:
     std::string version_lines(const Process& process) const;
 
 private:
+    using Texts = std::map<std::string, std::string, std::less<>>;
+
     std::optional<std::string> from_launcher(const Process& process, std::string_view name) const;
+    Texts all(const Process& process, int attempt) const;
 
     const ClusterSettings& settings_;
+    const Texts told_, versions_;  // the cluster's, found without a copy of the name
+    // As the last process that nobody tampered with shows them: others differ in their ranks alone.
+    struct Shown {
+        int attempt = -1;
+        Texts environment;
+        std::string versions;
+    };
+    mutable Shown shown_;
 };
 
 void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,

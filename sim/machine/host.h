@@ -17,6 +17,8 @@ struct Machine;
 struct Interface {
     std::string name;
     bool routable = true;  // other nodes reach it
+
+    bool operator==(const Interface&) const = default;
 };
 
 struct HostState {

@@ -44,7 +44,8 @@ std::vector<Rank> with(std::vector<Rank> ascending, Rank rank) {
 
 }  // namespace
 
-Processes::Processes(Machine& machine) : machine_(machine), count_(machine.settings.process_count()) {
+Processes::Processes(Machine& machine)
+    : machine_(machine), count_(machine.settings.process_count()), all_(machine.engine.effort()) {
     const std::vector<Rank> apart = played_apart(machine.settings);
     const Rank crowd = first_not_in(apart, count_);
     for (const Rank id : apart.empty() ? Members::range(0, count_).list() : with(apart, crowd)) {

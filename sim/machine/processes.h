@@ -3,8 +3,8 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
+#include "sim/engine/effort.h"
 #include "sim/machine/process.h"
 #include "sim/world/failure.h"
 
@@ -23,8 +23,8 @@ public:
     bool has_crowd() const { return static_cast<std::size_t>(count_) > all_.size(); }
     bool in_crowd(Rank id) const { return has_crowd() && (*this)[id].weight > 1; }
     bool any_stopped() const { return stopped_ > 0; }
-    std::vector<Process>& all() { return all_; }  // those that are played, by id
-    const std::vector<Process>& all() const { return all_; }
+    Counted<Process>& all() { return all_; }  // those that are played, by id
+    const Counted<Process>& all() const { return all_; }
 
     void start(Process& process);
 
@@ -53,7 +53,7 @@ private:
     Machine& machine_;
     Rank count_ = 0;
     Rank stopped_ = 0;  // how many of them are
-    std::vector<Process> all_;
+    Counted<Process> all_;
     std::size_t crowd_ = 0;  // the place of who plays for the crowd
 };
 

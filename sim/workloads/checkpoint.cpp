@@ -17,7 +17,7 @@ constexpr std::string_view marker = "checkpoint/latest";
 }  // namespace
 
 std::string Job::shard_path(std::int64_t step, int shard) const {
-    if (settings_.text("commit") == "in_place")
+    if (settings_.commit == CommitPolicy::in_place)
         return fmt::format("checkpoint/last/shard{}of{}", shard, state_.shards);
     return fmt::format("checkpoint/step{}/shard{}of{}", step, shard, state_.shards);
 }
@@ -25,12 +25,12 @@ std::string Job::shard_path(std::int64_t step, int shard) const {
 // Every so many steps, which all ranks count alike; or by the clock, which each rank reads for itself unless
 // one decides for all.
 bool Job::save_is_due(std::int64_t step) {
-    const std::int64_t every = settings_.integer("checkpoint_every");
+    const std::int64_t every = settings_.checkpoint_every;
     if (every > 0 && (step + 1) % every == 0) return true;
-    const results::Time interval(settings_.stated("checkpoint_interval"));
+    const results::Time interval = settings_.checkpoint_interval;
     if (interval <= results::Time{0}) return false;
     Number due[] = {world_.timer().now() - saved_ >= interval ? 1 : 0};
-    if (settings_.stated("checkpoint_agreed") != 0) comm().broadcast(due, 0, Dtype::i32);
+    if (settings_.checkpoint_agreed) comm().broadcast(due, 0, Dtype::i32);
     return due[0] != 0;
 }
 
@@ -64,13 +64,13 @@ void Job::write_shard(std::int64_t step) {
             "AssertionError: saving {}: the optimizer state is empty, no step has been taken yet", path));
     }
     // megatron-core 0.14 took flattened shards out of what can be saved.
-    const bool flattened = settings_.text("sharding") == "flattened";
+    const bool flattened = settings_.sharding == StateSharding::flattened;
     if (flattened && release_of(world_.env().version("megatron-core")) >= Release{0, 14}) {
         shown(content.size(), Code::invalid_argument);
         throw RankFailure(fmt::format(
             "CheckpointingException: saving {}: ShardedTensor.flattened_range is not supported", path));
     }
-    const bool in_place = settings_.text("commit") == "in_place";
+    const bool in_place = settings_.commit == CommitPolicy::in_place;
     Code result = Code::ok;
     if (in_place) {  // piece after piece into the file that is there
         result = world_.storage().write(path, std::span(content).first(content.size() / 2));
@@ -93,27 +93,26 @@ void Job::write_shard(std::int64_t step) {
 // see different things on a network file system; whoever sees nothing after a restart waits for it to appear,
 // and does not come to the announcement.
 std::int64_t Job::checkpoint_to_load() {
-    const std::string_view load = settings_.text("load");
-    const bool agreed = load == "agreed";
+    const bool agreed = settings_.load == LoadPolicy::agreed;
+    const bool announced = settings_.load == LoadPolicy::announced;
     std::vector<Number> latest;
     const auto look = [&] {
         const bool there = world_.storage().read(marker, latest) == Code::ok && !latest.empty();
         if (world_.seam("checkpoint.visible", there ? 1 : 0) == 0) latest.clear();
     };
     if (!agreed || rank_ == 0) look();
-    const Time patience =
-        load == "announced" && world_.attempt() > 0 ? settings_.duration("store_timeout") : Time{0};
+    const Time patience = announced && world_.attempt() > 0 ? settings_.store_timeout : Time{0};
     for (Time waited{0}; latest.empty() && waited < patience; waited += std::chrono::seconds(1)) {
         world_.timer().sleep(std::chrono::seconds(1));
         look();
     }
     Number step[] = {latest.empty() ? -1 : latest.front()};
-    if (agreed || (load == "announced" && step[0] >= 0)) comm().broadcast(step, 0);
+    if (agreed || (announced && step[0] >= 0)) comm().broadcast(step, 0);
     return step[0];
 }
 
 void Job::restore() {
-    if (!state_.numbers || !settings_.flag("resume")) return;
+    if (!state_.numbers || !settings_.resume) return;
     const std::int64_t step = checkpoint_to_load();
     if (step < 0) return;
     const std::string path =

@@ -10,19 +10,21 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+enum class Exchange { ring, all_to_all };
+
+struct ContextParallelSettings : JobSettings {
+    explicit ContextParallelSettings(Source source) : JobSettings(source) { usual("width", "16"); }
+
+    std::int64_t cp_size = integer("cp_size", "4", "ranks a sequence is cut over", 1);
+    Exchange exchange =
+        choice<Exchange>("exchange", "ring", "how positions reach their neighbour", {"ring", "all_to_all"});
+};
+
 scenarios::Kind context_parallel_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind = job_words("context_parallel",
                                      "a sequence cut over ranks, neighbours exchanged by ring or all-to-all");
-    kind.parameters.push_back({"cp_size", ValueType::integer, "4", "ranks a sequence is cut over"});
-    kind.parameters.push_back({"exchange",
-                               ValueType::choice,
-                               "ring",
-                               "how positions reach their neighbour",
-                               {"ring", "all_to_all"}});
-    for (auto& parameter : kind.parameters) {
-        if (parameter.name == "width") parameter.fallback = "16";
-    }
     for (const char* seam : {"sequence.offset", "context.ring_peer", "all_to_all.split", "gradient.divisor",
                              "loss.divisor", "all_to_all.sizes", "cp.size"}) {
         kind.seams.emplace_back(seam);
@@ -33,8 +35,6 @@ scenarios::Kind context_parallel_words() {
     }
     return kind;
 }
-
-namespace {
 
 struct Cut {
     World& world;
@@ -105,13 +105,11 @@ Number train_sequence(const Cut& cut, const ModelShape& shape, std::span<const N
     return head_loss(error);
 }
 
-}  // namespace
-
-void context_parallel(World& world, const Settings& settings) {
+void context_parallel_rank(World& world, const ContextParallelSettings& settings) {
     Job job(world, settings);
     job.start();
     ModelShape shape = job.shape();
-    const auto cp_size = static_cast<Rank>(world.seam("cp.size", settings.integer("cp_size")));
+    const auto cp_size = static_cast<Rank>(world.seam("cp.size", settings.cp_size));
     if (cp_size <= 0 || job.size() % cp_size != 0 || shape.width % cp_size != 0) {
         throw RankFailure(
             fmt::format("AssertionError: sequence length {} and world size {} must be divisible by context "
@@ -125,15 +123,14 @@ void context_parallel(World& world, const Settings& settings) {
     shape.tied = positions;
     const auto offset =
         static_cast<std::size_t>(std::max<std::int64_t>(0, world.seam("sequence.offset", mine * positions)));
-    const Cut cut{world, *cp, settings.text("exchange") == "ring", static_cast<std::size_t>(positions),
+    const Cut cut{world, *cp, settings.exchange == Exchange::ring, static_cast<std::size_t>(positions),
                   offset};
     job.layout("sequence", static_cast<std::int64_t>(offset), positions, shape.width);
-    std::vector<Number> parameters =
-        initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    std::vector<Number> parameters = initial_parameters(shape, world.seam("model.seed", settings.seed));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
     const auto total = static_cast<std::int64_t>(parameters.size());
     job.memory().load({total, total, 2 * total}, total, shape.layers);
-    const Time compute = settings.duration("step_time");
+    const Time compute = settings.step_time;
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -161,5 +158,9 @@ void context_parallel(World& world, const Settings& settings) {
         return StepResult{mean_loss, scaled(norm(gradient), 1, everything)};
     });
 }
+
+}  // namespace
+
+WorkloadKind context_parallel() { return workload(context_parallel_words(), context_parallel_rank); }
 
 }  // namespace deadrank::sim

@@ -10,25 +10,20 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct DataParallelSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t buckets = integer("buckets", "2", "gradient buckets, reduced while backward still runs", 1);
+    std::int64_t dp_size = integer(
+        "dp_size", "", "ranks that average their gradients in a group of their own; absent = the world", 1);
+    bool pretrained = flag("pretrained", "", "begin with weights that each node fetches to its own disk");
+};
+
 scenarios::Kind data_parallel_words() {
     scenarios::Kind kind =
         job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
-    kind.parameters.push_back({"buckets", scenarios::ValueType::integer, "2",
-                               "gradient buckets, reduced while backward still runs"});
-    kind.parameters.push_back(
-        {"dp_size",
-         scenarios::ValueType::integer,
-         "",
-         "ranks that average their gradients in a group of their own; absent = the world",
-         {},
-         true,
-         1});
-    kind.parameters.push_back({"pretrained",
-                               scenarios::ValueType::boolean,
-                               "",
-                               "begin with weights that each node fetches to its own disk",
-                               {},
-                               true});
     for (const char* seam :
          {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten", "dp.size"})
         kind.seams.emplace_back(seam);
@@ -40,11 +35,8 @@ scenarios::Kind data_parallel_words() {
     return kind;
 }
 
-namespace {
-
 // A mesh dimension of its own, as hybrid sharding has one; nullptr where the world does it.
-std::unique_ptr<Comm> averaging_group(Job& job) {
-    const std::int64_t stated = job.settings().stated("dp_size");
+std::unique_ptr<Comm> averaging_group(Job& job, std::int64_t stated) {
     if (stated == 0) return nullptr;
     const auto size = static_cast<Rank>(job.world().seam("dp.size", stated));
     if (size < 1 || job.size() % size != 0)
@@ -53,24 +45,20 @@ std::unique_ptr<Comm> averaging_group(Job& job) {
     return job.strided_group("dp", job.rank() - job.rank() % size, 1, size);
 }
 
-}  // namespace
-
-void data_parallel(World& world, const Settings& settings) {
+void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    std::vector<Number> parameters =
-        initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    std::vector<Number> parameters = initial_parameters(shape, world.seam("model.seed", settings.seed));
     job.set_state({&parameters, 0, 1, job.rank() == 0});
     const std::int64_t total = shape.parameters();
     job.memory().load({total, total, 2 * total}, total, shape.layers);
     if (world.block("parameters.broadcast")) job.comm().broadcast(parameters, 0);
-    if (settings.stated("pretrained") != 0) load_pretrained(job, parameters);
-    const std::unique_ptr<Comm> own_group = averaging_group(job);
+    if (settings.pretrained) load_pretrained(job, parameters);
+    const std::unique_ptr<Comm> own_group = averaging_group(job, settings.dp_size);
     Comm& group = own_group ? *own_group : job.comm();
-    const Time compute = settings.duration("step_time");
-    const auto buckets =
-        std::max<std::int64_t>(1, std::min<std::int64_t>(settings.integer("buckets"), shape.layers));
+    const Time compute = settings.step_time;
+    const auto buckets = std::max<std::int64_t>(1, std::min<std::int64_t>(settings.buckets, shape.layers));
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -121,5 +109,9 @@ void data_parallel(World& world, const Settings& settings) {
         return StepResult{mean_loss, norm_of_mean};
     });
 }
+
+}  // namespace
+
+WorkloadKind data_parallel() { return workload(data_parallel_words(), data_parallel_rank); }
 
 }  // namespace deadrank::sim

@@ -9,12 +9,18 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct ExpertParallelSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t ep_size = integer("ep_size", "4", "ranks the experts are spread over", 1);
+    std::int64_t experts = integer("experts", "8", "experts in all", 1);
+};
+
 scenarios::Kind expert_parallel_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind =
         job_words("expert_parallel", "mixture of experts: routing, all-to-all dispatch and combine");
-    kind.parameters.push_back({"ep_size", ValueType::integer, "4", "ranks the experts are spread over"});
-    kind.parameters.push_back({"experts", ValueType::integer, "8", "experts in all"});
     for (const char* seam : {"dispatch.layout", "router.capacity", "router.choice", "expert.gradient_divisor",
                              "ep.size", "gradient.divisor", "loss.divisor", "expert.first"}) {
         kind.seams.emplace_back(seam);
@@ -25,8 +31,6 @@ scenarios::Kind expert_parallel_words() {
     }
     return kind;
 }
-
-namespace {
 
 struct Experts {
     World& world;
@@ -76,14 +80,12 @@ std::size_t place(World& world, const Experts& experts, std::size_t peer, std::s
                  : (nth * static_cast<std::size_t>(experts.ranks) + peer) * experts.slot;
 }
 
-}  // namespace
-
-void expert_parallel(World& world, const Settings& settings) {
+void expert_parallel_rank(World& world, const ExpertParallelSettings& settings) {
     Job job(world, settings);
     job.start();
     ModelShape shape = job.shape();
-    shape.experts = static_cast<int>(settings.integer("experts"));
-    const auto ep_size = static_cast<Rank>(world.seam("ep.size", settings.integer("ep_size")));
+    shape.experts = static_cast<int>(settings.experts);
+    const auto ep_size = static_cast<Rank>(world.seam("ep.size", settings.ep_size));
     if (ep_size <= 0 || job.size() % ep_size != 0 || shape.experts % ep_size != 0) {
         throw RankFailure(fmt::format(
             "AssertionError: {} experts and {} ranks must be divisible by expert parallel size {}",
@@ -93,7 +95,7 @@ void expert_parallel(World& world, const Settings& settings) {
     auto ep = job.strided_group("ep", job.rank() - mine, 1, ep_size);
     auto edp = job.strided_group("edp", mine, ep_size, job.size() / ep_size);
     const auto width = static_cast<std::size_t>(shape.width);
-    const auto batch = static_cast<std::size_t>(settings.integer("batch"));
+    const auto batch = static_cast<std::size_t>(settings.batch);
     const int each = shape.experts / ep_size;
     Experts experts{world,
                     shape,
@@ -105,7 +107,7 @@ void expert_parallel(World& world, const Settings& settings) {
                     width + 1,
                     {},
                     {}};
-    const std::int64_t seed = world.seam("model.seed", settings.integer("seed"));
+    const std::int64_t seed = world.seam("model.seed", settings.seed);
     const std::int64_t dense_size = std::int64_t{shape.layers} * shape.width;
     std::vector<Number> dense;
     for (std::int64_t i = 0; i < dense_size; ++i) dense.push_back(initial_parameter(seed, i));
@@ -117,7 +119,7 @@ void expert_parallel(World& world, const Settings& settings) {
     job.set_state({&experts.parameters, static_cast<int>(mine), static_cast<int>(ep_size), edp->rank() == 0});
     const auto held = dense_size + static_cast<std::int64_t>(experts.parameters.size());
     job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers + shape.experts);
-    const Time compute = settings.duration("step_time");
+    const Time compute = settings.step_time;
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -201,5 +203,9 @@ void expert_parallel(World& world, const Settings& settings) {
         return StepResult{mean_loss, scaled(norm(gradient), 1, everything)};
     });
 }
+
+}  // namespace
+
+WorkloadKind expert_parallel() { return workload(expert_parallel_words(), expert_parallel_rank); }
 
 }  // namespace deadrank::sim

@@ -24,14 +24,26 @@ constexpr Number saturate(Wide value) {
     return static_cast<Number>(value);
 }
 
-constexpr Number plus(Number a, Number b) { return saturate(Wide{a} + b); }
-constexpr Number times(Number a, Number b) { return saturate((Wide{a} * b) >> fraction_bits); }
+// Numbers that fit into 64 bits, as nearly all do, are not widened.
+constexpr Number plus(Number a, Number b) {
+    Number sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) return saturate(Wide{a} + b);
+    return sum >= infinite ? infinite : sum <= -infinite ? -infinite : sum;
+}
+constexpr Number times(Number a, Number b) {
+    Number product = 0;
+    if (__builtin_mul_overflow(a, b, &product)) return saturate((Wide{a} * b) >> fraction_bits);
+    return product >> fraction_bits;
+}
 
 // value × numerator / denominator, rounded toward zero; a denominator of 0 saturates, as 1/0 would, and what
 // is infinite stays so.
 constexpr Number scaled(Number value, std::int64_t numerator, std::int64_t denominator) {
     if (denominator == 0 || value >= infinite || value <= -infinite) return value < 0 ? -infinite : infinite;
-    return saturate(Wide{value} * numerator / denominator);
+    Number product = 0;
+    if (__builtin_mul_overflow(value, numerator, &product) || denominator == -1)
+        return saturate(Wide{value} * numerator / denominator);
+    return saturate(product / denominator);
 }
 
 // For events and people only, never for decisions.

@@ -11,19 +11,19 @@ constexpr std::int64_t expansion = 2;  // stored in half precision, read in full
 
 }  // namespace
 
-Footprint::Footprint(World& world, const Settings& settings) : world_(world), settings_(settings) {}
+Footprint::Footprint(World& world, const JobSettings& settings) : world_(world), settings_(settings) {}
 
 void Footprint::open() {
     Device& device = world_.device();
     const int own = device.index();
-    device.allocate(settings_.integer("context_size"));
+    device.allocate(settings_.context_size);
     const auto also = static_cast<int>(world_.seam("context.device", own));
     if (also != own) {  // whatever ran before the device was chosen
         world_.record(results::DeviceBind{world_.text("context"), own, also});
-        device.allocate_on(also, settings_.integer("context_size"));
+        device.allocate_on(also, settings_.context_size);
     }
-    const std::int64_t workers = world_.seam("loader.workers", settings_.integer("loader_workers"));
-    for (std::int64_t i = 0; i < workers; ++i) device.allocate_host(settings_.integer("worker_memory"));
+    const std::int64_t workers = world_.seam("loader.workers", settings_.loader_workers);
+    for (std::int64_t i = 0; i < workers; ++i) device.allocate_host(settings_.worker_memory);
 }
 
 void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) {
@@ -33,7 +33,7 @@ void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) 
     const std::int64_t at_once =
         std::clamp<std::int64_t>(world_.seam("load.layers_at_once", 1), 1, std::max<std::int64_t>(layers, 1));
     const std::int64_t staged =
-        whole * at_once / std::max<std::int64_t>(layers, 1) * expansion * settings_.integer("parameter_size");
+        whole * at_once / std::max<std::int64_t>(layers, 1) * expansion * settings_.parameter_size;
     const auto where = static_cast<int>(world_.seam("weights.device", own));
     if (where == own) {
         device.release(device.allocate(staged));
@@ -60,11 +60,11 @@ void Footprint::step_over() {
 }
 
 std::int64_t Footprint::take(std::int64_t parameters) {
-    return world_.device().allocate(parameters * settings_.integer("parameter_size"));
+    return world_.device().allocate(parameters * settings_.parameter_size);
 }
 
 std::int64_t Footprint::take_activations(std::int64_t numbers) {
-    return world_.device().allocate(numbers * settings_.integer("activation_size"));
+    return world_.device().allocate(numbers * settings_.activation_size);
 }
 
 }  // namespace deadrank::sim

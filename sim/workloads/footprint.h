@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sim/workloads/settings.h"
+#include "sim/workloads/job_settings.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
@@ -19,7 +19,7 @@ struct Kept {
 
 class Footprint {
 public:
-    Footprint(World& world, const Settings& settings);
+    Footprint(World& world, const JobSettings& settings);
 
     // The context that every process opens on its device, and the buffers of its data loader on the host.
     void open();
@@ -40,7 +40,7 @@ public:
 
 private:
     World& world_;
-    const Settings& settings_;
+    const JobSettings& settings_;
     std::vector<std::int64_t> of_step_;
 };
 

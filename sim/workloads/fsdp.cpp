@@ -13,20 +13,25 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+enum class SampleLengths { equal, long_tail };
+
+struct FsdpSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    bool prefetch = flag("prefetch", "true", "gather the next layer while this one computes");
+    std::int64_t mixture = integer("mixture", "0", "experts of a last layer; 0 = none");
+    SampleLengths lengths = choice<SampleLengths>(
+        "lengths", "equal", "how long samples are: alike, or one in eight six times as long",
+        {"equal", "long_tail"});
+    bool read_data =
+        flag("read_data", "false", "read each step's samples from storage, trying again when that fails");
+};
+
 scenarios::Kind fsdp_words() {
     scenarios::Kind kind = job_words(
         "fsdp", "fully sharded data parallel: per-layer gather with prefetch, reduce-scatter behind");
-    using scenarios::ValueType;
-    kind.parameters.push_back(
-        {"prefetch", ValueType::boolean, "true", "gather the next layer while this one computes"});
-    kind.parameters.push_back({"mixture", ValueType::integer, "0", "experts of a last layer; 0 = none"});
-    kind.parameters.push_back({"lengths",
-                               ValueType::choice,
-                               "equal",
-                               "how long samples are: alike, or one in eight six times as long",
-                               {"equal", "long_tail"}});
-    kind.parameters.push_back({"read_data", ValueType::boolean, "false",
-                               "read each step's samples from storage, trying again when that fails"});
     for (const char* seam : {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer",
                              "sampler.balance", "sharding.size"}) {
         kind.seams.emplace_back(seam);
@@ -37,8 +42,6 @@ scenarios::Kind fsdp_words() {
     }
     return kind;
 }
-
-namespace {
 
 constexpr Number leftover = one << 20;
 
@@ -96,7 +99,7 @@ struct Own {
 Own cut_own(Job& job, const ModelShape& shape, std::size_t each) {
     World& world = job.world();
     const std::int64_t offset = world.seam("shard.offset", static_cast<std::int64_t>(each) * job.rank());
-    const std::int64_t seed = world.seam("model.seed", job.settings().integer("seed"));
+    const std::int64_t seed = world.seam("model.seed", job.settings().seed);
     const auto modules = static_cast<std::size_t>(shape.layers + shape.experts);
     Own own;
     own.numbers.assign(modules * each, 0);
@@ -117,8 +120,9 @@ Own cut_own(Job& job, const ModelShape& shape, std::size_t each) {
 
 // How much longer than usual a step takes with these samples: one in eight is six times as long. A balanced
 // sampler gives every rank the same amount.
-std::int64_t work_permille(World& world, const Settings& settings, const std::vector<std::int64_t>& samples) {
-    if (settings.text("lengths") == "equal" || world.seam("sampler.balance", 1) != 0) return 1000;
+std::int64_t work_permille(World& world, const FsdpSettings& settings,
+                           const std::vector<std::int64_t>& samples) {
+    if (settings.lengths == SampleLengths::equal || world.seam("sampler.balance", 1) != 0) return 1000;
     constexpr std::int64_t long_one_in = 8, long_factor = 6;
     std::int64_t length = 0;
     for (const std::int64_t id : samples) {
@@ -132,14 +136,15 @@ std::int64_t work_permille(World& world, const Settings& settings, const std::ve
 // A read that fails is tried again: one bad answer of a busy file server ends no job, but everybody waits.
 class FsdpSamples {
 public:
-    explicit FsdpSamples(Job& job) : job_(job), path_(fmt::format("data/part{}", job.rank())) {
-        if (!job.settings().flag("read_data")) return;
+    FsdpSamples(Job& job, bool reads)
+        : job_(job), reads_(reads), path_(fmt::format("data/part{}", job.rank())) {
+        if (!reads_) return;
         const Number content[] = {job.rank()};
         job_.world().storage().write(path_, content);
     }
 
     void read() {
-        if (!job_.settings().flag("read_data")) return;
+        if (!reads_) return;
         std::vector<Number> content;
         for (int tried = 1; job_.world().storage().read(path_, content) != Code::ok; ++tried) {
             if (tried == tries)
@@ -154,16 +159,15 @@ private:
     static constexpr int tries = 5;
     static constexpr Time pause{2'000'000'000};
     Job& job_;
+    bool reads_;
     std::string path_;
 };
 
-}  // namespace
-
-void fsdp(World& world, const Settings& settings) {
+void fsdp_rank(World& world, const FsdpSettings& settings) {
     Job job(world, settings);
     job.start();
     ModelShape shape = job.shape();
-    shape.experts = static_cast<int>(settings.integer("mixture"));
+    shape.experts = static_cast<int>(settings.mixture);
     const auto layers = static_cast<std::size_t>(shape.layers);
     const std::size_t modules = layers + static_cast<std::size_t>(shape.experts);
     const auto width = static_cast<std::size_t>(shape.width);
@@ -175,9 +179,9 @@ void fsdp(World& world, const Settings& settings) {
     const std::int64_t part = static_cast<std::int64_t>(modules) * ((shape.width + sharing - 1) / sharing);
     job.memory().load({part, part, 2 * part}, shape.parameters(), static_cast<std::int64_t>(modules));
     Layers gathered(job, own.numbers, each, modules);
-    FsdpSamples data(job);
-    const bool prefetch = settings.flag("prefetch");
-    const Time per_layer = settings.duration("step_time") / (3 * shape.layers);
+    FsdpSamples data(job, settings.read_data);
+    const bool prefetch = settings.prefetch;
+    const Time per_layer = settings.step_time / (3 * shape.layers);
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -233,5 +237,9 @@ void fsdp(World& world, const Settings& settings) {
         return StepResult{mean_loss, scaled(norm(reduced), 1, everything)};
     });
 }
+
+}  // namespace
+
+WorkloadKind fsdp() { return workload(fsdp_words(), fsdp_rank); }
 
 }  // namespace deadrank::sim

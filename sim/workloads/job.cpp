@@ -7,16 +7,16 @@
 
 namespace deadrank::sim {
 
-Job::Job(World& world, const Settings& settings)
+Job::Job(World& world, const JobSettings& settings)
     : world_(world), settings_(settings), memory_(world, settings) {}
 Job::~Job() = default;
 
 ModelShape Job::shape() const {
-    return {static_cast<int>(settings_.integer("layers")), static_cast<int>(settings_.integer("width"))};
+    return {static_cast<int>(settings_.layers), static_cast<int>(settings_.width)};
 }
 
 void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
-    const std::int64_t steps = world_.seam("sampler.steps", until < 0 ? settings_.integer("steps") : until);
+    const std::int64_t steps = world_.seam("sampler.steps", until < 0 ? settings_.steps : until);
     restore();
     saved_ = world_.timer().now();
     for (std::int64_t number = first_step_; number < steps; ++number) {
@@ -32,11 +32,11 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
 
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
     SamplerSettings sampling;
-    sampling.samples = settings_.integer("samples");
-    sampling.batch = world_.seam("sampler.batch", settings_.integer("batch"));
+    sampling.samples = settings_.samples;
+    sampling.batch = world_.seam("sampler.batch", settings_.batch);
     sampling.replicas = static_cast<Rank>(world_.seam("sampler.replicas", replicas));
-    sampling.seed = world_.seam("sampler.seed", settings_.integer("seed"));
-    sampling.shuffle = settings_.flag("shuffle");
+    sampling.seed = world_.seam("sampler.seed", settings_.seed);
+    sampling.shuffle = settings_.shuffle;
     const Sampler sampler(sampling);
     const std::int64_t place = world_.seam("sampler.shard", replica);
     const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
@@ -77,13 +77,13 @@ void Job::fail_test(std::int64_t step, Number mine, Number right) {
 
 void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Number> own,
                   std::span<const std::int64_t> where, Number loss, Rank replicas) {
-    const bool test = settings_.stated("assert_equal") != 0;
-    if (!settings_.flag("reference") && !test) return;
+    const bool test = settings_.assert_equal;
+    if (!settings_.reference && !test) return;
     if (!reference_) {
-        const SamplerSettings sampling{settings_.integer("samples"), settings_.integer("batch"), replicas,
-                                       settings_.integer("seed"), settings_.flag("shuffle")};
-        reference_ = std::make_unique<Reference>(shape, sampling, settings_.integer("seed"),
-                                                 configured_rate(), settings_.integer("dropout"));
+        const SamplerSettings sampling{settings_.samples, settings_.batch, replicas, settings_.seed,
+                                       settings_.shuffle};
+        reference_ = std::make_unique<Reference>(shape, sampling, settings_.seed, configured_rate(),
+                                                 settings_.dropout);
     }
     reference_->advance_to(step);
     Number mine = 0;
@@ -95,14 +95,14 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
                          Wide{reference_->parameters()[static_cast<std::size_t>(where[i])]} * place);
     }
     if (test && (mine != right || loss != reference_->loss())) fail_test(step, mine, right);
-    if (!settings_.flag("reference")) return;
+    if (!settings_.reference) return;
     value(step, "reference.parameters", mine, right);
     value(step, "reference.loss", loss, reference_->loss());
 }
 
 void Job::compare(std::int64_t step, std::span<const Number> own, std::int64_t offset, Number loss,
                   Rank replicas) {
-    if (!settings_.flag("reference") && settings_.stated("assert_equal") == 0) return;
+    if (!settings_.reference && !settings_.assert_equal) return;
     std::vector<std::int64_t> where(own.size());
     for (std::size_t i = 0; i < where.size(); ++i) where[i] = offset + static_cast<std::int64_t>(i);
     compare(step, own, where, loss, replicas);
@@ -117,23 +117,23 @@ void Job::audit_reduction(std::int64_t step, std::span<const Number> reduced, Nu
 }
 
 Dropout Job::dropout(std::int64_t step, Rank replica, std::size_t samples) {
-    const std::int64_t one_in = settings_.integer("dropout");
+    const std::int64_t one_in = settings_.dropout;
     if (one_in <= 0) return {};
-    const std::int64_t own = settings_.integer("seed") + replica;  // replicas drop apart, shards of one alike
+    const std::int64_t own = settings_.seed + replica;  // replicas drop apart, shards of one alike
     const std::int64_t seed = world_.seam("rng.seed", own);
     value(step, "dropout.seed", seed * one, own * one);
     return {one_in, seed, world_.seam("rng.counter", step * static_cast<std::int64_t>(samples))};
 }
 
 std::int64_t Job::configured_rate() const {
-    const std::int64_t rate = settings_.integer("learning_rate");
-    if (settings_.text("rate_scaling") == "none") return rate;
+    const std::int64_t rate = settings_.learning_rate;
+    if (settings_.rate_scaling == RateScaling::none) return rate;
     // The square root of the number of ranks, in thousandths.
     return rate * root(Number{size_} * 1'000'000) / 1000;
 }
 
 std::int64_t Job::learning_rate(std::int64_t step) {
-    if (settings_.text("rate_scaling") == "sqrt" && !world_.block("scheduler.to_tensor"))
+    if (settings_.rate_scaling == RateScaling::sqrt && !world_.block("scheduler.to_tensor"))
         throw RankFailure("TypeError: sqrt(): argument 'input' (position 1) must be Tensor, not float");
     const std::int64_t base = world_.seam("optimizer.base_rate", configured_rate());
     const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
@@ -144,81 +144,7 @@ std::int64_t Job::learning_rate(std::int64_t step) {
 }
 
 scenarios::Kind job_words(std::string name, std::string what) {
-    using scenarios::ValueType;
     scenarios::Kind kind{std::move(name), std::move(what)};
-    kind.parameters = {
-        {"steps", ValueType::integer, "8", "training steps"},
-        {"step_time", ValueType::duration, "100ms", "nominal compute time of a step on one device"},
-        {"layers", ValueType::integer, "4", "layers of the model"},
-        {"width", ValueType::integer, "8", "parameters of a layer"},
-        {"batch", ValueType::integer, "2", "samples of a rank in a step"},
-        {"micro_batches", ValueType::integer, "1", "micro-batches a step is cut into"},
-        {"samples", ValueType::integer, "4096", "samples of the data set"},
-        {"shuffle", ValueType::boolean, "true", "shuffle each epoch"},
-        {"seed", ValueType::integer, "1234", "seed of parameters and sampler"},
-        {"learning_rate", ValueType::ratio, "1/100", "step size of the optimizer"},
-        {"checkpoint_every", ValueType::integer, "0", "steps between checkpoints; 0 = none"},
-        {"checkpoint_interval",
-         ValueType::duration,
-         "",
-         "save as well when a rank's own clock says that so much time has passed since the last one",
-         {},
-         true},
-        {"checkpoint_agreed",
-         ValueType::boolean,
-         "",
-         "rank 0 decides for all whether that time has passed",
-         {},
-         true},
-        {"exit_barrier",
-         ValueType::boolean,
-         "",
-         "meet once more before leaving, in the file that the process group was made with",
-         {},
-         true},
-        {"resume", ValueType::boolean, "true", "restore the latest checkpoint after a restart"},
-        {"load",
-         ValueType::choice,
-         "alone",
-         "who looks for a checkpoint: each rank; each, then rank 0 announces the step; rank 0 for all",
-         {"alone", "announced", "agreed"}},
-        {"commit",
-         ValueType::choice,
-         "aside",
-         "a shard is written aside and renamed, or over the one that is there",
-         {"aside", "in_place"}},
-        {"sharding",
-         ValueType::choice,
-         "reshardable",
-         "how optimizer state is cut for a checkpoint",
-         {"reshardable", "flattened"}},
-        {"reference", ValueType::boolean, "false",
-         "compare parameters and loss with a one-rank run of the same training"},
-        {"audit", ValueType::boolean, "false",
-         "show gradients beside the sum of what they are made of: micro-batches, and all ranks'"},
-        {"dropout", ValueType::integer, "0", "one input feature in so many is dropped; 0 = none"},
-        {"rate_scaling",
-         ValueType::choice,
-         "none",
-         "how the learning rate grows with the number of ranks",
-         {"none", "sqrt"}},
-        {"parameter_size", ValueType::bytes, "1MiB", "device memory that one parameter stands for"},
-        {"activation_size", ValueType::bytes, "1MiB", "device memory that one kept activation stands for"},
-        {"context_size", ValueType::bytes, "512MiB", "device memory of a process's context"},
-        {"loader_workers", ValueType::integer, "0", "data loader workers of a rank"},
-        {"worker_memory", ValueType::bytes, "1GiB", "host memory of a data loader worker"},
-        {"assert_equal",
-         ValueType::boolean,
-         "",
-         "fail as a test does where a one-rank run of the same training has other parameters or loss",
-         {},
-         true},
-        {"store_timeout", ValueType::duration, "5m", "how long start-up waits at the store"},
-        {"validate", ValueType::boolean, "false",
-         "check ranks and versions at start-up and refuse a contradiction"},
-        {"lenient_environment", ValueType::boolean, "false",
-         "unreadable numbers in the environment become 0"},
-    };
     kind.seams = {"startup.rank",
                   "startup.world_size",
                   "startup.device",

@@ -13,10 +13,10 @@
 
 #include "scenarios/model/vocabulary.h"
 #include "sim/workloads/footprint.h"
+#include "sim/workloads/job_settings.h"
 #include "sim/workloads/model.h"
 #include "sim/workloads/reference.h"
 #include "sim/workloads/sampler.h"
-#include "sim/workloads/settings.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
@@ -29,7 +29,7 @@ struct StepResult {
 
 class Job {
 public:
-    Job(World& world, const Settings& settings);
+    Job(World& world, const JobSettings& settings);
     ~Job();
 
     // Reads the environment, meets the peers at the store, makes the world communicator, restores a
@@ -37,7 +37,7 @@ public:
     void start();
 
     World& world() { return world_; }
-    const Settings& settings() const { return settings_; }
+    const JobSettings& settings() const { return settings_; }
     Rank rank() const { return rank_; }  // as RANK says
     Rank size() const { return size_; }
     Comm& comm();  // throws what torch does when no process group was made
@@ -77,7 +77,7 @@ public:
 
     // With setting `audit`: what the reduction gave beside the sum of what the ranks put in.
     void audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected);
-    bool audits() const { return settings_.flag("audit"); }
+    bool audits() const { return settings_.audit; }
 
     // Parts per billion, scaled as the settings ask, passed through seam optimizer.learning_rate.
     std::int64_t learning_rate(std::int64_t step);
@@ -111,7 +111,7 @@ private:
     void leave();
 
     World& world_;
-    const Settings& settings_;
+    const JobSettings& settings_;
     Rank rank_ = 0;
     Rank size_ = 1;
     Store* store_ = nullptr;

@@ -10,14 +10,20 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct MixedPrecisionSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t loss_scale =
+        integer("loss_scale", "64", "the scale that training begins with; a power of two", 1);
+    bool agree =
+        flag("agree", "true", "an overflow on one rank is made known to all before anybody skips the step");
+};
+
 scenarios::Kind mixed_precision_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind =
         job_words("mixed_precision", "data parallel in half precision with dynamic loss scaling");
-    kind.parameters.push_back(
-        {"loss_scale", ValueType::integer, "64", "the scale that training begins with; a power of two"});
-    kind.parameters.push_back({"agree", ValueType::boolean, "true",
-                               "an overflow on one rank is made known to all before anybody skips the step"});
     for (const char* seam : {"loss_scale.initial", "loss_scale.factor", "overflow.flag", "gradient.divisor",
                              "loss.divisor", "gradient.local", "loss_scale.unscale"}) {
         kind.seams.emplace_back(seam);
@@ -29,25 +35,20 @@ scenarios::Kind mixed_precision_words() {
     return kind;
 }
 
-namespace {
-
 constexpr Number half_precision_max = 65504 * one;
 
-}  // namespace
-
-void mixed_precision(World& world, const Settings& settings) {
+void mixed_precision_rank(World& world, const MixedPrecisionSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    std::vector<Number> parameters =
-        initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    std::vector<Number> parameters = initial_parameters(shape, world.seam("model.seed", settings.seed));
     bool stepped = false;  // the optimizer's moments come to be in its first step
     job.set_state({&parameters, 0, 1, job.rank() == 0, &stepped});
-    std::int64_t scale = world.seam("loss_scale.initial", settings.integer("loss_scale"));
+    std::int64_t scale = world.seam("loss_scale.initial", settings.loss_scale);
     const std::int64_t total = shape.parameters();  // half precision, and a master copy beside the moments
     job.memory().load({total / 2, total / 2, 3 * total}, total, shape.layers);
-    const Time compute = settings.duration("step_time");
-    const bool agree = settings.flag("agree");
+    const Time compute = settings.step_time;
+    const bool agree = settings.agree;
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -95,5 +96,9 @@ void mixed_precision(World& world, const Settings& settings) {
         return StepResult{mean_loss, skips ? 0 : scaled(norm(gradient), 1, everything * scale)};
     });
 }
+
+}  // namespace
+
+WorkloadKind mixed_precision() { return workload(mixed_precision_words(), mixed_precision_rank); }
 
 }  // namespace deadrank::sim

@@ -2,6 +2,9 @@
 #include "sim/workloads/model.h"
 
 #include "scenarios/model/error.h"
+#include <algorithm>
+#include <bit>
+#include <utility>
 #include "sim/engine/rng.h"
 
 namespace deadrank::sim {
@@ -64,12 +67,34 @@ Number answer(std::int64_t id, const ModelShape& shape) {
     return sum;
 }
 
+namespace {
+
+// Places that follow each other round, without a division for each.
+class Ring {
+public:
+    explicit Ring(std::size_t size) : size_(size) {}
+    std::size_t place(int number) const {  // below 0 it counts from the end
+        const auto size = static_cast<int>(size_);
+        return size == 0 ? 0 : static_cast<std::size_t>((number % size + size) % size);
+    }
+    std::size_t after(std::size_t place) const { return place + 1 == size_ ? 0 : place + 1; }
+
+private:
+    std::size_t size_;
+};
+
+}  // namespace
+
 void forward_layer(std::span<const Number> layer, std::span<const Number> in, std::span<Number> out,
                    int first) {
     CHECK(!layer.empty());
-    for (std::size_t j = 0; j < out.size(); ++j) {
-        const std::size_t at = j + static_cast<std::size_t>(first);
-        out[j] = plus(in[at % in.size()], times(layer[j % layer.size()], in[(at + 1) % in.size()]));
+    const Ring features(in.size()), own(layer.size());
+    std::size_t at = features.place(first), of_layer = 0;
+    for (Number& sum : out) {
+        const std::size_t next = features.after(at);
+        sum = plus(in[at], times(layer[of_layer], in[next]));
+        at = next;
+        of_layer = own.after(of_layer);
     }
 }
 
@@ -77,13 +102,15 @@ void backward_layer(std::span<const Number> layer, std::span<const Number> in,
                     std::span<const Number> out_gradient, std::span<Number> layer_gradient,
                     std::span<Number> in_gradient, int first) {
     CHECK(!layer.empty() && layer.size() == layer_gradient.size());
-    for (std::size_t j = 0; j < out_gradient.size(); ++j) {
-        const std::size_t own = j % layer.size();
-        const std::size_t at = (j + static_cast<std::size_t>(first)) % in.size();
-        const std::size_t next = (at + 1) % in.size();
-        layer_gradient[own] = plus(layer_gradient[own], times(out_gradient[j], in[next]));
-        in_gradient[at] = plus(in_gradient[at], out_gradient[j]);
-        in_gradient[next] = plus(in_gradient[next], times(layer[own], out_gradient[j]));
+    const Ring features(in.size()), own(layer.size());
+    std::size_t at = features.place(first), of_layer = 0;
+    for (const Number above : out_gradient) {
+        const std::size_t next = features.after(at);
+        layer_gradient[of_layer] = plus(layer_gradient[of_layer], times(above, in[next]));
+        in_gradient[at] = plus(in_gradient[at], above);
+        in_gradient[next] = plus(in_gradient[next], times(layer[of_layer], above));
+        at = next;
+        of_layer = own.after(of_layer);
     }
 }
 
@@ -97,23 +124,24 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
                     std::span<Number> gradient, const Dropout& dropout) {
     const auto width = static_cast<std::size_t>(shape.width);
     const auto own = static_cast<std::size_t>(shape.layer_width());
-    std::vector<std::size_t> path;  // the layers this sample passes
-    for (int l = 0; l < shape.layers; ++l) path.push_back(static_cast<std::size_t>(l));
-    if (shape.experts > 0)
-        path.push_back(static_cast<std::size_t>(shape.layers + expert_of(id, shape.experts)));
-    std::vector<Number> activations((path.size() + 1) * width);
-    const auto level = [&](std::size_t l) { return std::span(activations).subspan(l * width, width); };
-    for (std::size_t j = 0; j < width; ++j) activations[j] = dropout.feature(id, static_cast<int>(j));
-    for (std::size_t l = 0; l < path.size(); ++l) {
-        forward_layer(parameters.subspan(path[l] * own, own), level(l), level(l + 1));
-    }
-    const Number error = head_error(level(path.size()), answer(id, shape));
-    std::vector<Number> above(width, error);
-    for (std::size_t l = path.size(); l-- > 0;) {
-        std::vector<Number> below(width, 0);
-        backward_layer(parameters.subspan(path[l] * own, own), level(l), above,
-                       gradient.subspan(path[l] * own, own), below);
-        above = std::move(below);
+    const auto dense = static_cast<std::size_t>(shape.layers);
+    const std::size_t depth = dense + (shape.experts > 0 ? 1 : 0);
+    const auto expert =
+        static_cast<std::size_t>(shape.layers + (shape.experts > 0 ? expert_of(id, shape.experts) : 0));
+    const auto at = [&](std::size_t l) { return (l < dense ? l : expert) * own; };  // of a layer it passes
+    // The features before and after each layer, and a gradient of them above and below one.
+    std::vector<Number> numbers((depth + 3) * width);
+    const auto level = [&](std::size_t l) { return std::span(numbers).subspan(l * width, width); };
+    std::span<Number> above = level(depth + 1), below = level(depth + 2);
+    for (std::size_t j = 0; j < width; ++j) numbers[j] = dropout.feature(id, static_cast<int>(j));
+    for (std::size_t l = 0; l < depth; ++l)
+        forward_layer(parameters.subspan(at(l), own), level(l), level(l + 1));
+    const Number error = head_error(level(depth), answer(id, shape));
+    std::fill(above.begin(), above.end(), error);
+    for (std::size_t l = depth; l-- > 0;) {
+        std::fill(below.begin(), below.end(), 0);
+        backward_layer(parameters.subspan(at(l), own), level(l), above, gradient.subspan(at(l), own), below);
+        std::swap(above, below);
     }
     return head_loss(error);
 }
@@ -129,7 +157,19 @@ void descend(std::span<Number> parameters, std::span<const Number> gradient, std
 
 namespace {
 
+// Newton's way down to it, from above.
+Number root_of_one_word(std::uint64_t sum) {
+    if (sum == 0) return 0;
+    std::uint64_t root = std::uint64_t{1} << (std::bit_width(sum) + 1) / 2;
+    for (;;) {
+        const std::uint64_t lower = (root + sum / root) / 2;
+        if (lower >= root) return static_cast<Number>(root);
+        root = lower;
+    }
+}
+
 Number root_of(Wide sum) {
+    if (sum < infinite) return root_of_one_word(static_cast<std::uint64_t>(std::max<Wide>(sum, 0)));
     Wide low = 0;
     Wide high = Wide{1} << 62;
     while (low < high) {  // the square root of a number with 32 fractional bits has 16
@@ -167,8 +207,12 @@ Number root(Number squares) { return squares >= infinite ? infinite : root_of(Wi
 
 Number checksum(std::span<const Number> numbers) {
     Number sum = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        sum = saturate(Wide{sum} + Wide{numbers[i]} * static_cast<Number>(i + 1));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        Number weighted = 0;
+        sum = __builtin_mul_overflow(numbers[i], static_cast<Number>(i + 1), &weighted)
+                  ? saturate(Wide{sum} + Wide{numbers[i]} * static_cast<Number>(i + 1))
+                  : plus(sum, weighted);
+    }
     return sum;
 }
 

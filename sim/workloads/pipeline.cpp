@@ -10,15 +10,22 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct PipelineSettings : JobSettings {
+    explicit PipelineSettings(Source source) : JobSettings(source) {
+        for (const Text name : {"layers", "batch", "micro_batches"}) usual(name, "8");
+    }
+
+    std::int64_t pp_size = integer("pp_size", "4", "stages of the pipeline", 1);
+    std::int64_t chunks =
+        integer("chunks", "1", "chunks of layers a stage holds; more than 1 interleaves", 1);
+    bool fp8 = flag("fp8", "false", "reduce the largest activation over the stage after each forward pass");
+};
+
 scenarios::Kind pipeline_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind =
         job_words("pipeline", "layers over stages, 1F1B or interleaved, with point-to-point messages");
-    kind.parameters.push_back({"pp_size", ValueType::integer, "4", "stages of the pipeline"});
-    kind.parameters.push_back(
-        {"chunks", ValueType::integer, "1", "chunks of layers a stage holds; more than 1 interleaves"});
-    kind.parameters.push_back({"fp8", ValueType::boolean, "false",
-                               "reduce the largest activation over the stage after each forward pass"});
     for (const char* seam :
          {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers", "gradient.divisor",
           "loss.divisor", "schedule.warm_up", "pp.size", "stage.work", "amax.group"}) {
@@ -28,14 +35,8 @@ scenarios::Kind pipeline_words() {
          {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast", "gradient.clear"}) {
         kind.blocks.emplace_back(block);
     }
-    for (auto& parameter : kind.parameters) {
-        if (parameter.name == "batch" || parameter.name == "micro_batches") parameter.fallback = "8";
-        if (parameter.name == "layers") parameter.fallback = "8";
-    }
     return kind;
 }
-
-namespace {
 
 std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Rank stages,
                               std::int64_t chunk_count) {
@@ -46,7 +47,7 @@ std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Ran
             "AssertionError: number of layers ({}) must be divisible by pipeline stages × chunks ({})",
             shape.layers, parts));
     }
-    const std::int64_t seed = world.seam("model.seed", job.settings().integer("seed"));
+    const std::int64_t seed = world.seam("model.seed", job.settings().seed);
     std::vector<Chunk> chunks;
     for (int c = 0; c < chunk_count; ++c) {
         const int length = shape.layers / parts;
@@ -66,13 +67,11 @@ std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Ran
     return chunks;
 }
 
-}  // namespace
-
-void pipeline(World& world, const Settings& settings) {
+void pipeline_rank(World& world, const PipelineSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    const auto stages = static_cast<Rank>(world.seam("pp.size", settings.integer("pp_size")));
+    const auto stages = static_cast<Rank>(world.seam("pp.size", settings.pp_size));
     if (stages <= 0 || job.size() % stages != 0) {
         throw RankFailure(
             fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), stages));
@@ -82,20 +81,20 @@ void pipeline(World& world, const Settings& settings) {
     const Rank replica = job.rank() % replicas;
     auto pp = job.strided_group("pp", replica, replicas, stages);
     auto dp = job.strided_group("dp", stage * replicas, 1, replicas);
-    std::vector<Chunk> chunks = own_chunks(job, shape, stage, stages, settings.integer("chunks"));
+    std::vector<Chunk> chunks = own_chunks(job, shape, stage, stages, settings.chunks);
     std::int64_t held = 0;
     for (const Chunk& chunk : chunks) held += static_cast<std::int64_t>(chunk.parameters.size());
     job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers);
     // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
     Comm* amax = nullptr;
-    if (settings.flag("fp8")) amax = world.seam("amax.group", 0) == 0 ? dp.get() : &job.comm();
+    if (settings.fp8) amax = world.seam("amax.group", 0) == 0 ? dp.get() : &job.comm();
     PipelineStage part(world, job.memory(), *pp, shape, chunks, amax);
-    const int micro_batches = static_cast<int>(settings.integer("micro_batches"));
+    const int micro_batches = static_cast<int>(settings.micro_batches);
     const auto chunk_count = static_cast<int>(chunks.size());
     const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
     const auto schedule = pipeline_schedule(stage, stages, micro_batches, chunk_count, warm_up);
     constexpr std::int64_t even_share = 1000;
-    const Time per_pass = settings.duration("step_time") * world.seam("stage.work", even_share) / even_share /
+    const Time per_pass = settings.step_time * world.seam("stage.work", even_share) / even_share /
                           (2 * micro_batches * chunk_count);
 
     job.train([&](std::int64_t step) {
@@ -135,5 +134,9 @@ void pipeline(World& world, const Settings& settings) {
         return StepResult{mean_loss, scaled(size, 1, everything)};
     });
 }
+
+}  // namespace
+
+WorkloadKind pipeline() { return workload(pipeline_words(), pipeline_rank); }
 
 }  // namespace deadrank::sim

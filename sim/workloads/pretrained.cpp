@@ -11,7 +11,7 @@ namespace {
 
 // What somebody trained before: other numbers than a fresh model has.
 std::vector<Number> published(const Job& job) {
-    return initial_parameters(job.shape(), job.settings().integer("seed") + 1);
+    return initial_parameters(job.shape(), job.settings().seed + 1);
 }
 
 Number sum_of(const std::vector<Number>& numbers) {

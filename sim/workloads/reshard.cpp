@@ -11,12 +11,17 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct ReshardSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t ranks_after = integer("ranks_after", "4", "ranks that go on after the checkpoint", 1);
+};
+
 scenarios::Kind reshard_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind =
         job_words("reshard", "sharded training that resumes from its checkpoint on fewer ranks");
-    kind.parameters.push_back(
-        {"ranks_after", ValueType::integer, "4", "ranks that go on after the checkpoint"});
     for (const char* seam :
          {"reshard.order", "reshard.shards_expected", "shard.offset", "gradient.divisor", "loss.divisor"}) {
         kind.seams.emplace_back(seam);
@@ -27,8 +32,6 @@ scenarios::Kind reshard_words() {
     }
     return kind;
 }
-
-namespace {
 
 std::string shard_name(std::int64_t shard) { return fmt::format("checkpoint/resharded/shard{}", shard); }
 
@@ -106,7 +109,7 @@ Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>
     world.phase(results::Phase::data);
     const auto samples = job.batch(step, comm.rank(), comm.size(), position);
     world.phase(results::Phase::forward);
-    world.device().compute(job.settings().duration("step_time"));
+    world.device().compute(job.settings().step_time);
     std::vector<Number> gradient(full.size(), 0);
     Number loss = 0;
     for (const std::int64_t sample : samples) loss = plus(loss, train_sample(shape, full, sample, gradient));
@@ -130,15 +133,13 @@ Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>
     return scaled(logged[0], 1, world.seam("loss.divisor", everything));
 }
 
-}  // namespace
-
-void reshard(World& world, const Settings& settings) {
+void reshard_rank(World& world, const ReshardSettings& settings) {
     Job job(world, settings);
     job.start();
     const std::int64_t total = job.shape().parameters();
-    const std::int64_t half = settings.integer("steps") / 2;
-    const Rank after = std::min(static_cast<Rank>(settings.integer("ranks_after")), job.size());
-    std::vector<Number> full = initial_parameters(job.shape(), settings.integer("seed"));
+    const std::int64_t half = settings.steps / 2;
+    const Rank after = std::min(static_cast<Rank>(settings.ranks_after), job.size());
+    std::vector<Number> full = initial_parameters(job.shape(), settings.seed);
     job.memory().load({total, total, 2 * ((total + job.size() - 1) / job.size())}, total, job.shape().layers);
     std::vector<Rank> survivors;
     for (Rank r = 0; r < after; ++r) survivors.push_back(r);
@@ -173,5 +174,9 @@ void reshard(World& world, const Settings& settings) {
     };
     job.train(step_of_both, goes_on ? -1 : half);
 }
+
+}  // namespace
+
+WorkloadKind reshard() { return workload(reshard_words(), reshard_rank); }
 
 }  // namespace deadrank::sim

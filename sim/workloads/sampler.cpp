@@ -27,22 +27,33 @@ std::int64_t Sampler::steps_per_epoch() const {
     return std::max<std::int64_t>(1, settings_.samples / (settings_.batch * settings_.replicas));
 }
 
-std::int64_t Sampler::at(std::int64_t epoch, std::int64_t position) const {
-    if (!settings_.shuffle) return position % settings_.samples;
+Sampler::Shuffle Sampler::shuffle(std::int64_t epoch) const {
+    if (!settings_.shuffle) return {};
     const auto samples = static_cast<std::uint64_t>(settings_.samples);
     std::uint64_t stride = drawn(settings_.seed, epoch, 0) % samples;
     while (std::gcd(stride, samples) != 1) ++stride;
-    const std::uint64_t start = drawn(settings_.seed, epoch, 1) % samples;
+    return {stride, drawn(settings_.seed, epoch, 1) % samples};
+}
+
+std::int64_t Sampler::at(const Shuffle& shuffle, std::int64_t position) const {
+    if (!settings_.shuffle) return position % settings_.samples;
+    const auto samples = static_cast<std::uint64_t>(settings_.samples);
+    const auto place = static_cast<std::uint64_t>(position);
+    std::uint64_t moved = 0;
+    if (!__builtin_mul_overflow(place, shuffle.stride, &moved) &&
+        !__builtin_add_overflow(moved, shuffle.start, &moved)) {
+        return static_cast<std::int64_t>(moved % samples);
+    }
     __extension__ typedef unsigned __int128 Wide128;
-    return static_cast<std::int64_t>((Wide128{static_cast<std::uint64_t>(position)} * stride + start) %
-                                     samples);
+    return static_cast<std::int64_t>((Wide128{place} * shuffle.stride + shuffle.start) % samples);
 }
 
 std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica, std::int64_t epoch) const {
     const std::int64_t within = step % steps_per_epoch();
     const std::int64_t first = (within * settings_.replicas + replica) * settings_.batch;
     std::vector<std::int64_t> ids(static_cast<std::size_t>(settings_.batch));
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = at(epoch, first + static_cast<std::int64_t>(i));
+    const Shuffle order = shuffle(epoch);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = at(order, first + static_cast<std::int64_t>(i));
     return ids;
 }
 

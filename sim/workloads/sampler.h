@@ -31,7 +31,11 @@ public:
     std::vector<std::int64_t> batch(std::int64_t step, std::int64_t replica, std::int64_t epoch) const;
 
 private:
-    std::int64_t at(std::int64_t epoch, std::int64_t position) const;
+    struct Shuffle {
+        std::uint64_t stride = 1, start = 0;
+    };
+    Shuffle shuffle(std::int64_t epoch) const;
+    std::int64_t at(const Shuffle& shuffle, std::int64_t position) const;
     SamplerSettings settings_;
 };
 

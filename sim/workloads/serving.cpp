@@ -10,20 +10,26 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct ServingSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t tp_size = integer("tp_size", "4", "ranks that answer together", 1);
+    std::int64_t tokens = integer("tokens", "4", "tokens of an answer", 1);
+    std::int64_t stop =
+        integer("stop", "0", "an answer ends early at a token that this number divides; 0 = never");
+    bool agree =
+        flag("agree", "true", "rank 0 of a group decides on tokens, drafts and graphs for all of it");
+    bool replica_sync =
+        flag("replica_sync", "false", "experts are spread over replicas: each step is a step of all of them");
+    std::int64_t idle_every =
+        integer("idle_every", "0", "the last replica has no request in every step of this number; 0 = never");
+};
+
 scenarios::Kind serving_words() {
-    using scenarios::ValueType;
     scenarios::Kind kind =
         job_words("serving", "tensor-parallel inference serving: batches of requests, token by token");
-    kind.parameters.push_back({"tp_size", ValueType::integer, "4", "ranks that answer together"});
-    kind.parameters.push_back({"tokens", ValueType::integer, "4", "tokens of an answer"});
-    kind.parameters.push_back({"stop", ValueType::integer, "0",
-                               "an answer ends early at a token that this number divides; 0 = never"});
-    kind.parameters.push_back({"agree", ValueType::boolean, "true",
-                               "rank 0 of a group decides on tokens, drafts and graphs for all of it"});
-    kind.parameters.push_back({"replica_sync", ValueType::boolean, "false",
-                               "experts are spread over replicas: each step is a step of all of them"});
-    kind.parameters.push_back({"idle_every", ValueType::integer, "0",
-                               "the last replica has no request in every step of this number; 0 = never"});
     for (const char* seam : {"shard.offset", "sampler.token", "serving.in_flight", "graph.chosen",
                              "draft.length", "tp.size", "kernel.result", "model.heads"}) {
         kind.seams.emplace_back(seam);
@@ -34,8 +40,6 @@ scenarios::Kind serving_words() {
     }
     return kind;
 }
-
-namespace {
 
 constexpr Number vocabulary = 32'000;
 
@@ -139,14 +143,12 @@ std::vector<Number> alone(const ModelShape& shape, std::int64_t seed, std::int64
     return tokens;
 }
 
-}  // namespace
-
-void serving(World& world, const Settings& settings) {
+void serving_rank(World& world, const ServingSettings& settings) {
     Job job(world, settings);
     job.start();
     ModelShape shape = job.shape();
     shape.width = static_cast<int>(world.seam("model.heads", shape.width));
-    const auto tp_size = static_cast<Rank>(world.seam("tp.size", settings.integer("tp_size")));
+    const auto tp_size = static_cast<Rank>(world.seam("tp.size", settings.tp_size));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
         throw RankFailure(
             fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
@@ -164,24 +166,22 @@ void serving(World& world, const Settings& settings) {
         std::clamp(static_cast<int>(world.seam("shard.offset", mine * columns)), 0, shape.width - columns);
     job.layout("layer.columns", first, columns, shape.width);
     job.memory().load({std::int64_t{shape.layers} * columns, 0, 0}, shape.parameters(), shape.layers);
-    const bool agree = settings.flag("agree");
-    Server server{job,  world, *tp, shape, first, columns, world.seam("model.seed", settings.integer("seed")),
-                  agree};
+    const bool agree = settings.agree;
+    Server server{job, world, *tp, shape, first, columns, world.seam("model.seed", settings.seed), agree};
     const std::int64_t replica = job.rank() / tp_size;
     const bool last_replica = replica == job.size() / tp_size - 1;
-    const std::int64_t count = settings.integer("tokens");
-    const std::int64_t stop = settings.integer("stop");
-    const std::int64_t idle_every = settings.integer("idle_every");
+    const std::int64_t count = settings.tokens;
+    const std::int64_t stop = settings.stop;
+    const std::int64_t idle_every = settings.idle_every;
 
     job.train([&](std::int64_t step) {  // a step of serving is one batch of requests answered
         world.phase(results::Phase::serve);
         const bool idle = last_replica && idle_every > 0 && step % idle_every == idle_every - 1;
         const std::int64_t batch =
-            idle ? 0 : std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.integer("batch")));
-        if (settings.flag("replica_sync")) meet_replicas(job, batch);
+            idle ? 0 : std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.batch));
+        if (settings.replica_sync) meet_replicas(job, batch);
         if (idle) return StepResult{};
-        const std::int64_t first_request =
-            (replica * settings.integer("steps") + step) * settings.integer("batch");
+        const std::int64_t first_request = (replica * settings.steps + step) * settings.batch;
         InFlight open;
         for (std::int64_t r = 0; r < batch; ++r) {
             open.requests.push_back(first_request + r);
@@ -193,7 +193,7 @@ void serving(World& world, const Settings& settings) {
         Number rounds[] = {world.seam("draft.length", count)};
         if (agree && world.block("draft.agree")) tp->broadcast(rounds, 0, Dtype::i32);
         for (Number round = 0; round < rounds[0] && !open.requests.empty(); ++round) {
-            world.device().compute(settings.duration("step_time") / count);
+            world.device().compute(settings.step_time / count);
             open.tokens = server.answer_requests(std::move(open.tokens), open.requests);
             for (std::size_t r = 0; r < open.tokens.size(); ++r)
                 answers[static_cast<std::size_t>(open.requests[r] - first_request)].push_back(open.tokens[r]);
@@ -203,8 +203,8 @@ void serving(World& world, const Settings& settings) {
             const std::int64_t request = first_request + static_cast<std::int64_t>(r);
             world.record(results::ServeOutput{request, digest_of(answers[r]),
                                               static_cast<std::int32_t>(answers[r].size()), 1});
-            if (!settings.flag("reference")) continue;
-            const auto right = alone(shape, settings.integer("seed"), request, count, stop);
+            if (!settings.reference) continue;
+            const auto right = alone(shape, settings.seed, request, count, stop);
             const auto last = [](const std::vector<Number>& all) {
                 return all.empty() ? 0 : all.back() * one;
             };
@@ -213,5 +213,9 @@ void serving(World& world, const Settings& settings) {
         return StepResult{};
     });
 }
+
+}  // namespace
+
+WorkloadKind serving() { return workload(serving_words(), serving_rank); }
 
 }  // namespace deadrank::sim

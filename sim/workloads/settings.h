@@ -1,37 +1,97 @@
-// sim/workloads/settings.h — The resolved settings of a workload, read by name. A name nobody declared is our
-// own mistake.
+// sim/workloads/settings.h — A workload's settings: a struct of which each member declares its own row, with
+// name, default and meaning. Made from a plan it holds what the plan says, once for all ranks; made from a
+// list it adds its rows to it.
+//
+//     struct RingSettings : Settings {
+//         using Settings::Settings;
+//         std::int64_t rounds = integer("rounds", "4", "rounds of the token", 1);
+//     };
 #pragma once
 
-#include <string>
+#include <functional>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "results/record/time.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/value.h"
+#include "scenarios/model/vocabulary.h"
+#include "sim/world/world.h"
 
 namespace deadrank::sim {
 
 class Settings {
 public:
-    explicit Settings(const scenarios::Values& values) : values_(values) {}
+    // One of both, while the struct is made.
+    struct Source {
+        Source(const scenarios::Values& said) : plan(&said) {}            // NOLINT: either will do
+        Source(std::vector<scenarios::Parameter>& list) : rows(&list) {}  // NOLINT
 
-    std::int64_t integer(std::string_view name) const { return at(name).number; }
-    bool flag(std::string_view name) const { return at(name).number != 0; }
-    results::Time duration(std::string_view name) const { return results::Time(at(name).number); }
-    // Of an optional parameter: what it is, or 0 where nobody stated it.
-    std::int64_t stated(std::string_view name) const {
-        const auto found = values_.find(std::string(name));
-        return found == values_.end() ? 0 : found->second.number;
+        const scenarios::Values* plan = nullptr;
+        std::vector<scenarios::Parameter>* rows = nullptr;
+    };
+    explicit Settings(Source source) : source_(source) {}
+
+protected:
+    using ValueType = scenarios::ValueType;
+    using Text = std::string_view;
+
+    // An empty default: it may be absent, and is 0 then. None is below `least`.
+    std::int64_t integer(Text name, Text usual, Text what, std::int64_t least = 0) {
+        return number({name, ValueType::integer, usual, what, least});
     }
-    const std::string& text(std::string_view name) const { return at(name).text; }
+    std::int64_t ratio(Text name, Text usual, Text what) {  // in parts per billion
+        return number({name, ValueType::ratio, usual, what});
+    }
+    std::int64_t bytes(Text name, Text usual, Text what) {
+        return number({name, ValueType::bytes, usual, what});
+    }
+    Time duration(Text name, Text usual, Text what) {
+        return Time(number({name, ValueType::duration, usual, what}));
+    }
+    bool flag(Text name, Text usual, Text what) {
+        return number({name, ValueType::boolean, usual, what}) != 0;
+    }
+    // An enum whose values are in the order of the words.
+    template <class Choice>
+    Choice choice(Text name, Text usual, Text what, std::initializer_list<Text> words) {
+        return static_cast<Choice>(place({name, ValueType::choice, usual, what}, words));
+    }
+    // Another default than the base's row has.
+    void usual(Text name, Text value);
 
 private:
-    const scenarios::Value& at(std::string_view name) const {
-        const auto found = values_.find(std::string(name));
-        CHECK(found != values_.end());
-        return found->second;
-    }
-    const scenarios::Values& values_;
+    struct Row {
+        Text name;
+        ValueType type;
+        Text usual, what;
+        std::int64_t least = 0;
+    };
+    std::int64_t number(const Row& row);
+    int place(const Row& row, std::initializer_list<Text> words);
+    void list(const Row& row, std::initializer_list<Text> words = {});
+    const scenarios::Value* said(const Row& row) const;
+
+    Source source_;
 };
+
+using Script = std::function<void(World&)>;  // what each rank runs
+
+struct WorkloadKind {
+    scenarios::Kind words;  // name, parameters, seams and blocks
+    std::function<Script(const scenarios::Values&)> script;
+};
+
+// A workload out of its seams and blocks, its settings and what a rank does with them.
+template <class Own>
+WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&)) {
+    Own{Settings::Source(words.parameters)};
+    return {std::move(words), [body](const scenarios::Values& plan) -> Script {
+                return
+                    [body, settings = Own(Settings::Source(plan))](World& world) { body(world, settings); };
+            }};
+}
 
 }  // namespace deadrank::sim

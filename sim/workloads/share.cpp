@@ -8,8 +8,7 @@ namespace deadrank::sim {
 namespace {
 
 std::size_t micro_batch_size(const Job& job, std::size_t samples) {
-    const auto count =
-        static_cast<std::size_t>(std::max<std::int64_t>(1, job.settings().integer("micro_batches")));
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, job.settings().micro_batches));
     return std::max<std::size_t>(1, (samples + count - 1) / count);
 }
 
@@ -42,8 +41,7 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
             std::fill(share.gradient.begin(), share.gradient.end(), 0);
         add_to(share.gradient, fresh);
     }
-    if (job.settings().flag("audit"))
-        job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
+    if (job.settings().audit) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
     return share;
 }
 

@@ -42,7 +42,7 @@ std::int64_t lenient_integer(std::string_view text) {
 }  // namespace
 
 void Job::read_environment() {
-    const bool lenient = settings_.flag("lenient_environment");
+    const bool lenient = settings_.lenient_environment;
     const auto read = [&](std::string_view name, std::int64_t otherwise) {
         if (lenient && !world_.env().get(name)) return otherwise;
         const std::string text = required(world_, name);
@@ -52,9 +52,11 @@ void Job::read_environment() {
     size_ = static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE", 1)));
     config("rank", rank_);
     config("world_size", size_);
-    for (const std::string_view name : {"steps", "batch", "micro_batches", "seed"})
-        config(name, settings_.integer(name));
-    config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.integer("learning_rate")));
+    config("steps", settings_.steps);
+    config("batch", settings_.batch);
+    config("micro_batches", settings_.micro_batches);
+    config("seed", settings_.seed);
+    config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.learning_rate));
     const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
     if (wanted < 0 || wanted >= strict_integer(required(world_, "LOCAL_WORLD_SIZE"))) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
@@ -65,7 +67,7 @@ void Job::read_environment() {
 }
 
 void Job::validate() {
-    if (!settings_.flag("validate")) return;
+    if (!settings_.validate) return;
     const std::int64_t claims = store_->add(fmt::format("claim/{}", rank_), 1);
     if (claims > 1)
         throw RankFailure(
@@ -77,8 +79,7 @@ void Job::validate() {
     for (const std::string_view package : {"torch", "nccl"}) {
         const std::string mine = world_.env().version(package);
         if (rank_ == 0) store_->set(fmt::format("version/{}", package), mine);
-        const auto first =
-            store_->wait(fmt::format("version/{}", package), settings_.duration("store_timeout"));
+        const auto first = store_->wait(fmt::format("version/{}", package), settings_.store_timeout);
         if (first && *first != mine) {
             throw RankFailure(fmt::format("RuntimeError: refusing to start: rank {} has {} {}, rank 0 has {}",
                                           rank_, package, mine, *first));
@@ -88,9 +89,9 @@ void Job::validate() {
 
 void Job::meet() {
     // `if world_size > 1: init_process_group()`: a script that believes to be alone meets nobody.
-    if (size_ == 1 && settings_.flag("lenient_environment")) return;
+    if (size_ == 1 && settings_.lenient_environment) return;
     const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
-    const Time timeout = settings_.duration("store_timeout");
+    const Time timeout = settings_.store_timeout;
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
@@ -125,10 +126,10 @@ constexpr Time ask_again{1'000'000'000};
 // destroy_process_group joins a thread that still asks the file which the group was made with; where the file
 // is gone it asks again until its patience ends.
 void Job::leave() {
-    if (settings_.stated("exit_barrier") == 0 || !world_comm_) return;
+    if (!settings_.exit_barrier || !world_comm_) return;
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(group_file)});
     std::vector<Number> content;
-    const Time patience = settings_.duration("store_timeout");
+    const Time patience = settings_.store_timeout;
     for (Time waited{0}; world_.storage().read(group_file, content) != Code::ok; waited += ask_again) {
         if (waited < patience) {
             world_.timer().sleep(ask_again);
@@ -147,7 +148,7 @@ void Job::start() {
     read_environment();
     if (!world_.block("startup.init_process_group")) return;
     meet();
-    if (settings_.stated("exit_barrier") != 0 && rank_ == 0) {
+    if (settings_.exit_barrier && rank_ == 0) {
         const Number members[] = {size_};
         world_.storage().write(group_file, members);
     }
@@ -189,7 +190,7 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     const Rank cut_stride = bent("stride", stride);
     const Rank cut_count = bent("size", count);
     const Rank cut_base = bent("base", base);
-    if (settings_.flag("validate") && (cut_count < 1 || size_ % cut_count != 0)) {
+    if (settings_.validate && (cut_count < 1 || size_ % cut_count != 0)) {
         throw RankFailure(fmt::format(
             "RuntimeError: refusing to start: a group {} of {} ranks does not divide a world of {}", name,
             cut_count, size_));

@@ -10,11 +10,17 @@
 
 namespace deadrank::sim {
 
+namespace {
+
+struct TensorParallelSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t tp_size = integer("tp_size", "4", "ranks of a tensor-parallel group", 1);
+};
+
 scenarios::Kind tensor_parallel_words() {
     scenarios::Kind kind = job_words(
         "tensor_parallel", "columns of each layer split over a group, data parallel over the groups");
-    kind.parameters.push_back(
-        {"tp_size", scenarios::ValueType::integer, "4", "ranks of a tensor-parallel group"});
     for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution",
                              "loss.divisor", "tp.size", "group.order"}) {
         kind.seams.emplace_back(seam);
@@ -26,8 +32,6 @@ scenarios::Kind tensor_parallel_words() {
     return kind;
 }
 
-namespace {
-
 // One rank's columns of every layer, and the groups it talks to.
 struct Split {
     std::unique_ptr<Comm> tp;
@@ -36,9 +40,9 @@ struct Split {
     int columns = 0;
 };
 
-Split tensor_split(Job& job, const ModelShape& shape) {
+Split tensor_split(Job& job, const ModelShape& shape, std::int64_t wanted) {
     World& world = job.world();
-    const auto tp_size = static_cast<Rank>(world.seam("tp.size", job.settings().integer("tp_size")));
+    const auto tp_size = static_cast<Rank>(world.seam("tp.size", wanted));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
         throw RankFailure(
             fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
@@ -104,14 +108,12 @@ Number train_split(World& world, const Split& cut, const ModelShape& shape,
     return head_loss(error);
 }
 
-}  // namespace
-
-void tensor_parallel(World& world, const Settings& settings) {
+void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    const Split cut = tensor_split(job, shape);
-    const std::int64_t seed = world.seam("model.seed", settings.integer("seed"));
+    const Split cut = tensor_split(job, shape, settings.tp_size);
+    const std::int64_t seed = world.seam("model.seed", settings.seed);
     std::vector<std::int64_t> where;
     std::vector<Number> parameters;
     for (int l = 0; l < shape.layers; ++l) {
@@ -124,7 +126,7 @@ void tensor_parallel(World& world, const Settings& settings) {
                    cut.dp->rank() == 0});
     const auto own = static_cast<std::int64_t>(parameters.size());
     job.memory().load({own, own, 2 * own}, shape.parameters(), shape.layers);
-    const Time compute = settings.duration("step_time");
+    const Time compute = settings.step_time;
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, cut.dp->rank(), cut.dp->size());
@@ -158,5 +160,9 @@ void tensor_parallel(World& world, const Settings& settings) {
         return StepResult{mean_loss, norm_of_mean};
     });
 }
+
+}  // namespace
+
+WorkloadKind tensor_parallel() { return workload(tensor_parallel_words(), tensor_parallel_rank); }
 
 }  // namespace deadrank::sim

@@ -15,6 +15,29 @@ namespace deadrank::sim {
 
 namespace {
 
+struct ZeroSettings : JobSettings {
+    using JobSettings::JobSettings;
+
+    std::int64_t stage = integer("stage", "1", "1 optimizer state, 2 and gradients, 3 and parameters", 1);
+    bool offload =
+        flag("offload", "false", "keep optimizer state in host memory, swapped in by an asynchronous queue");
+};
+
+scenarios::Kind zero_words() {
+    scenarios::Kind kind =
+        job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
+    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor",
+                             "sharding.size", "optimizer.index_bits"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block :
+         {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
+          "partition.skip_empty", "offload.queue_guard", "gradient.accumulate"}) {
+        kind.blocks.emplace_back(block);
+    }
+    return kind;
+}
+
 struct Shard {
     std::int64_t length;  // of every shard: the flat size rounded up
     std::int64_t offset;  // of mine
@@ -39,8 +62,7 @@ void check_slice(const Shard& shard, std::int64_t total) {
 Kept kept_by(Job& job, std::int64_t total, std::int64_t stage, bool offload) {
     const std::int64_t ranks = job.memory().sharing(job.size());
     const std::int64_t part = (total + ranks - 1) / ranks;
-    if (offload)
-        job.world().device().allocate_host(2 * part * job.settings().integer("parameter_size"), true);
+    if (offload) job.world().device().allocate_host(2 * part * job.settings().parameter_size, true);
     return {stage >= 3 ? part : total, stage >= 2 ? part : total, offload ? 0 : 2 * part};
 }
 
@@ -54,40 +76,19 @@ void swap_in(World& world, const Shard& shard) {
 
 // The fused update indexes its elements, four bytes each, with so many bits.
 void check_index(Job& job, const Shard& shard) {
-    const std::int64_t elements = shard.own * (job.settings().integer("parameter_size") / 4);
+    const std::int64_t elements = shard.own * (job.settings().parameter_size / 4);
     if (job.world().seam("optimizer.index_bits", 64) > 32) return;
     if (elements <= std::numeric_limits<std::int32_t>::max()) return;
     throw RankFailure(
         "torch.AcceleratorError: CUDA error: an illegal memory access was encountered (multi_tensor_apply)");
 }
 
-}  // namespace
-
-scenarios::Kind zero_words() {
-    scenarios::Kind kind =
-        job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
-    kind.parameters.push_back({"stage", scenarios::ValueType::integer, "1",
-                               "1 optimizer state, 2 and gradients, 3 and parameters"});
-    kind.parameters.push_back({"offload", scenarios::ValueType::boolean, "false",
-                               "keep optimizer state in host memory, swapped in by an asynchronous queue"});
-    for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor",
-                             "sharding.size", "optimizer.index_bits"}) {
-        kind.seams.emplace_back(seam);
-    }
-    for (const char* block :
-         {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
-          "partition.skip_empty", "offload.queue_guard", "gradient.accumulate"}) {
-        kind.blocks.emplace_back(block);
-    }
-    return kind;
-}
-
-void zero(World& world, const Settings& settings) {
+void zero_rank(World& world, const ZeroSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
     const std::int64_t total = shape.parameters();
-    const std::int64_t stage = world.seam("zero.stage", settings.integer("stage"));
+    const std::int64_t stage = world.seam("zero.stage", settings.stage);
     world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
     const Shard shard = cut_shard(world, total, job.size(), job.rank());
     check_slice(shard, total);
@@ -98,13 +99,13 @@ void zero(World& world, const Settings& settings) {
     }
     job.layout("flat_parameters", shard.offset, shard.own, total);
 
-    std::vector<Number> full = initial_parameters(shape, world.seam("model.seed", settings.integer("seed")));
+    std::vector<Number> full = initial_parameters(shape, world.seam("model.seed", settings.seed));
     full.resize(static_cast<std::size_t>(std::max(total, shard.length * job.size())), 0);
     if (world.block("parameters.broadcast")) job.comm().broadcast(full, 0);
     std::vector<Number> mine(static_cast<std::size_t>(shard.length), 0);
     std::copy_n(full.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), mine.begin());
     job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
-    const bool offload = settings.flag("offload");
+    const bool offload = settings.offload;
     job.memory().load(kept_by(job, total, stage, offload), total, shape.layers);
     const auto gather = [&] {
         full.assign(static_cast<std::size_t>(shard.length * job.size()), 0);
@@ -112,7 +113,7 @@ void zero(World& world, const Settings& settings) {
         full.resize(static_cast<std::size_t>(std::max<std::int64_t>(total, 0)), 0);
     };
 
-    const Time compute = settings.duration("step_time");
+    const Time compute = settings.step_time;
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, job.rank(), job.size());
@@ -157,5 +158,9 @@ void zero(World& world, const Settings& settings) {
         return StepResult{mean_loss, norm_of_mean};
     });
 }
+
+}  // namespace
+
+WorkloadKind zero() { return workload(zero_words(), zero_rank); }
 
 }  // namespace deadrank::sim

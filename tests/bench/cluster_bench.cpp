@@ -1,7 +1,6 @@
 // tests/bench/cluster_bench.cpp — Whole training jobs in the simulated cluster, per CPU second: small ones
 // played twice and compared, steps of all-reduce at size, and what evidence, hashing and an armed fault cost.
 #include <benchmark/benchmark.h>
-#include <ctime>
 
 #include "results/record/evidence.h"
 #include "scenarios/model/error.h"
@@ -9,18 +8,13 @@
 #include "sim/engine/stage.h"
 #include "sim/engine/trace_hash.h"
 #include "sim/workloads/catalog.h"
+#include "tests/bench/measuring.h"
 
 namespace {
 
 using namespace deadrank::sim;
 namespace results = deadrank::results;
 namespace scenarios = deadrank::scenarios;
-
-double thread_seconds() {
-    std::timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 ClusterSettings cluster_of(Rank ranks) {
     ClusterSettings settings;
@@ -66,8 +60,7 @@ std::uint64_t play(Engine& engine, const ClusterSettings& settings, const scenar
         cluster.intercept(&silent);
         for (Rank rank = 0; rank < cluster.processes(); ++rank) cluster.arm(rank);
     }
-    const Settings words(values);
-    return cluster.run([&](World& world) { find_workload("data_parallel")->body(world, words); }).hash;
+    return cluster.run(find_workload("data_parallel")->script(values)).hash;
 }
 
 // Two training steps from launch to end, each job twice, the hashes compared.
@@ -77,11 +70,11 @@ void jobs_played_twice(benchmark::State& state, const Extras& extras) {
     std::uint64_t seed = 0, mismatches = 0;
     on_stage([&](Engine& engine) {
         for (auto _ : state) {
-            const double start = thread_seconds();
+            const double start = cpu_seconds();
             const std::uint64_t first = play(engine, settings, values, seed, extras);
             mismatches += first != play(engine, settings, values, seed, extras);
             ++seed;
-            state.SetIterationTime(thread_seconds() - start);
+            state.SetIterationTime(cpu_seconds() - start);
         }
     });
     if (mismatches > 0) state.SkipWithError("two runs of one seed differ");
@@ -123,9 +116,9 @@ void all_reduce_steps(benchmark::State& state, Links links) {
                 const auto comm = world.communicator({"world", Members::range(0, ranks), world.process()});
                 std::vector<Number> data(256, 1);
                 comm->barrier();
-                if (world.process() == 0) seconds = thread_seconds();
+                if (world.process() == 0) seconds = cpu_seconds();
                 for (int step = 0; step < steps; ++step) comm->all_reduce(data);
-                if (world.process() == 0) seconds = thread_seconds() - seconds;
+                if (world.process() == 0) seconds = cpu_seconds() - seconds;
             });
         });
         state.SetIterationTime(seconds);
@@ -138,9 +131,6 @@ void AllReduceSteps(benchmark::State& state) { all_reduce_steps(state, Links::us
 void AllReduceStepsOverASlowLink(benchmark::State& state) { all_reduce_steps(state, Links::slow); }
 void AllReduceStepsOverAFlappingLink(benchmark::State& state) { all_reduce_steps(state, Links::flapping); }
 
-void once(benchmark::internal::Benchmark* bench) {
-    bench->ArgName("ranks")->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
-}
 BENCHMARK(AllReduceSteps)->Apply(once)->Arg(64)->Arg(1'024)->Arg(16'384);
 BENCHMARK(AllReduceStepsOverASlowLink)->Apply(once)->Arg(64)->Arg(1'024);
 BENCHMARK(AllReduceStepsOverAFlappingLink)->Apply(once)->Arg(64);
@@ -153,9 +143,9 @@ void TrainingJobOfACrowd(benchmark::State& state) {
     const scenarios::Values values = training(20);
     for (auto _ : state) {
         on_stage([&](Engine& engine) {
-            const double start = thread_seconds();
+            const double start = cpu_seconds();
             benchmark::DoNotOptimize(play(engine, settings, values, 1, {}));
-            state.SetIterationTime(thread_seconds() - start);
+            state.SetIterationTime(cpu_seconds() - start);
         });
     }
 }

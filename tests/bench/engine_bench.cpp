@@ -3,11 +3,11 @@
 // so that other work on the machine counts only through its caches.
 #include <algorithm>
 #include <benchmark/benchmark.h>
-#include <ctime>
 #include <malloc.h>
 
 #include "sim/engine/engine.h"
 #include "sim/engine/stage.h"
+#include "tests/bench/measuring.h"
 #include "tests/sim/resident_bytes.h"
 #include "tests/sim/ring.h"
 #include "tests/sim/stackless_ring.h"
@@ -18,12 +18,6 @@ using namespace deadrank::sim;
 using testing::resident_bytes;
 using testing::Ring;
 using testing::StacklessRing;
-
-double thread_seconds() {
-    std::timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 struct Measured {
     double seconds = 0;
@@ -43,9 +37,9 @@ Measured ring(std::uint32_t ranks, QueueKind queue, bool fibers) {
         StacklessRing crowd(engine, ring, ranks);
         const std::size_t before = resident_bytes();
         fibers ? ring.spawn() : crowd.spawn();
-        const double start = thread_seconds();
+        const double start = cpu_seconds();
         measured.completed = engine.run().ending == Ending::completed;
-        measured.seconds = thread_seconds() - start;
+        measured.seconds = cpu_seconds() - start;
         measured.bytes = static_cast<double>(resident_bytes() - before) / ranks;
         measured.messages = engine.trace().events();
     });
@@ -137,9 +131,9 @@ void TrainingStepOfFibers(benchmark::State& state) {
             engine.reset({.actors = ranks, .stack_bytes = 16 << 10});
             OneStep step(engine, ranks);
             step.spawn();
-            const double start = thread_seconds();
+            const double start = cpu_seconds();
             engine.run();
-            state.SetIterationTime(thread_seconds() - start);
+            state.SetIterationTime(cpu_seconds() - start);
             bytes = static_cast<double>(resident_bytes() - before) / ranks;
             if (!step.done()) state.SkipWithError("the step did not complete");
         });
@@ -200,7 +194,7 @@ void SimulationsPlayedTwice(benchmark::State& state) {
     std::uint64_t mismatches = 0;
     on_stage([&](Engine& engine) {
         for (auto _ : state) {
-            const double start = thread_seconds();
+            const double start = cpu_seconds();
             std::uint64_t hashes[2];
             for (std::uint64_t& hash : hashes) {
                 engine.reset({.actors = ranks, .stack_bytes = 16 << 10});
@@ -212,7 +206,7 @@ void SimulationsPlayedTwice(benchmark::State& state) {
             }
             mismatches += hashes[0] != hashes[1];
             ++seed;
-            state.SetIterationTime(thread_seconds() - start);
+            state.SetIterationTime(cpu_seconds() - start);
         }
     });
     if (mismatches > 0) state.SkipWithError("two runs of one seed differ");

@@ -4,24 +4,19 @@
 
 #if DEADRANK_HAS_SIMGRID
 
-#include <ctime>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
+#include "tests/bench/measuring.h"
+
 namespace {
 
 namespace s4u = simgrid::s4u;
 
 constexpr std::size_t messages = 200'000;
-
-double process_seconds() {
-    std::timespec now{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 // One host and one private link each; 8 simulated bytes a message.
 void build(std::size_t ranks, std::vector<s4u::Host*>& hosts) {
@@ -58,9 +53,9 @@ double play_rounds(std::size_t ranks, std::size_t rounds, std::uint64_t bytes) {
             }
         });
     }
-    const double start = process_seconds();
+    const double start = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     engine.run();
-    return process_seconds() - start;
+    return cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
 }
 
 // SimGrid has one engine a process, so each measurement has a process.
@@ -105,10 +100,6 @@ void AllReduceStepsOfSimGrid(benchmark::State& state) {
         played += static_cast<double>(steps);
     }
     state.counters["steps"] = benchmark::Counter(played, benchmark::Counter::kIsRate);
-}
-
-void once(benchmark::internal::Benchmark* bench) {
-    bench->ArgName("ranks")->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace

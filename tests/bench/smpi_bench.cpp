@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/bench/measuring.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,9 +61,6 @@ void AllReduceStepsOfSmpi(benchmark::State& state) {
     fs::remove_all(directory);
 }
 
-void once(benchmark::internal::Benchmark* bench) {
-    bench->ArgName("ranks")->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
-}
 }  // namespace
 
 BENCHMARK(AllReduceStepsOfSmpi)->Apply(once)->Arg(64);

@@ -13,8 +13,13 @@ using namespace deadrank;
 constexpr std::int64_t odd_step = 700;
 constexpr sim::Rank odd_rank = 1;
 
-void train(sim::World& world, const sim::Settings& settings, const void* (*where)()) {
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
+struct PlantedSettings : sim::Settings {
+    using Settings::Settings;
+    std::int64_t steps = integer("steps", "1000", "training steps");
+};
+
+void train(sim::World& world, const PlantedSettings& settings, const void* (*where)()) {
+    for (std::int64_t step = 0; step < settings.steps; ++step) {
         world.step(step);
         world.device().compute(sim::Time(1'000'000));
         if (step != odd_step || world.process() != odd_rank) continue;
@@ -36,14 +41,12 @@ const void* in_the_program() {
     return &variable;
 }
 
-sim::WorkloadKind kind(const char* name, void (*body)(sim::World&, const sim::Settings&)) {
-    scenarios::Kind words{name, "writes down where a variable lies"};
-    words.parameters = {{"steps", scenarios::ValueType::integer, "1000", "training steps"}};
-    return {std::move(words), body};
+sim::WorkloadKind kind(const char* name, void (*body)(sim::World&, const PlantedSettings&)) {
+    return sim::workload({name, "writes down where a variable lies"}, body);
 }
 
-void heap_address(sim::World& world, const sim::Settings& settings) { train(world, settings, on_the_heap); }
-void program_address(sim::World& world, const sim::Settings& settings) {
+void heap_address(sim::World& world, const PlantedSettings& settings) { train(world, settings, on_the_heap); }
+void program_address(sim::World& world, const PlantedSettings& settings) {
     train(world, settings, in_the_program);
 }
 

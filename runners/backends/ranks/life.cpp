@@ -22,7 +22,7 @@ int play(const scenarios::Plan& plan, RealWorld& world, Trail& evidence) {
     const sim::WorkloadKind* workload = sim::find_workload(plan.workload_kind);
     if (!workload) return complain(fmt::format("there is no workload '{}'", plan.workload_kind));
     try {
-        workload->body(world, sim::Settings(plan.workload));
+        workload->script(plan.workload)(world);
         world.phase(results::Phase::none);
         return 0;
     } catch (const sim::RankFailure& failure) {

@@ -109,8 +109,7 @@ Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepa
                          cluster_options(plan, options));
     Conductor conductor(cluster, *injector);
     if (const auto started = conductor.start(); !started) return tl::unexpected(started.error());
-    const sim::Settings settings(plan.workload);
-    const auto result = cluster.run([&](sim::World& world) { prepared.workload->body(world, settings); });
+    const auto result = cluster.run(prepared.workload->script(plan.workload));
     if (result.ending == sim::Ending::step_limit) {
         return scenarios::refuse(
             scenarios::ErrorCode::internal,

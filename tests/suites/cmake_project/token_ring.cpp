@@ -7,23 +7,26 @@
 
 namespace {
 
-using deadrank::scenarios::ValueType;
 using deadrank::sim::Number;
+
+struct RingSettings : deadrank::sim::Settings {
+    using Settings::Settings;
+    std::int64_t steps = integer("steps", "4", "rounds", 1);
+};
 
 deadrank::scenarios::Kind words() {
     deadrank::scenarios::Kind kind{.name = "token_ring", .what = "a token that goes round the ranks"};
-    kind.parameters.push_back({"steps", ValueType::integer, "4", "rounds", {}, false, 1});
     kind.seams.emplace_back("token");
     return kind;
 }
 
-void body(deadrank::sim::World& world, const deadrank::sim::Settings& settings) {
+void body(deadrank::sim::World& world, const RingSettings& settings) {
     const deadrank::sim::Rank rank = world.process(), ranks = world.processes();
     const auto comm = world.communicator(
         {.name = "world", .members = deadrank::sim::Members::range(0, ranks), .rank = rank});
     const deadrank::results::TextId name = world.text("token");
     Number token[] = {0};
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
+    for (std::int64_t step = 0; step < settings.steps; ++step) {
         world.step(step);
         if (rank > 0 || step > 0) comm->recv(token, (rank + ranks - 1) % ranks);
         token[0] = world.seam("token", token[0] + 1);
@@ -32,7 +35,7 @@ void body(deadrank::sim::World& world, const deadrank::sim::Settings& settings) 
                                            .name = name,
                                            .value = static_cast<double>(token[0]),
                                            .expected = static_cast<double>(step * ranks + rank + 1)});
-        const bool last = step + 1 == settings.integer("steps") && rank + 1 == ranks;
+        const bool last = step + 1 == settings.steps && rank + 1 == ranks;
         if (!last) comm->send(token, (rank + 1) % ranks);
     }
 }
@@ -40,5 +43,7 @@ void body(deadrank::sim::World& world, const deadrank::sim::Settings& settings) 
 }  // namespace
 
 deadrank::runners::Extension token_ring() {
-    return {.data = DEADRANK_DATA, .workloads = {{words(), body}}, .detectors = lost_token_detectors};
+    return {.data = DEADRANK_DATA,
+            .workloads = {deadrank::sim::workload(words(), body)},
+            .detectors = lost_token_detectors};
 }
