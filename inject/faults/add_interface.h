@@ -15,14 +15,15 @@ inline FaultKind add_interface() {
                         {"name", ValueType::text, "veth0", "the interface"},
                         {"routable", ValueType::boolean, "false", "can peers be reached through it?"},
                         {"sorts_first", ValueType::boolean, "true", "is it listed before the right one?"}},
-         .levers = {"add_interface"},
+         .levers = {AddInterface::lever},
          .at_start = true},
         [](const FaultSpec& spec) {
             const std::string name = spec.text("name");
             const auto add = [nodes = nodes_of(spec), name, routable = spec.number("routable") != 0,
                               first = spec.number("sorts_first") != 0](Levers& levers, Rank) {
-                return for_each(nodes,
-                                [&](int node) { return levers.add_interface(node, name, routable, first); });
+                return for_each(nodes, [&](int node) {
+                    return levers.pull(AddInterface{node, name, routable, first});
+                });
             };
             return make_deed(spec, {.apply = add, .blame = aimed(spec, {.component = name})});
         }};

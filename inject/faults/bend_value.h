@@ -17,7 +17,7 @@ inline FaultKind bend_value() {
                             {"add", ValueType::integer, "0", "added to it"},
                             {"multiply", ValueType::integer, "1", "multiplied with it"},
                             {"divide", ValueType::integer, "1", "divides it", {}, false, 1}},
-             .levers = {"bend"},
+             .levers = {BendValue::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string seam = spec.text("seam");
@@ -26,11 +26,15 @@ inline FaultKind bend_value() {
                                 .add = spec.number("add"),
                                 .multiply = spec.number("multiply"),
                                 .divide = spec.number("divide")};
-                return make_deed(
-                    spec, {.apply = [seam, bend](Levers& levers,
-                                                 Rank rank) { return levers.bend(rank, seam, bend); },
-                           .revert = [seam](Levers& levers, Rank rank) { (void)levers.unbend(rank, seam); },
-                           .blame = aimed(spec)});
+                return make_deed(spec, {.apply =
+                                            [seam, bend](Levers& levers, Rank rank) {
+                                                return levers.pull(BendValue{rank, seam, bend});
+                                            },
+                                        .revert =
+                                            [seam](Levers& levers, Rank rank) {
+                                                (void)levers.pull(Unbend{rank, seam});
+                                            },
+                                        .blame = aimed(spec)});
             }};
 }
 

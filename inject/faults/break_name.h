@@ -17,15 +17,16 @@ inline FaultKind break_name() {
                              "unresolvable",
                              "unknown to the resolver, or known and out of reach",
                              {"unresolvable", "unroutable"}}},
-             .levers = {"break_name"},
+             .levers = {BreakName::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string host = spec.text("host");
-                const std::string how = spec.text("how");
-                return make_deed(
-                    spec, {.apply = [host, how](Levers& levers,
-                                                Rank rank) { return levers.break_name(rank, host, how); },
-                           .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
+                const NameTrouble how = results::name_trouble_named(spec.text("how"));
+                return make_deed(spec, {.apply =
+                                            [host, how](Levers& levers, Rank rank) {
+                                                return levers.pull(BreakName{rank, host, how});
+                                            },
+                                        .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
             }};
 }
 

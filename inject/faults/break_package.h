@@ -18,14 +18,14 @@ inline FaultKind break_package() {
                              "what is wrong with it",
                              {"not_installed", "missing_symbol", "wrong_found_first", "abi_skew",
                               "missing_header", "missing_compiler"}}},
-             .levers = {"break_package"},
+             .levers = {BreakPackage::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string package = spec.text("package");
                 const std::string problem = spec.text("problem");
                 return make_deed(spec, {.apply =
                                             [package, problem](Levers& levers, Rank rank) {
-                                                return levers.break_package(rank, package, problem);
+                                                return levers.pull(BreakPackage{rank, package, problem});
                                             },
                                         .blame = aimed(spec, {.component = package})});
             }};

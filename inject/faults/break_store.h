@@ -8,35 +8,39 @@
 namespace deadrank::inject {
 
 inline FaultKind break_store() {
-    return {
-        {.name = "break_store",
-         .what = "What these ranks and the rendezvous store say to each other is disturbed on its way.",
-         .parameters =
-             {rank_parameter(),
-              {"how",
-               ValueType::choice,
-               "mute",
-               "nothing passes and nobody is told; new connections are refused; connections break; all "
-               "comes later; little passes a second; one bit of an answer turns",
-               {"mute", "refuse", "cut", "late", "narrow", "flip"}},
-              {"latency", ValueType::duration, "1s", "late: how much later", {}, false, 0},
-              {"amount",
-               ValueType::integer,
-               "0",
-               "cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers",
-               {},
-               false,
-               0}},
-         .levers = {"change_store"}},
-        [](const FaultSpec& spec) {
-            const StoreChange change{
-                .how = spec.text("how"), .late = duration(spec, "latency"), .amount = spec.number("amount")};
-            return make_deed(
-                spec,
-                {.apply = [change](Levers& levers, Rank rank) { return levers.change_store(rank, change); },
-                 .revert = [](Levers& levers, Rank rank) { (void)levers.change_store(rank, {}); },
-                 .blame = aimed(spec, {.component = "store"})});
-        }};
+    return {{.name = "break_store",
+             .what = "What these ranks and the rendezvous store say to each other is disturbed on its way.",
+             .parameters =
+                 {rank_parameter(),
+                  {"how",
+                   ValueType::choice,
+                   "mute",
+                   "nothing passes and nobody is told; new connections are refused; connections break; all "
+                   "comes later; little passes a second; one bit of an answer turns",
+                   {"mute", "refuse", "cut", "late", "narrow", "flip"}},
+                  {"latency", ValueType::duration, "1s", "late: how much later", {}, false, 0},
+                  {"amount",
+                   ValueType::integer,
+                   "0",
+                   "cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers",
+                   {},
+                   false,
+                   0}},
+             .levers = {ChangeStore::lever}},
+            [](const FaultSpec& spec) {
+                const StoreChange change{.how = results::store_trouble_named(spec.text("how")),
+                                         .late = duration(spec, "latency"),
+                                         .amount = spec.number("amount")};
+                return make_deed(spec, {.apply =
+                                            [change](Levers& levers, Rank rank) {
+                                                return levers.pull(ChangeStore{rank, change});
+                                            },
+                                        .revert =
+                                            [](Levers& levers, Rank rank) {
+                                                (void)levers.pull(ChangeStore{rank, {}});
+                                            },
+                                        .blame = aimed(spec, {.component = "store"})});
+            }};
 }
 
 }  // namespace deadrank::inject

@@ -22,9 +22,10 @@ inline FaultKind corrupt_checkpoint() {
                              {},
                              false,
                              0}},
-             .levers = {"change_storage"}},
+             .levers = {ChangeStorage::lever}},
             [](const FaultSpec& spec) {
-                return make_storage_fault(spec, spec.text("how"), spec.number("at"), StorageFault::at_once);
+                return make_storage_fault(spec, results::storage_trouble_named(spec.text("how")),
+                                          spec.number("at"), StorageFault::at_once);
             }};
 }
 

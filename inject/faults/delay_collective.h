@@ -12,7 +12,7 @@ inline FaultKind delay_collective() {
              .what = "The rank waits before it makes the call.",
              .parameters = {rank_parameter(),
                             {"by", ValueType::duration, "100ms", "how long it waits", {}, false, 0}},
-             .levers = {"alter_call.delay"}},
+             .levers = {AlterCall::delay}},
             [](const FaultSpec& spec) { return make_alteration(spec, {.delay = duration(spec, "by")}); },
             "communication"};
 }

@@ -16,7 +16,7 @@ inline FaultKind device_fault() {
               {"xid", ValueType::integer, "79", "number of the error in the kernel log", {}, false, 1},
               {"fatal", ValueType::boolean, "true", "every later call on the device fails"},
               {"ecc", ValueType::integer, "0", "uncorrected memory errors counted with it", {}, false, 0}},
-         .levers = {"change_device.fault"}},
+         .levers = {ChangeDevice::fault}},
         [](const FaultSpec& spec) {
             DeviceChange broken{.xid = static_cast<int>(spec.number("xid")),
                                 .ecc_uncorrected = spec.number("ecc")};

@@ -14,7 +14,7 @@ inline FaultKind drop_link() {
                                              "silent",
                                              "nobody is told, or connections break at once",
                                              {"silent", "reset"}}}),
-             .levers = {"change_link.down"}},
+             .levers = {ChangeLink::down}},
             [](const FaultSpec& spec) {
                 return make_link_fault(spec, {.down = true, .reset = spec.text("how") == "reset"},
                                        {.down = false});

@@ -14,14 +14,15 @@ inline FaultKind exit_rank() {
                             {"code", ValueType::integer, "1", "exit code of the process", {}, false, 0},
                             {"says", ValueType::text, "RuntimeError: unexpected state",
                              "the last line of its traceback"}},
-             .levers = {"exit"}},
+             .levers = {Exit::lever}},
             [](const FaultSpec& spec) {
                 const int code = static_cast<int>(spec.number("code"));
                 const std::string says = spec.text("says");
-                return make_deed(spec,
-                                 {.apply = [code, says](Levers& levers,
-                                                        Rank rank) { return levers.exit(rank, code, says); },
-                                  .blame = aimed(spec)});
+                return make_deed(spec, {.apply =
+                                            [code, says](Levers& levers, Rank rank) {
+                                                return levers.pull(Exit{rank, code, says});
+                                            },
+                                        .blame = aimed(spec)});
             },
             "step"};
 }

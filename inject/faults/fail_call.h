@@ -18,7 +18,7 @@ inline FaultKind fail_call() {
                              {"unhandled_device_error", "system_error", "internal_error", "invalid_argument",
                               "invalid_usage", "remote_error", "timeout", "aborted", "not_found", "corrupt",
                               "no_space"}}},
-             .levers = {"alter_call.answer"}},
+             .levers = {AlterCall::answer}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.answer = results::code_named(spec.text("answer"))});
             },

@@ -10,9 +10,10 @@ inline FaultKind fill_storage() {
              .what = "Writes find no more space than this.",
              .parameters = {path_parameter(),
                             {"free", ValueType::integer, "0", "elements that still fit", {}, false, 0}},
-             .levers = {"change_storage"}},
+             .levers = {ChangeStorage::lever}},
             [](const FaultSpec& spec) {
-                return make_storage_fault(spec, "full", spec.number("free"), StorageFault::lasts);
+                return make_storage_fault(spec, StorageTrouble::full, spec.number("free"),
+                                          StorageFault::lasts);
             }};
 }
 

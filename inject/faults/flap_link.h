@@ -14,7 +14,7 @@ inline FaultKind flap_link() {
              {{"down", ValueType::duration, "3s", "how long it is down", {}, false, 1},
               {"up", ValueType::duration, "30s", "how long it is up in between", {}, false, 0},
               {"times", ValueType::integer, "2", "how often it goes down", {}, false, 1}}),
-         .levers = {"change_link.down"}},
+         .levers = {ChangeLink::down}},
         [](const FaultSpec& spec) {
             return make_link_fault(
                 spec, {.down = true}, {.down = false},

@@ -18,7 +18,7 @@ inline FaultKind flip_bits() {
                              "in what the rank contributes, in what it gets, or in the bytes on the way to a "
                              "peer, below the library",
                              {"sent", "received", "way"}}},
-             .levers = {"alter_call.flip"}},
+             .levers = {AlterCall::flip}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.flip_bit = spec.number("bit"),
                                               .flip_received = spec.text("side") == "received",

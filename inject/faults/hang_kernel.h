@@ -11,7 +11,7 @@ inline FaultKind hang_kernel() {
     return {{.name = "hang_kernel",
              .what = "The call begins and never completes.",
              .parameters = {rank_parameter()},
-             .levers = {"alter_call.hang"}},
+             .levers = {AlterCall::hang}},
             [](const FaultSpec& spec) { return make_alteration(spec, {.never_completes = true}); },
             "collective"};
 }

@@ -18,11 +18,13 @@ inline FaultKind kill_rank() {
                              {},
                              false,
                              1}},
-             .levers = {"kill"}},
+             .levers = {Kill::lever}},
             [](const FaultSpec& spec) {
                 return make_deed(
-                    spec, {.apply = [signal = static_cast<int>(spec.number("signal"))](
-                                        Levers& levers, Rank rank) { return levers.kill(rank, signal); },
+                    spec, {.apply =
+                               [signal = static_cast<int>(spec.number("signal"))](Levers& levers, Rank rank) {
+                                   return levers.pull(Kill{rank, signal});
+                               },
                            .blame = aimed(spec)});
             },
             "step"};

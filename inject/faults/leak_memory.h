@@ -16,7 +16,7 @@ inline FaultKind leak_memory() {
                              "device",
                              "memory of the device, or of the host for all ranks there",
                              {"device", "host"}}},
-             .levers = {"change_device.leak"}},
+             .levers = {ChangeDevice::leak}},
             [](const FaultSpec& spec) {
                 const std::int64_t bytes = spec.number("bytes");
                 if (spec.text("where") == "host") {

@@ -13,7 +13,7 @@ inline FaultKind limit_host() {
                             {"host_memory", ValueType::bytes, "", "bytes of memory", {}, true, 0},
                             {"shared_memory", ValueType::bytes, "", "bytes of /dev/shm", {}, true, 0},
                             {"open_files", ValueType::integer, "", "open files of a process", {}, true, 0}},
-             .levers = {"change_host.limits"}},
+             .levers = {ChangeHost::limits}},
             [](const FaultSpec& spec) {
                 const auto given = [&](const std::string& name) {
                     return spec.parameters.count(name) > 0 ? std::optional(spec.number(name)) : std::nullopt;

@@ -10,7 +10,7 @@ inline FaultKind limit_memory() {
     return {{.name = "limit_memory",
              .what = "The device memory of these ranks is limited.",
              .parameters = {rank_parameter(), {"bytes", ValueType::bytes, "", "what there is", {}, false, 0}},
-             .levers = {"change_device.memory"}},
+             .levers = {ChangeDevice::memory}},
             [](const FaultSpec& spec) {
                 return make_device_fault(spec, {.memory_limit = spec.number("bytes")}, {.memory_limit = -1},
                                          "memory");

@@ -46,7 +46,7 @@ std::unique_ptr<Fault> make_link_fault(const FaultSpec& spec, const LinkChange& 
         change.one_way = one_way;
         return for_each(ends, [&](const std::pair<int, int>& link) {
             std::tie(change.from, change.to) = link;
-            return levers.change_link(change);
+            return levers.pull(ChangeLink{change});
         });
     };
     return make_deed(spec, {.apply = [set, broken](Levers& levers, Rank) { return set(levers, broken); },

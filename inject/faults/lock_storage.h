@@ -6,12 +6,13 @@
 namespace deadrank::inject {
 
 inline FaultKind lock_storage() {
-    return {
-        {.name = "lock_storage",
-         .what = "Writes are refused.",
-         .parameters = {path_parameter()},
-         .levers = {"change_storage"}},
-        [](const FaultSpec& spec) { return make_storage_fault(spec, "read_only", 0, StorageFault::lasts); }};
+    return {{.name = "lock_storage",
+             .what = "Writes are refused.",
+             .parameters = {path_parameter()},
+             .levers = {ChangeStorage::lever}},
+            [](const FaultSpec& spec) {
+                return make_storage_fault(spec, StorageTrouble::read_only, 0, StorageFault::lasts);
+            }};
 }
 
 }  // namespace deadrank::inject

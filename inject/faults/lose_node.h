@@ -10,7 +10,7 @@ inline FaultKind lose_node() {
     return {{.name = "lose_node",
              .what = "The node and everything on it is lost.",
              .parameters = {node_parameter()},
-             .levers = {"change_host.down"}},
+             .levers = {ChangeHost::down}},
             [](const FaultSpec& spec) { return make_host_fault(spec, {.down = true}, {}, "node"); }};
 }
 

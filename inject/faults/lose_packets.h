@@ -11,7 +11,7 @@ inline FaultKind lose_packets() {
         {.name = "lose_packets",
          .what = "The link loses a share of its messages.",
          .parameters = link_parameters({{"share", ValueType::ratio, "1%", "how many of them", {}, false, 0}}),
-         .levers = {"change_link.loss"}},
+         .levers = {ChangeLink::loss}},
         [](const FaultSpec& spec) {
             return make_link_fault(spec, {.loss_ppb = spec.number("share")}, {.loss_ppb = 0});
         }};

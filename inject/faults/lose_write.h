@@ -10,8 +10,10 @@ inline FaultKind lose_write() {
     return {{.name = "lose_write",
              .what = "The next write of the file is lost and says that all is well.",
              .parameters = {path_parameter()},
-             .levers = {"change_storage"}},
-            [](const FaultSpec& spec) { return make_storage_fault(spec, "lose", 0, StorageFault::at_once); }};
+             .levers = {ChangeStorage::lever}},
+            [](const FaultSpec& spec) {
+                return make_storage_fault(spec, StorageTrouble::lose, 0, StorageFault::at_once);
+            }};
 }
 
 }  // namespace deadrank::inject

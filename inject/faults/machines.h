@@ -17,7 +17,7 @@ std::unique_ptr<Fault> make_host_fault(const FaultSpec& spec, const HostChange& 
 
 // On the files whose path holds parameter `path`. What lasts is ended again; the rest is done at once.
 enum class StorageFault { at_once, lasts };
-std::unique_ptr<Fault> make_storage_fault(const FaultSpec& spec, std::string what, std::int64_t amount,
+std::unique_ptr<Fault> make_storage_fault(const FaultSpec& spec, StorageTrouble what, std::int64_t amount,
                                           StorageFault how);
 
 }  // namespace deadrank::inject

@@ -13,13 +13,13 @@ inline FaultKind partition() {
     return {{.name = "partition",
              .what = "These nodes and all others cannot reach each other.",
              .parameters = {node_parameter()},
-             .levers = {"change_link.down"}},
+             .levers = {ChangeLink::down}},
             [](const FaultSpec& spec) {
                 const auto cut = [side = nodes_of(spec)](Levers& levers, bool down) -> Result<Done> {
                     for (int other = 0; other < node_count(levers); ++other) {
                         if (std::count(side.begin(), side.end(), other) > 0) continue;
                         auto done = for_each(side, [&](int node) {
-                            return levers.change_link({.from = node, .to = other, .down = down});
+                            return levers.pull(ChangeLink{{.from = node, .to = other, .down = down}});
                         });
                         if (!done) return done;
                     }

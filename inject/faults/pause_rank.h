@@ -12,13 +12,13 @@ inline FaultKind pause_rank() {
              .what = "The process is stopped and goes on after a while.",
              .parameters = {rank_parameter(),
                             {"for", ValueType::duration, "5s", "how long it stands still", {}, false, 1}},
-             .levers = {"stop"}},
+             .levers = {Stop::lever}},
             [](const FaultSpec& spec) {
-                return make_deed(spec,
-                                 {.apply = [](Levers& levers, Rank rank) { return levers.stop(rank); },
-                                  .revert = [](Levers& levers, Rank rank) { (void)levers.resume(rank); },
-                                  .blame = aimed(spec),
-                                  .rhythm = {.on = duration(spec, "for")}});
+                return make_deed(
+                    spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
+                           .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
+                           .blame = aimed(spec),
+                           .rhythm = {.on = duration(spec, "for")}});
             },
             "step"};
 }

@@ -12,11 +12,12 @@ inline FaultKind preempt_job() {
              .what = "The scheduler ends the whole job.",
              .parameters = {{"reason", ValueType::text, "preempted by a job of higher priority",
                              "what the scheduler says"}},
-             .levers = {"preempt"}},
+             .levers = {Preempt::lever}},
             [](const FaultSpec& spec) {
-                return make_deed(spec, {.apply = [reason = spec.text("reason")](
-                                                     Levers& levers, Rank) { return levers.preempt(reason); },
-                                        .blame = {.component = "scheduler"}});
+                return make_deed(spec,
+                                 {.apply = [reason = spec.text("reason")](
+                                               Levers& levers, Rank) { return levers.pull(Preempt{reason}); },
+                                  .blame = {.component = "scheduler"}});
             }};
 }
 

@@ -12,7 +12,7 @@ inline FaultKind reorder_collective() {
     return {{.name = "reorder_collective",
              .what = "A call changes places with the rank's next one on that communicator.",
              .parameters = {rank_parameter()},
-             .levers = {"alter_call.hold"}},
+             .levers = {AlterCall::hold}},
             [](const FaultSpec& spec) { return make_alteration(spec, {.hold = true}); },
             "collective"};
 }

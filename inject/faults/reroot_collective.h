@@ -18,7 +18,7 @@ inline FaultKind reroot_collective() {
                              {},
                              false,
                              0}},
-             .levers = {"alter_call.root"}},
+             .levers = {AlterCall::root}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.root = static_cast<std::int32_t>(spec.number("to"))});
             },

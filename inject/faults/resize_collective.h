@@ -13,7 +13,7 @@ inline FaultKind resize_collective() {
              .parameters = {rank_parameter(),
                             {"by", ValueType::integer, "-1", "elements more (or fewer, when negative)"},
                             {"to", ValueType::integer, "", "elements in all; overrules `by`", {}, true, 0}},
-             .levers = {"alter_call.count"}},
+             .levers = {AlterCall::count}},
             [](const FaultSpec& spec) {
                 return make_alteration(
                     spec, {.count_change = spec.number("by"), .count_set = spec.number("to", -1)});

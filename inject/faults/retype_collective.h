@@ -16,7 +16,7 @@ inline FaultKind retype_collective() {
                              "f16",
                              "element type",
                              {"i8", "i32", "i64", "f16", "bf16", "f32", "f64"}}},
-             .levers = {"alter_call.dtype"}},
+             .levers = {AlterCall::dtype}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.dtype = results::dtype_named(spec.text("to"))});
             },

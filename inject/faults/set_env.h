@@ -13,15 +13,16 @@ inline FaultKind set_env() {
              .parameters = {rank_parameter(),
                             {"name", ValueType::text, "", "the variable"},
                             {"value", ValueType::text, "", "its value; absent = empty", {}, true}},
-             .levers = {"set_env"},
+             .levers = {SetEnv::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string name = spec.text("name");
                 const std::string value = spec.text("value");
-                return make_deed(
-                    spec, {.apply = [name, value](Levers& levers,
-                                                  Rank rank) { return levers.set_env(rank, name, value); },
-                           .blame = aimed(spec, {.variable = name})});
+                return make_deed(spec, {.apply =
+                                            [name, value](Levers& levers, Rank rank) {
+                                                return levers.pull(SetEnv{rank, name, value});
+                                            },
+                                        .blame = aimed(spec, {.variable = name})});
             }};
 }
 

@@ -12,7 +12,7 @@ inline FaultKind shift_clock() {
              .parameters = {node_parameter(),
                             {"by", ValueType::duration, "0s", "how far it jumps ahead"},
                             {"drift", ValueType::ratio, "0", "how much too fast it runs from then on"}},
-             .levers = {"change_host.clock"}},
+             .levers = {ChangeHost::clock}},
             [](const FaultSpec& spec) {
                 const Time by = duration(spec, "by");
                 return make_host_fault(spec, {.clock_drift_ppb = spec.number("drift"), .clock_step = by},

@@ -12,16 +12,19 @@ inline FaultKind shift_shard() {
              .what = "The rank's shard begins some elements further on.",
              .parameters = {rank_parameter(),
                             {"by", ValueType::integer, "1", "elements further on (or back, when negative)"}},
-             .levers = {"bend"},
+             .levers = {BendValue::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
-                return make_deed(
-                    spec,
-                    {.apply = [by = spec.number("by")](
-                                  Levers& levers,
-                                  Rank rank) { return levers.bend(rank, "shard.offset", {.add = by}); },
-                     .revert = [](Levers& levers, Rank rank) { (void)levers.unbend(rank, "shard.offset"); },
-                     .blame = aimed(spec)});
+                return make_deed(spec,
+                                 {.apply =
+                                      [by = spec.number("by")](Levers& levers, Rank rank) {
+                                          return levers.pull(BendValue{rank, "shard.offset", {.add = by}});
+                                      },
+                                  .revert =
+                                      [](Levers& levers, Rank rank) {
+                                          (void)levers.pull(Unbend{rank, "shard.offset"});
+                                      },
+                                  .blame = aimed(spec)});
             }};
 }
 

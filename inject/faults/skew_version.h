@@ -13,14 +13,14 @@ inline FaultKind skew_version() {
              .parameters = {rank_parameter(),
                             {"package", ValueType::text, "", "nccl, torch, cuda, driver, python, …"},
                             {"version", ValueType::text, "", "the version they see"}},
-             .levers = {"set_version"},
+             .levers = {SetVersion::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string package = spec.text("package");
                 const std::string version = spec.text("version");
                 return make_deed(spec, {.apply =
                                             [package, version](Levers& levers, Rank rank) {
-                                                return levers.set_version(rank, package, version);
+                                                return levers.pull(SetVersion{rank, package, version});
                                             },
                                         .blame = aimed(spec, {.component = package})});
             }};

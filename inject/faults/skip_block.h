@@ -12,16 +12,19 @@ inline FaultKind skip_block() {
              .what = "A named step of the workload is left out.",
              .parameters = {rank_parameter(),
                             {"block", ValueType::text, "", "name of the step, one of the workload's blocks"}},
-             .levers = {"skip_block"},
+             .levers = {SkipBlock::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string block = spec.text("block");
-                return make_deed(
-                    spec, {.apply = [block](Levers& levers,
-                                            Rank rank) { return levers.skip_block(rank, block, true); },
-                           .revert = [block](Levers& levers,
-                                             Rank rank) { (void)levers.skip_block(rank, block, false); },
-                           .blame = aimed(spec)});
+                return make_deed(spec, {.apply =
+                                            [block](Levers& levers, Rank rank) {
+                                                return levers.pull(SkipBlock{rank, block, true});
+                                            },
+                                        .revert =
+                                            [block](Levers& levers, Rank rank) {
+                                                (void)levers.pull(SkipBlock{rank, block, false});
+                                            },
+                                        .blame = aimed(spec)});
             }};
 }
 

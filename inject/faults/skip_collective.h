@@ -11,7 +11,7 @@ inline FaultKind skip_collective() {
     return {{.name = "skip_collective",
              .what = "The rank goes on without making the call.",
              .parameters = {rank_parameter()},
-             .levers = {"alter_call.skip"}},
+             .levers = {AlterCall::skip}},
             [](const FaultSpec& spec) { return make_alteration(spec, {.skip = true}); },
             "collective"};
 }

@@ -14,7 +14,7 @@ inline FaultKind slow_link() {
              .parameters = link_parameters(
                  {{"factor", ValueType::factor, "10x", "how many times less bandwidth", {}, false, 1},
                   {"latency", ValueType::duration, "0s", "added to every message", {}, false, 0}}),
-             .levers = {"change_link.slow"}},
+             .levers = {ChangeLink::slow}},
             [](const FaultSpec& spec) {
                 const std::int64_t permille = 1'000'000 / std::max<std::int64_t>(1, spec.number("factor"));
                 return make_link_fault(spec,

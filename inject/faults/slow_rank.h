@@ -11,7 +11,7 @@ inline FaultKind slow_rank() {
              .what = "Everything the rank computes takes longer.",
              .parameters = {rank_parameter(),
                             {"factor", ValueType::factor, "2x", "how many times as long", {}, false, 1}},
-             .levers = {"change_device.slow"}},
+             .levers = {ChangeDevice::slow}},
             [](const FaultSpec& spec) {
                 return make_device_fault(spec, {.slow_permille = spec.number("factor")},
                                          {.slow_permille = 1000});

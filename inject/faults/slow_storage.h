@@ -10,9 +10,10 @@ inline FaultKind slow_storage() {
              .what = "Reads and writes take longer.",
              .parameters = {path_parameter(),
                             {"factor", ValueType::factor, "10x", "how many times as long", {}, false, 1}},
-             .levers = {"change_storage"}},
+             .levers = {ChangeStorage::lever}},
             [](const FaultSpec& spec) {
-                return make_storage_fault(spec, "slow", spec.number("factor"), StorageFault::lasts);
+                return make_storage_fault(spec, StorageTrouble::slow, spec.number("factor"),
+                                          StorageFault::lasts);
             }};
 }
 

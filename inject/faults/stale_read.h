@@ -9,8 +9,10 @@ inline FaultKind stale_read() {
     return {{.name = "stale_read",
              .what = "Reads answer the content before the last write.",
              .parameters = {path_parameter()},
-             .levers = {"change_storage"}},
-            [](const FaultSpec& spec) { return make_storage_fault(spec, "stale", 0, StorageFault::lasts); }};
+             .levers = {ChangeStorage::lever}},
+            [](const FaultSpec& spec) {
+                return make_storage_fault(spec, StorageTrouble::stale, 0, StorageFault::lasts);
+            }};
 }
 
 }  // namespace deadrank::inject

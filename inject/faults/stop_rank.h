@@ -11,12 +11,12 @@ inline FaultKind stop_rank() {
     return {{.name = "stop_rank",
              .what = "The process is stopped (SIGSTOP) and never goes on by itself.",
              .parameters = {rank_parameter()},
-             .levers = {"stop"}},
+             .levers = {Stop::lever}},
             [](const FaultSpec& spec) {
-                return make_deed(spec,
-                                 {.apply = [](Levers& levers, Rank rank) { return levers.stop(rank); },
-                                  .revert = [](Levers& levers, Rank rank) { (void)levers.resume(rank); },
-                                  .blame = aimed(spec)});
+                return make_deed(
+                    spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
+                           .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
+                           .blame = aimed(spec)});
             },
             "step"};
 }

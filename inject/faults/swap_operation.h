@@ -24,7 +24,7 @@ inline FaultKind swap_operation() {
                              "the reduction used instead",
                              {"sum", "max", "min", "prod", "avg"},
                              true}},
-             .levers = {"alter_call.operation"}},
+             .levers = {AlterCall::operation}},
             [](const FaultSpec& spec) {
                 return make_alteration(spec, {.op = results::op_named(spec.text("to")),
                                               .reduce = results::reduce_op_named(spec.text("reduce"))});

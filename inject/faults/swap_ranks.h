@@ -11,7 +11,7 @@ inline FaultKind swap_ranks() {
     return {{.name = "swap_ranks",
              .what = "RANK of two processes is exchanged.",
              .parameters = {{"rank", ValueType::ranks, "", "the two: [1, 2], \"any 2\", …"}},
-             .levers = {"swap_ranks"},
+             .levers = {SwapRanks::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::vector<std::int64_t> pair = spec.ranks();
@@ -24,7 +24,8 @@ inline FaultKind swap_ranks() {
                     }
                     if (rank == pair.back())
                         return Done{};  // both have their occasion, and one exchange is enough
-                    return levers.swap_ranks(static_cast<Rank>(pair.front()), static_cast<Rank>(pair.back()));
+                    return levers.pull(
+                        SwapRanks{static_cast<Rank>(pair.front()), static_cast<Rank>(pair.back())});
                 };
                 return make_deed(spec, {.apply = swap, .blame = aimed(spec, {.variable = "RANK"})});
             }};

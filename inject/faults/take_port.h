@@ -14,12 +14,12 @@ inline FaultKind take_port() {
                             {"port", ValueType::text, "29500", "the number of the port"},
                             {"mute", ValueType::boolean, "false",
                              "accepts connections and never answers, so that nobody is told"}},
-             .levers = {"take_port"},
+             .levers = {TakePort::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const auto take = [nodes = nodes_of(spec), port = spec.text("port"),
                                    mute = spec.number("mute") != 0](Levers& levers, Rank) {
-                    return for_each(nodes, [&](int node) { return levers.take_port(node, port, mute); });
+                    return for_each(nodes, [&](int node) { return levers.pull(TakePort{node, port, mute}); });
                 };
                 return make_deed(spec, {.apply = take, .blame = aimed(spec, {.variable = "MASTER_PORT"})});
             }};

@@ -11,9 +11,10 @@ inline FaultKind tear_write() {
              .what = "The next write of the file keeps only its beginning and says that all is well.",
              .parameters = {path_parameter(),
                             {"keeps", ValueType::integer, "1", "elements that reach the disk", {}, false, 0}},
-             .levers = {"change_storage"}},
+             .levers = {ChangeStorage::lever}},
             [](const FaultSpec& spec) {
-                return make_storage_fault(spec, "tear", spec.number("keeps"), StorageFault::at_once);
+                return make_storage_fault(spec, StorageTrouble::tear, spec.number("keeps"),
+                                          StorageFault::at_once);
             }};
 }
 

@@ -18,7 +18,7 @@ inline FaultKind throttle_device() {
                "what the device reports",
                {"thermal", "power", "hardware"}},
               {"factor", ValueType::factor, "1.5x", "how many times as long everything takes", {}, false, 1}},
-         .levers = {"change_device.slow"}},
+         .levers = {ChangeDevice::slow}},
         [](const FaultSpec& spec) {
             const std::string why = spec.text("why");
             const int bits = why == "thermal" ? 1 : why == "power" ? 2 : 4;  // as device.sample has them

@@ -11,12 +11,14 @@ inline FaultKind unset_env() {
     return {{.name = "unset_env",
              .what = "An environment variable of the process is missing.",
              .parameters = {rank_parameter(), {"name", ValueType::text, "", "the variable"}},
-             .levers = {"unset_env"},
+             .levers = {UnsetEnv::lever},
              .at_start = true},
             [](const FaultSpec& spec) {
                 const std::string name = spec.text("name");
-                return make_deed(spec, {.apply = [name](Levers& levers,
-                                                        Rank rank) { return levers.unset_env(rank, name); },
+                return make_deed(spec, {.apply =
+                                            [name](Levers& levers, Rank rank) {
+                                                return levers.pull(UnsetEnv{rank, name});
+                                            },
                                         .blame = aimed(spec, {.variable = name})});
             }};
 }
