@@ -1,5 +1,5 @@
-// results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank. The
-// reference is the same training on one rank, which no layout can spoil.
+// results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank,
+// which no layout can spoil.
 #include "results/detectors/detector.h"
 #include "results/facts/wrong_value_finding.h"
 

@@ -1,5 +1,5 @@
-// results/detectors/settle.cpp — A table of symptoms (how near to a root each is) and a few rules about time.
-// It sees findings only, neither plan nor truth.
+// results/detectors/settle.cpp — A table of symptoms (how near to a root each is), a few rules about time,
+// and what a detector's row says of its findings. It sees neither plan nor truth.
 #include "results/detectors/settle.h"
 
 #include <algorithm>

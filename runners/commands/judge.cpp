@@ -1,5 +1,5 @@
 // runners/commands/judge.cpp — deadrank judge: enters the line at the evidence: detects and judges again from
-// files, or reads a stranger's evidence. The line, entered at the evidence: nothing is played.
+// files, or reads a stranger's evidence. Nothing is played.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

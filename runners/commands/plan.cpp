@@ -1,5 +1,5 @@
 // runners/commands/plan.cpp — deadrank plan: a scenario with every draw made, as the TOML that one replays
-// and attaches to a bug report. Draws, and prints what was drawn.
+// and attaches to a bug report.
 #include "scenarios/model/plan.h"
 
 #include <CLI/CLI.hpp>
