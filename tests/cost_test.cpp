@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "results/record/evidence.h"
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 #include "sim/cluster/cluster.h"
 #include "sim/engine/stage.h"
 #include "sim/workloads/catalog.h"

@@ -46,8 +46,10 @@ std::unique_ptr<Fault> make_deed(const FaultSpec& spec, Deed deed) {
 }
 
 std::unique_ptr<Fault> make_alteration(const FaultSpec& spec, const Alteration& alteration) {
-    return make_deed(spec, {.apply = [alteration](Levers& levers,
-                                                  Rank rank) { return levers.alter_call(rank, alteration); },
+    return make_deed(spec, {.apply =
+                                [alteration](Levers& levers, Rank rank) {
+                                    return levers.pull(AlterCall{rank, alteration});
+                                },
                             .blame = aimed(spec)});
 }
 

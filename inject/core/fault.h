@@ -41,14 +41,15 @@ public:
     virtual Rhythm rhythm() const { return {}; }
 };
 
-// One line of the catalog: the words of the scenario file, and how to make the fault of them.
-struct FaultKind {
+// A fault as the catalog lists it: the words of the scenario file, and how to make the fault of them. Lies in
+// the file of its family in inject/faults.
+struct FaultRow {
     scenarios::Kind words;
     std::function<std::unique_ptr<Fault>(const scenarios::FaultSpec&)> make;
     std::string awaits = {};  // needed where `when` names nothing: a call (see trigger.h), or "step"
 };
 
 // Explicit table in inject/faults/catalog.cpp.
-const std::vector<FaultKind>& fault_catalog();
+const std::vector<FaultRow>& fault_catalog();
 
 }  // namespace deadrank::inject

@@ -1,104 +1,194 @@
-// inject/core/levers.h — What a backend lets a fault pull. A lever that a backend lacks answers `unsupported`
-// with the reason, and the run becomes unknown with that sentence. On real machines every pull is journalled
-// before it is done.
+// inject/core/levers.h — The levers that a fault may pull, each declared once: its name for capabilities and
+// refusals, what it does, and the record that one pull of it carries. To add one, declare it here, put it
+// into `Pull`, and give each backend that has it a `carry_out`; a backend without it answers `unsupported` by
+// itself, and the run becomes unknown with that sentence. On real machines every pull is journalled before it
+// is done.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "results/record/codes.h"
-#include "results/record/time.h"
+#include "results/record/changes.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::inject {
 
+using results::Alteration;
+using results::Bend;
+using results::DeviceChange;
+using results::HostChange;
+using results::LinkChange;
+using results::NameTrouble;
 using results::Rank;
+using results::StorageChange;
+using results::StorageTrouble;
+using results::StoreChange;
+using results::StoreTrouble;
 using results::Time;
 using scenarios::Result;
 
 struct Done {};  // the lever moved
 
-// How one call of a rank is altered (see sim/machine/call.h; the shims for real libraries read the same names
-// from the plan file).
-struct Alteration {
-    bool skip = false;
-    bool hold = false;  // exchanged with the rank's next call
-    Time delay{0};
-    std::int64_t count_change = 0;  // elements more or less
-    std::int64_t count_set = -1;
-    results::Dtype dtype = results::Dtype::none;
-    results::Op op = results::Op::none;
-    results::ReduceOp reduce = results::ReduceOp::none;
-    std::int32_t root = -1;
-    results::Code answer = results::Code::ok;
-    std::int64_t flip_bit = -1;
-    bool flip_received = false;
-    bool flip_on_the_way = false;  // in the bytes that leave the rank: what it has itself stays as it is
-    bool never_completes = false;
+struct Lever {
+    std::string_view name;  // as in Capabilities
+    std::string_view does;  // goes on from "there is no lever to …"
+
+    operator std::string() const { return std::string(name); }  // a fault lists the levers that it needs
 };
 
-// How a named value is bent: result = (value × multiply / divide) + add, or `set`.
-struct Bend {
-    bool set_it = false;
-    std::int64_t set = 0;
-    std::int64_t add = 0;
-    std::int64_t multiply = 1;
-    std::int64_t divide = 1;
+// ── Before the job starts.
+struct SetEnv {
+    static constexpr Lever lever{"set_env", "set an environment variable"};
+    Rank rank;
+    std::string_view name, value;
+};
+struct UnsetEnv {
+    static constexpr Lever lever{"unset_env", "take an environment variable away"};
+    Rank rank;
+    std::string_view name;
+};
+struct SetVersion {
+    static constexpr Lever lever{"set_version", "give a rank another version of a package"};
+    Rank rank;
+    std::string_view package, version;
+};
+struct SwapRanks {
+    static constexpr Lever lever{"swap_ranks", "exchange RANK of two processes"};
+    Rank a, b;
+};
+struct BreakPackage {
+    static constexpr Lever lever{"break_package", "break a package"};
+    Rank rank;
+    std::string_view package, problem;
+};
+struct TakePort {
+    static constexpr Lever lever{"take_port", "take a port"};
+    int node;
+    std::string_view port;
+    bool mute;  // accepts connections and never answers
+};
+struct BreakName {
+    static constexpr Lever lever{"break_name", "break a host name"};
+    Rank rank;
+    std::string_view host;
+    NameTrouble how;
+};
+struct AddInterface {
+    static constexpr Lever lever{"add_interface", "add a network interface"};
+    int node;
+    std::string_view name;
+    bool routable, sorts_first;
 };
 
-// value × multiply / divide + add, or `set`; bounded, never wrapping.
-std::int64_t bent(std::int64_t value, const Bend& bend);
-
-// The changes below are states, not deeds: members left unset stay as they are, and undoing is setting what
-// was normal.
-struct LinkChange {
-    int from = -1, to = -1;  // nodes; -1 = any other; equal = the links within that node
-    bool one_way = false;    // only what goes from `from` to `to`
-    std::optional<bool> down = {};
-    bool reset = false;  // going down breaks connections at once, where a cut cable is silence
-    std::optional<std::int64_t> bandwidth_permille = {};  // 1000 = normal
-    std::optional<Time> extra_latency = {};
-    std::optional<std::int64_t> loss_ppb = {};  // messages lost per billion
+// ── At any time.
+struct Kill {
+    static constexpr Lever lever{"kill", "kill a process"};
+    Rank rank;
+    int signal;
+};
+struct Exit {
+    static constexpr Lever lever{"exit", "make a rank's own code raise and leave"};
+    Rank rank;
+    int code;
+    std::string_view says;
+};
+struct Stop {
+    static constexpr Lever lever{"stop", "stop a process (SIGSTOP)"};
+    Rank rank;
+};
+struct Resume {
+    static constexpr Lever lever{"resume", "let a stopped process go on"};
+    Rank rank;
+};
+// A lever with parts: a backend may have some of them, and the parts are what capabilities name.
+struct ChangeDevice {
+    static constexpr Lever lever{"change_device", "change a device"};
+    static constexpr Lever fault{"change_device.fault", "break a device"};
+    static constexpr Lever leak{"change_device.leak", "leak a device's memory"};
+    static constexpr Lever memory{"change_device.memory", "limit a device's memory"};
+    static constexpr Lever slow{"change_device.slow", "slow a device down"};
+    static constexpr std::array parts{fault, leak, memory, slow};
+    Rank rank;
+    DeviceChange change;
+};
+struct ChangeHost {
+    static constexpr Lever lever{"change_host", "change a host"};
+    static constexpr Lever clock{"change_host.clock", "set a host's clock"};
+    static constexpr Lever down{"change_host.down", "take a whole host away"};
+    static constexpr Lever limits{"change_host.limits", "limit what a host grants"};
+    static constexpr std::array parts{clock, down, limits};
+    int node;
+    HostChange change;
+};
+struct ChangeLink {
+    static constexpr Lever lever{"change_link", "change a link"};
+    static constexpr Lever down{"change_link.down", "cut a link"};
+    static constexpr Lever loss{"change_link.loss", "lose messages on a link"};
+    static constexpr Lever slow{"change_link.slow", "slow a link down"};
+    static constexpr std::array parts{down, loss, slow};
+    LinkChange change;
+};
+struct ChangeStorage {
+    static constexpr Lever lever{"change_storage", "damage files"};
+    StorageChange change;
+};
+struct ChangeStore {
+    static constexpr Lever lever{"change_store", "change the way to a store"};
+    Rank rank;
+    StoreChange change;
+};
+struct Preempt {
+    static constexpr Lever lever{"preempt", "take the machines away from the whole job"};
+    std::string_view reason;
 };
 
-struct StorageChange {
-    std::string path = {};    // substring of the file's path; empty = all
-    std::string what = {};    // "flip", "truncate", "swap", "delete" at once; "tear", "lose" the next write;
-                              // "stale", "slow", "full", "read_only" until ended
-    std::int64_t amount = 0;  // bit, elements kept, factor in thousandths, elements still free
-    bool end = false;         // takes "stale", "slow", "full" or "read_only" back
+// ── At the moment that triggered: alters the very call under way of that rank.
+struct AlterCall {
+    static constexpr Lever lever{"alter_call", "alter a call"};
+    static constexpr Lever answer{"alter_call.answer", "make a call answer an error"};
+    static constexpr Lever count{"alter_call.count", "change a call's number of elements"};
+    static constexpr Lever delay{"alter_call.delay", "delay a call"};
+    static constexpr Lever dtype{"alter_call.dtype", "change a call's element type"};
+    static constexpr Lever flip{"alter_call.flip", "flip a bit of a call's payload"};
+    static constexpr Lever hang{"alter_call.hang", "keep a call from completing"};
+    static constexpr Lever hold{"alter_call.hold", "exchange a call with the next one"};
+    static constexpr Lever operation{"alter_call.operation", "exchange an operation for another"};
+    static constexpr Lever root{"alter_call.root", "name another root"};
+    static constexpr Lever skip{"alter_call.skip", "leave a call out"};
+    static constexpr std::array parts{answer, count, delay, dtype, flip, hang, hold, operation, root, skip};
+    Rank rank;
+    Alteration change;
 };
 
-struct DeviceChange {
-    std::optional<std::int64_t> slow_permille = {};       // 1000 = normal, 2000 = takes twice as long
-    std::optional<std::int64_t> memory_limit = {};        // bytes; -1 = as built
-    std::optional<std::int64_t> leak_per_step = {};       // bytes
-    std::optional<int> throttle = {};                     // bits of device.sample; 0 = none
-    std::optional<bool> off_bus = {};                     // the device is gone: every later call on it fails
-    int xid = 0;                                          // one report in the kernel log; 0 = none
-    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // that many more
+// ── Named values and blocks of the workload: last until taken back, from the next time they are passed.
+struct BendValue {
+    static constexpr Lever lever{"bend", "bend a value of the program"};
+    Rank rank;
+    std::string_view seam;
+    Bend bend;
+};
+struct Unbend {
+    static constexpr Lever lever{"unbend", "straighten a value of the program"};
+    Rank rank;
+    std::string_view seam;
+};
+struct SkipBlock {
+    static constexpr Lever lever{"skip_block", "leave out a block of the program"};
+    Rank rank;
+    std::string_view block;
+    bool skip;
 };
 
-struct HostChange {
-    std::optional<std::int64_t> host_memory_limit = {}, shared_memory_limit = {},
-                                open_files_limit = {};  // -1 = as built
-    std::optional<std::int64_t> leak_per_step = {};     // bytes of host memory
-    std::optional<std::int64_t> clock_drift_ppb = {};
-    Time clock_step{0};  // the clock jumps once by that much
-    bool down = false;   // the whole node is lost, for good
-};
+// One pull of any of them. Its texts are the fault's, and live as long as the call.
+using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName,
+                          AddInterface, Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink,
+                          ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue, Unbend, SkipBlock>;
 
-// What becomes of all that one rank and the rendezvous store say to each other.
-struct StoreChange {
-    std::string how = {};  // "mute", "refuse", "cut", "late", "narrow", "flip"; empty = as it should be
-    Time late{0};          // of "late"
-    std::int64_t amount =
-        0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers
-};
-
+// What a backend lets a fault do.
 class Levers {
 public:
     virtual ~Levers() = default;
@@ -114,38 +204,60 @@ public:
         return there;
     }
 
-    // Before the job starts.
-    virtual Result<Done> set_env(Rank rank, std::string_view name, std::string_view value) = 0;
-    virtual Result<Done> unset_env(Rank rank, std::string_view name) = 0;
-    virtual Result<Done> set_version(Rank rank, std::string_view package, std::string_view version) = 0;
-    virtual Result<Done> swap_ranks(Rank a, Rank b) = 0;  // RANK of two processes exchanged
-    virtual Result<Done> break_package(Rank rank, std::string_view package, std::string_view problem) = 0;
-    virtual Result<Done> take_port(int node, std::string_view port,
-                                   bool mute) = 0;  // something else listens there
-    virtual Result<Done> break_name(Rank rank, std::string_view host,
-                                    std::string_view how) = 0;  // "unresolvable", "unroutable"
-    virtual Result<Done> add_interface(int node, std::string_view name, bool routable, bool sorts_first) = 0;
-
-    // At any time.
-    virtual Result<Done> kill(Rank rank, int signal) = 0;
-    virtual Result<Done> exit(Rank rank, int code,
-                              std::string_view says) = 0;  // its own code raises and leaves
-    virtual Result<Done> stop(Rank rank) = 0;              // SIGSTOP
-    virtual Result<Done> resume(Rank rank) = 0;
-    virtual Result<Done> change_device(Rank rank, const DeviceChange& change) = 0;
-    virtual Result<Done> change_host(int node, const HostChange& change) = 0;
-    virtual Result<Done> change_link(const LinkChange& change) = 0;
-    virtual Result<Done> change_storage(const StorageChange& change) = 0;
-    virtual Result<Done> change_store(Rank rank, const StoreChange& change) = 0;
-    virtual Result<Done> preempt(std::string_view reason) = 0;  // the scheduler takes the whole job
-
-    // At the moment that triggered: alters the very call under way of that rank.
-    virtual Result<Done> alter_call(Rank rank, const Alteration& alteration) = 0;
-
-    // Named values and blocks of the workload; last until unset, from the next time they are passed.
-    virtual Result<Done> bend(Rank rank, std::string_view seam, const Bend& bend) = 0;
-    virtual Result<Done> unbend(Rank rank, std::string_view seam) = 0;
-    virtual Result<Done> skip_block(Rank rank, std::string_view block, bool skip) = 0;
+    // Errors: unsupported (the backend lacks the lever, or cannot move it so), bad_input (it names nothing).
+    virtual Result<Done> pull(const Pull& pull) = 0;
 };
+
+// A backend derives from this and has one `Result<Done> carry_out(const X&)`, public, for each lever X that
+// it has: `class SimLevers final : public LeversOf<SimLevers>`.
+template <class Backend>
+class LeversOf : public Levers {
+public:
+    Result<Done> pull(const Pull& pull) final {
+        return std::visit(
+            [this]<class Record>(const Record& record) -> Result<Done> {
+                if constexpr (has<Record>()) return static_cast<Backend&>(*this).carry_out(record);
+                return missing(Record::lever);
+            },
+            pull);
+    }
+
+    // Its levers by name, for Capabilities: those that it carries out, part by part, without those `lacked`.
+    static std::vector<std::string> names(const std::vector<std::string_view>& lacked = {});
+
+protected:
+    // The refusal of a lever that this backend has not.
+    virtual tl::unexpected<scenarios::Error> missing(const Lever& lever) const = 0;
+
+private:
+    template <class Record>
+    static constexpr bool has() {
+        return requires(Backend & backend, const Record& record) { backend.carry_out(record); };
+    }
+    template <class Record>
+    static std::vector<Lever> levers_of() {
+        if constexpr (!has<Record>())
+            return {};
+        else if constexpr (requires { Record::parts; })
+            return {Record::parts.begin(), Record::parts.end()};
+        else
+            return {Record::lever};
+    }
+    template <class... Records>
+    static std::vector<std::vector<Lever>> levers_among(const std::variant<Records...>*) {
+        return {levers_of<Records>()...};
+    }
+};
+
+template <class Backend>
+std::vector<std::string> LeversOf<Backend>::names(const std::vector<std::string_view>& lacked) {
+    std::vector<std::string> names;
+    for (const std::vector<Lever>& levers : levers_among(static_cast<const Pull*>(nullptr))) {
+        for (const Lever& lever : levers) {
+            if (std::find(lacked.begin(), lacked.end(), lever.name) == lacked.end()) names.push_back(lever);
+        }
+    }
+    return names;
+}
 
 }  // namespace deadrank::inject

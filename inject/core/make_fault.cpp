@@ -12,7 +12,7 @@ namespace {
 
 std::vector<std::string> known_kinds() {
     std::vector<std::string> names;
-    for (const FaultKind& kind : fault_catalog()) names.push_back(kind.words.name);
+    for (const FaultRow& kind : fault_catalog()) names.push_back(kind.words.name);
     return names;
 }
 
@@ -40,7 +40,7 @@ scenarios::Result<void> write_defaults(scenarios::FaultSpec& spec, const scenari
 
 // A fault that alters calls needs one to be under way, and one that kills needs a process: they wait for it
 // even when `when` is silent about it. A step is implied already where a place is named.
-void aim(scenarios::Trigger& when, const FaultKind& kind) {
+void aim(scenarios::Trigger& when, const FaultRow& kind) {
     const bool anywhere = from_start(when) && !when.at_start;
     const bool call = !kind.awaits.empty() && kind.awaits != "step";
     if (call) when.at_start = false;
@@ -49,15 +49,15 @@ void aim(scenarios::Trigger& when, const FaultKind& kind) {
 
 }  // namespace
 
-const FaultKind* find_fault(std::string_view name) {
-    for (const FaultKind& kind : fault_catalog()) {
+const FaultRow* find_fault(std::string_view name) {
+    for (const FaultRow& kind : fault_catalog()) {
         if (kind.words.name == name) return &kind;
     }
     return nullptr;
 }
 
 scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec) {
-    const FaultKind* kind = find_fault(spec.kind);
+    const FaultRow* kind = find_fault(spec.kind);
     if (!kind) return refuse_kind(spec.kind);
     PlannedFault planned{.spec = spec};
     if (const auto written = write_defaults(planned.spec, kind->words); !written)

@@ -7,7 +7,7 @@
 namespace deadrank::inject {
 
 // nullptr when there is no such kind.
-const FaultKind* find_fault(std::string_view name);
+const FaultRow* find_fault(std::string_view name);
 
 // Errors: bad_input (an unknown kind, a parameter missing). A resolved plan meets neither.
 scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec);

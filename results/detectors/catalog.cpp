@@ -1,69 +1,77 @@
 // results/detectors/catalog.cpp — All detectors of our own, one line each. Their order means nothing:
 // settling is done after.
-#include "results/detectors/checkpoint_integrity.h"
-#include "results/detectors/checkpoint_save.h"
-#include "results/detectors/collective_hang.h"
-#include "results/detectors/collective_mismatch.h"
-#include "results/detectors/collective_timeout.h"
+#include <algorithm>
+
 #include "results/detectors/detect.h"
-#include "results/detectors/device_fault.h"
-#include "results/detectors/device_memory.h"
-#include "results/detectors/environment_fault.h"
-#include "results/detectors/host_exhaustion.h"
-#include "results/detectors/inference_inconsistency.h"
-#include "results/detectors/loading_failure.h"
-#include "results/detectors/loss_anomaly.h"
-#include "results/detectors/low_throughput.h"
-#include "results/detectors/native_crash.h"
-#include "results/detectors/package_failure.h"
-#include "results/detectors/parallel_mismatch.h"
-#include "results/detectors/peer_connection.h"
-#include "results/detectors/rank_order.h"
-#include "results/detectors/replica_divergence.h"
-#include "results/detectors/reshard.h"
-#include "results/detectors/restart_failure.h"
-#include "results/detectors/resume_regression.h"
-#include "results/detectors/runtime_exception.h"
-#include "results/detectors/sample_coverage.h"
-#include "results/detectors/setup_failure.h"
-#include "results/detectors/setup_hang.h"
-#include "results/detectors/shard_mismatch.h"
-#include "results/detectors/straggler.h"
-#include "results/detectors/tensor_shape.h"
-#include "results/detectors/test_failure.h"
-#include "results/detectors/transport_degraded.h"
-#include "results/detectors/unbalanced_memory.h"
-#include "results/detectors/unexpected_parallelization.h"
-#include "results/detectors/value_wrong.h"
-#include "results/detectors/version_skew.h"
-#include "results/detectors/wrong_device.h"
 
 namespace deadrank::results {
 
-namespace {
-
-template <class... All>
-Detectors make() {
-    Detectors detectors;
-    (detectors.push_back(std::make_unique<All>()), ...);
-    return detectors;
+namespace detectors {
+extern const DetectorRow version_skew_row, environment_fault_row, rank_order_row, setup_failure_row,
+    setup_hang_row, collective_mismatch_row, collective_hang_row, collective_timeout_row, peer_connection_row,
+    transport_degraded_row, shard_mismatch_row, replica_divergence_row, straggler_row, low_throughput_row,
+    loss_anomaly_row, value_wrong_row, parallel_mismatch_row, inference_inconsistency_row, device_memory_row,
+    unbalanced_memory_row, host_exhaustion_row, checkpoint_save_row, checkpoint_integrity_row, reshard_row,
+    resume_regression_row, sample_coverage_row, unexpected_parallelization_row, device_fault_row,
+    wrong_device_row, package_failure_row, loading_failure_row, runtime_exception_row, native_crash_row,
+    tensor_shape_row, restart_failure_row, test_failure_row;
 }
 
-}  // namespace
+const std::vector<const DetectorRow*>& detector_catalog() {
+    // clang-format off
+    static const std::vector<const DetectorRow*> rows = {
+        &detectors::version_skew_row,
+        &detectors::environment_fault_row,
+        &detectors::rank_order_row,
+        &detectors::setup_failure_row,
+        &detectors::setup_hang_row,
+        &detectors::collective_mismatch_row,
+        &detectors::collective_hang_row,
+        &detectors::collective_timeout_row,
+        &detectors::peer_connection_row,
+        &detectors::transport_degraded_row,
+        &detectors::shard_mismatch_row,
+        &detectors::replica_divergence_row,
+        &detectors::straggler_row,
+        &detectors::low_throughput_row,
+        &detectors::loss_anomaly_row,
+        &detectors::value_wrong_row,
+        &detectors::parallel_mismatch_row,
+        &detectors::inference_inconsistency_row,
+        &detectors::device_memory_row,
+        &detectors::unbalanced_memory_row,
+        &detectors::host_exhaustion_row,
+        &detectors::checkpoint_save_row,
+        &detectors::checkpoint_integrity_row,
+        &detectors::reshard_row,
+        &detectors::resume_regression_row,
+        &detectors::sample_coverage_row,
+        &detectors::unexpected_parallelization_row,
+        &detectors::device_fault_row,
+        &detectors::wrong_device_row,
+        &detectors::package_failure_row,
+        &detectors::loading_failure_row,
+        &detectors::runtime_exception_row,
+        &detectors::native_crash_row,
+        &detectors::tensor_shape_row,
+        &detectors::restart_failure_row,
+        &detectors::test_failure_row,
+    };
+    // clang-format on
+    return rows;
+}
+
+const DetectorRow* find_detector(std::string_view name) {
+    const auto& rows = detector_catalog();
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const auto* row) { return row->name == name; });
+    return found == rows.end() ? nullptr : *found;
+}
 
 Detectors all_detectors() {
-    return make<detectors::VersionSkew, detectors::EnvironmentFault, detectors::RankOrder,
-                detectors::SetupFailure, detectors::SetupHang, detectors::CollectiveMismatch,
-                detectors::CollectiveHang, detectors::CollectiveTimeout, detectors::PeerConnection,
-                detectors::TransportDegraded, detectors::ShardMismatch, detectors::ReplicaDivergence,
-                detectors::Straggler, detectors::LowThroughput, detectors::LossAnomaly, detectors::ValueWrong,
-                detectors::ParallelMismatch, detectors::InferenceInconsistency, detectors::DeviceMemory,
-                detectors::UnbalancedMemory, detectors::HostExhaustion, detectors::CheckpointSave,
-                detectors::CheckpointIntegrity, detectors::Reshard, detectors::ResumeRegression,
-                detectors::SampleCoverage, detectors::UnexpectedParallelization, detectors::DeviceFault,
-                detectors::WrongDevice, detectors::PackageFailure, detectors::LoadingFailure,
-                detectors::RuntimeException, detectors::NativeCrash, detectors::TensorShape,
-                detectors::RestartFailure, detectors::TestFailure>();
+    Detectors detectors;
+    for (const DetectorRow* row : detector_catalog()) detectors.push_back(make_detector(*row));
+    return detectors;
 }
 
 }  // namespace deadrank::results

@@ -1,9 +1,9 @@
-// results/detectors/checkpoint_integrity.cpp — A load that fails, or that gives bytes nobody ever wrote. A
-// load of what somebody else wrote, or wrote earlier, reads well and is the matter of resume_regression.
-#include "results/detectors/checkpoint_integrity.h"
-
+// results/detectors/checkpoint_integrity.cpp — What was loaded is not what was saved: cut, changed, or
+// published before it was whole. A load that fails, or that gives bytes nobody ever wrote. A load of what
+// somebody else wrote, or wrote earlier, reads well and is the matter of resume_regression.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/checkpoints.h"
 #include "results/facts/outbreaks.h"
 
@@ -42,7 +42,7 @@ std::string description(const Checkpoints& checkpoints, const Event& event, std:
 
 }  // namespace
 
-std::vector<Finding> CheckpointIntegrity::examine(const Evidence& evidence) const {
+Findings checkpoint_integrity(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
     const Event* first = nullptr;
@@ -56,7 +56,6 @@ std::vector<Finding> CheckpointIntegrity::examine(const Evidence& evidence) cons
         const auto* load = first->as<CheckpointLoad>();
         const std::string_view path = evidence.text(load->path);
         Finding finding{.symptom = "checkpoint_unreadable",
-                        .detector = std::string(name()),
                         .blame = blame_ranks(lives, ranks),
                         .at = first->at,
                         .says = description(checkpoints, *first, path),
@@ -69,10 +68,13 @@ std::vector<Finding> CheckpointIntegrity::examine(const Evidence& evidence) cons
     std::vector<Finding> findings;
     if (!evidence.each<CheckpointLoad>().empty()) return findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::unreadable)) {
-        findings.push_back(finding_of(evidence, outbreak, "checkpoint_unreadable", name(),
+        findings.push_back(finding_of(evidence, outbreak, "checkpoint_unreadable",
                                       {"non_durable_checkpoint_commit", "hardware_or_link_fault"}));
     }
     return findings;
 }
+
+extern const DetectorRow checkpoint_integrity_row{
+    .name = "checkpoint_integrity", .reports = {"checkpoint_unreadable"}, .examine = checkpoint_integrity};
 
 }  // namespace deadrank::results::detectors

@@ -1,9 +1,8 @@
-// results/detectors/checkpoint_save.cpp — An error of the write, or a file with nothing in it where there was
-// something before.
-#include "results/detectors/checkpoint_save.h"
-
+// results/detectors/checkpoint_save.cpp — Saving failed, or wrote visibly nothing. An error of the write, or
+// a file with nothing in it where there was something before.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -18,7 +17,7 @@ std::vector<std::string> save_failure_causes(Code code) {
 
 }  // namespace
 
-std::vector<Finding> CheckpointSave::examine(const Evidence& evidence) const {
+Findings checkpoint_save(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const Event* first = nullptr;
     std::vector<Rank> ranks;
@@ -34,7 +33,6 @@ std::vector<Finding> CheckpointSave::examine(const Evidence& evidence) const {
         const std::string how =
             save->result == Code::ok ? "wrote nothing" : fmt::format("failed with {}", name_of(save->result));
         Finding finding{.symptom = "checkpoint_save_failure",
-                        .detector = std::string(name()),
                         .blame = blame_ranks(lives, ranks),
                         .at = first->at,
                         .says = fmt::format("{} {} while saving {} of step {}", ranks_text(sorted(ranks)),
@@ -46,10 +44,13 @@ std::vector<Finding> CheckpointSave::examine(const Evidence& evidence) const {
         return {finding};
     }
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::saving)) {
-        findings.push_back(finding_of(evidence, outbreak, "checkpoint_save_failure", name(),
-                                      {"dependency_or_hardware_mismatch"}));
+        findings.push_back(
+            finding_of(evidence, outbreak, "checkpoint_save_failure", {"dependency_or_hardware_mismatch"}));
     }
     return findings;
 }
+
+extern const DetectorRow checkpoint_save_row{
+    .name = "checkpoint_save", .reports = {"checkpoint_save_failure"}, .examine = checkpoint_save};
 
 }  // namespace deadrank::results::detectors

@@ -1,10 +1,9 @@
-// results/detectors/collective_hang.cpp — A hang is silence that was watched long enough: three median steps,
-// a minute at least.
-#include "results/detectors/collective_hang.h"
-
+// results/detectors/collective_hang.cpp — Some ranks entered a collective and never left it. Those who never
+// came are to blame. A hang is silence that was watched long enough: three median steps, a minute at least.
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 #include "results/facts/leaving.h"
 #include "results/facts/outbreaks.h"
@@ -58,7 +57,6 @@ std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& liv
     }
     Finding finding{
         .symptom = "collective_deadlock_hang",
-        .detector = "collective_hang",
         .blame = blame_ranks(lives, missing),
         .at = at,
         .says = fmt::format("{} ended the last step, and waited {} and longer to leave the process group{}",
@@ -71,7 +69,7 @@ std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& liv
 
 }  // namespace
 
-std::vector<Finding> CollectiveHang::examine(const Evidence& evidence) const {
+Findings collective_hang(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const int attempt = lives.attempts() - 1;
     for (const Time look : last_looks(evidence, lives, attempt)) {
@@ -80,7 +78,6 @@ std::vector<Finding> CollectiveHang::examine(const Evidence& evidence) const {
         const Time at = still_since(lives, attempt, found) + lives.hang_after();
         if (at > look) continue;
         Finding finding{.symptom = "collective_deadlock_hang",
-                        .detector = std::string(name()),
                         .blame = blame_ranks(lives, found.culprits),
                         .at = at,
                         .says = fmt::format("{}; {} waited for {} and longer", found.why,
@@ -93,5 +90,8 @@ std::vector<Finding> CollectiveHang::examine(const Evidence& evidence) const {
     }
     return stuck_at_the_end(evidence, lives, attempt);
 }
+
+extern const DetectorRow collective_hang_row{
+    .name = "collective_hang", .reports = {"collective_deadlock_hang"}, .examine = collective_hang};
 
 }  // namespace deadrank::results::detectors

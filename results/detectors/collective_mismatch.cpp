@@ -1,12 +1,11 @@
-// results/detectors/collective_mismatch.cpp — The first meeting that does not fit decides; all later ones
-// follow from it. A rank that left one call out makes right calls too early, and operations or sizes that
-// never complete stand at two places of a program: those are a hang or a time-out, unless a checker said
-// otherwise.
-#include "results/detectors/collective_mismatch.h"
-
+// results/detectors/collective_mismatch.cpp — Ranks came to the same call with different calls: operation,
+// count, type, reduction or root. The first meeting that does not fit decides; all later ones follow from it.
+// A rank that left one call out makes right calls too early, and operations or sizes that never complete
+// stand at two places of a program: those are a hang or a time-out, unless a checker said otherwise.
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/shared.h"
 #include "results/facts/fingerprints.h"
 #include "results/facts/odd.h"
 #include "results/facts/outbreaks.h"
@@ -60,8 +59,8 @@ std::vector<std::string> mismatch_causes(const Disagreement& found) {
 
 // Where nobody saw the calls themselves: what the checker printed of them.
 Finding as_said(const Evidence& evidence, const Outbreak& said) {
-    Finding finding = finding_of(evidence, said, "collective_mismatch_error", "collective_mismatch",
-                                 {"communication_order_divergence"});
+    Finding finding =
+        finding_of(evidence, said, "collective_mismatch_error", {"communication_order_divergence"});
     if (const OddFingerprint found = odd_fingerprint(evidence, said)) {
         const auto step = finding.blame.step;
         finding.blame = blame_ranks(evidence.facts<Lives>(), found.odd);
@@ -74,7 +73,7 @@ Finding as_said(const Evidence& evidence, const Outbreak& said) {
 
 }  // namespace
 
-std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const {
+Findings collective_mismatch(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto spoken = outbreaks(evidence, Trouble::mismatch);
     std::vector<Finding> findings;
@@ -102,7 +101,6 @@ std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const
         if (said == spoken.end() && (!found || astray)) continue;
         Finding finding;
         finding.symptom = "collective_mismatch_error";
-        finding.detector = name();
         if (found) {
             finding.blame = blame_ranks(lives, found.odd);
             finding.blame.collective = name_of(found.usual->op);
@@ -119,5 +117,8 @@ std::vector<Finding> CollectiveMismatch::examine(const Evidence& evidence) const
     }
     return findings;
 }
+
+extern const DetectorRow collective_mismatch_row{
+    .name = "collective_mismatch", .reports = {"collective_mismatch_error"}, .examine = collective_mismatch};
 
 }  // namespace deadrank::results::detectors

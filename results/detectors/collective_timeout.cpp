@@ -1,9 +1,8 @@
-// results/detectors/collective_timeout.cpp — The watchdog names who waited; the calls that were open then
-// name who was missing.
-#include "results/detectors/collective_timeout.h"
-
+// results/detectors/collective_timeout.cpp — A watchdog ended the wait. Who was waited for is to blame, not
+// who complained. The watchdog names who waited; the calls that were open then name who was missing.
 #include <fmt/format.h>
 
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/outbreaks.h"
 #include "results/facts/waits.h"
@@ -31,7 +30,7 @@ std::vector<Rank> named_by_barrier(const Evidence& evidence, int attempt) {
 
 }  // namespace
 
-std::vector<Finding> CollectiveTimeout::examine(const Evidence& evidence) const {
+Findings collective_timeout(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::timeout)) {
@@ -41,7 +40,6 @@ std::vector<Finding> CollectiveTimeout::examine(const Evidence& evidence) const 
         if (culprits.empty()) culprits = found.culprits;
         Finding finding{
             .symptom = "collective_timeout_abort",
-            .detector = std::string(name()),
             .blame = blame_ranks(lives, culprits),
             .at = outbreak.at,
             .says = fmt::format("{}; {} gave up: {}", found.any ? found.why : "an operation took too long",
@@ -54,5 +52,8 @@ std::vector<Finding> CollectiveTimeout::examine(const Evidence& evidence) const 
     }
     return findings;
 }
+
+extern const DetectorRow collective_timeout_row{
+    .name = "collective_timeout", .reports = {"collective_timeout_abort"}, .examine = collective_timeout};
 
 }  // namespace deadrank::results::detectors

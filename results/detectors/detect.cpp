@@ -10,6 +10,22 @@ namespace deadrank::results {
 
 namespace {
 
+class RowDetector final : public Detector {
+public:
+    explicit RowDetector(const DetectorRow& row) : row_(row) {}
+
+    std::string_view name() const override { return row_.name; }
+    std::vector<std::string_view> symptoms() const override { return row_.reports; }
+    Findings examine(const Evidence& evidence) const override {
+        Findings findings = row_.examine(evidence);
+        for (Finding& finding : findings) finding.detector = row_.name;
+        return findings;
+    }
+
+private:
+    const DetectorRow& row_;
+};
+
 Finding crash(const Detector& detector, const Evidence& evidence, std::string why) {
     return {.symptom = "detector_crashed",
             .detector = std::string(detector.name()),
@@ -19,6 +35,8 @@ Finding crash(const Detector& detector, const Evidence& evidence, std::string wh
 }
 
 }  // namespace
+
+std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::make_unique<RowDetector>(row); }
 
 std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors) {
     std::vector<Finding> all;

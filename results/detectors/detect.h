@@ -3,16 +3,14 @@
 // beats a time-out, a time-out a hang.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "results/detectors/detector.h"
 
 namespace deadrank::results {
 
-using Detectors = std::vector<std::unique_ptr<Detector>>;
+// Our own, one line each in detectors/catalog.cpp.
+const std::vector<const DetectorRow*>& detector_catalog();
+const DetectorRow* find_detector(std::string_view name);  // nullptr: none of ours
 
-// The catalog: one line per detector in detectors/catalog.cpp.
 Detectors all_detectors();
 
 // In order of time. A detector that throws yields a finding of symptom "detector_crashed" and never hides the

@@ -1,12 +1,12 @@
-// results/detectors/device_fault.cpp — XIDs that an application can cause by itself are no hardware fault
-// (NVIDIA's catalogue: 13, 31, 32, 43, 45, 68, 69 ask for a restart of the application at most).
-#include "results/detectors/device_fault.h"
-
+// results/detectors/device_fault.cpp — Hardware or driver reports a fault. XIDs that an application can cause
+// by itself are no hardware fault (NVIDIA's catalogue: 13, 31, 32, 43, 45, 68, 69 ask for a restart of the
+// application at most).
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -83,7 +83,6 @@ std::vector<Finding> from_counters(const Evidence& evidence) {
         const auto [known, fresh] = before.try_emplace(event->rank, 0);
         if (sample->ecc_uncorrected <= known->second) continue;
         Finding finding{.symptom = "device_fault_reported",
-                        .detector = "",
                         .blame = blame_ranks(evidence.facts<Lives>(), {event->rank}),
                         .at = event->at,
                         .says = fmt::format("the device of rank {} counts {} uncorrected memory errors",
@@ -98,17 +97,19 @@ std::vector<Finding> from_counters(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> DeviceFault::examine(const Evidence& evidence) const {
+Findings device_fault(const Evidence& evidence) {
     std::vector<Finding> findings = from_kernel(evidence);
     if (findings.empty()) findings = from_counters(evidence);
     if (findings.empty()) {
         for (const Outbreak& outbreak : outbreaks(evidence, Trouble::device)) {
             findings.push_back(
-                finding_of(evidence, outbreak, "device_fault_reported", name(), {"hardware_or_link_fault"}));
+                finding_of(evidence, outbreak, "device_fault_reported", {"hardware_or_link_fault"}));
         }
     }
-    for (Finding& finding : findings) finding.detector = name();
     return findings;
 }
+
+extern const DetectorRow device_fault_row{
+    .name = "device_fault", .reports = {"device_fault_reported"}, .examine = device_fault};
 
 }  // namespace deadrank::results::detectors

@@ -1,9 +1,8 @@
-// results/detectors/device_memory.cpp — What was asked for and what was free is in the event; without one, in
-// the exception.
-#include "results/detectors/device_memory.h"
-
+// results/detectors/device_memory.cpp — An allocation on a device failed. The first rank decides. What was
+// asked for and what was free is in the event; without one, in the exception.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -19,12 +18,12 @@ const MemoryOom* oom_of(const Evidence& evidence, Rank rank, Time at) {
 
 }  // namespace
 
-std::vector<Finding> DeviceMemory::examine(const Evidence& evidence) const {
+Findings device_memory(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::memory)) {
         const bool alone = outbreak.ranks.size() == 1;
         findings.push_back(finding_of(
-            evidence, outbreak, "device_out_of_memory", name(),
+            evidence, outbreak, "device_out_of_memory",
             alone
                 ? std::vector<std::string>{"unpropagated_rank_failure", "memory_placement_or_lifetime_error"}
                 : std::vector<std::string>{"misconfigured_resource_or_distributed_settings",
@@ -38,5 +37,8 @@ std::vector<Finding> DeviceMemory::examine(const Evidence& evidence) const {
     }
     return findings;
 }
+
+extern const DetectorRow device_memory_row{
+    .name = "device_memory", .reports = {"device_out_of_memory"}, .examine = device_memory};
 
 }  // namespace deadrank::results::detectors

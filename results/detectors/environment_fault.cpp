@@ -1,12 +1,12 @@
-// results/detectors/environment_fault.cpp — Suspects in order of weight: named by the error itself, absent,
-// unreadable or contradictory, misspelled, unlike the peers'.
-#include "results/detectors/environment_fault.h"
-
+// results/detectors/environment_fault.cpp — A variable is missing, unreadable, misspelled or unlike its
+// peers', and something broke that it governs. Suspects in order of weight: named by the error itself,
+// absent, unreadable or contradictory, misspelled, unlike the peers'.
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
-#include "results/detectors/breakage.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
@@ -168,18 +168,24 @@ private:
 
 }  // namespace
 
-std::vector<Finding> EnvironmentFault::examine(const Evidence& evidence) const {
+Findings environment_fault(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto suspect = Search(evidence, lives.attempts() - 1).best();
     if (!suspect) return {};
     auto broken = communication_breakage(evidence);
     if (!broken) return {};
-    broken->detector = name();
     broken->blame = blame_ranks(lives, suspect->ranks);
     broken->blame.variable = suspect->variable;
     broken->says = fmt::format("{} on {}; {}", suspect->why, ranks_text(suspect->ranks), broken->says);
     broken->causes = {suspect->cause};
     return {*broken};
 }
+
+extern const DetectorRow environment_fault_row{
+    .name = "environment_fault",
+    .reports = {"communication_setup_failure", "communication_setup_hang", "wrong_rank_or_group_membership",
+                "collective_mismatch_error", "collective_timeout_abort", "collective_deadlock_hang"},
+    .examine = environment_fault,
+    .reason = 1};
 
 }  // namespace deadrank::results::detectors

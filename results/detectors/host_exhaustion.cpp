@@ -1,10 +1,10 @@
-// results/detectors/host_exhaustion.cpp — An error tells that it ran out; a straight line upwards tells that
-// it will. Counters are of a host, so the host is blamed, and its ranks.
-#include "results/detectors/host_exhaustion.h"
-
+// results/detectors/host_exhaustion.cpp — Host memory, shared memory, descriptors or disk ran out, or are
+// about to. An error tells that it ran out; a straight line upwards tells that it will. Counters are of a
+// host, so the host is blamed, and its ranks.
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -69,7 +69,6 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
         const Lives& lives = evidence.facts<Lives>();
         Finding finding{
             .symptom = "host_resource_exhaustion",
-            .detector = "host_exhaustion",
             .blame = blame_ranks(lives, lives.on_node(node)),
             .at = readings[i].at,
             .says = fmt::format("{} of node {} rose from {} to {} in {} looks and never fell", series.what,
@@ -96,11 +95,11 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
 
 }  // namespace
 
-std::vector<Finding> HostExhaustion::examine(const Evidence& evidence) const {
+Findings host_exhaustion(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::host)) {
         findings.push_back(finding_of(
-            evidence, outbreak, "host_resource_exhaustion", name(),
+            evidence, outbreak, "host_resource_exhaustion",
             {"misconfigured_resource_or_distributed_settings", "memory_placement_or_lifetime_error"}));
         if (auto says = refused_memory(evidence, outbreak); !says.empty())
             findings.back().says = std::move(says);
@@ -111,5 +110,8 @@ std::vector<Finding> HostExhaustion::examine(const Evidence& evidence) const {
     }
     return findings;
 }
+
+extern const DetectorRow host_exhaustion_row{
+    .name = "host_exhaustion", .reports = {"host_resource_exhaustion"}, .examine = host_exhaustion};
 
 }  // namespace deadrank::results::detectors

@@ -1,11 +1,10 @@
-// results/detectors/inference_inconsistency.cpp — One request has one answer, whoever of the group shows it,
-// and on one device too.
-#include "results/detectors/inference_inconsistency.h"
-
+// results/detectors/inference_inconsistency.cpp — Ranks that answer together answer differently, or not as
+// one device would. One request has one answer, whoever of the group shows it, and on one device too.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 #include "results/facts/wrong_value_finding.h"
 
@@ -15,7 +14,6 @@ namespace {
 
 Finding inference_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says) {
     return {.symptom = "inference_output_inconsistency_across_devices",
-            .detector = "inference_inconsistency",
             .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
             .at = at,
             .says = std::move(says),
@@ -39,7 +37,7 @@ std::vector<Rank> odd_answers_in(const std::vector<const Event*>& answers) {
 
 }  // namespace
 
-std::vector<Finding> InferenceInconsistency::examine(const Evidence& evidence) const {
+Findings inference_inconsistency(const Evidence& evidence) {
     std::map<std::int64_t, std::vector<const Event*>> answers;
     for (const Event* event : evidence.each<ServeOutput>()) {
         const auto* output = event->as<ServeOutput>();
@@ -67,5 +65,10 @@ std::vector<Finding> InferenceInconsistency::examine(const Evidence& evidence) c
     found.blame.step = wrong->blame.step;
     return {found};
 }
+
+extern const DetectorRow inference_inconsistency_row{
+    .name = "inference_inconsistency",
+    .reports = {"inference_output_inconsistency_across_devices"},
+    .examine = inference_inconsistency};
 
 }  // namespace deadrank::results::detectors

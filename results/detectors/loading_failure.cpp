@@ -1,11 +1,10 @@
-// results/detectors/loading_failure.cpp — At a fresh start: a file that only some ranks find, or weights that
-// never reached the model.
-#include "results/detectors/loading_failure.h"
-
+// results/detectors/loading_failure.cpp — Model or data could not be loaded, or were silently not loaded. At
+// a fresh start: a file that only some ranks find, or weights that never reached the model.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -27,7 +26,6 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
     if (!first) return {};
     const auto* sample = first->as<ValueSample>();
     return {{.symptom = "model_or_data_loading_failure",
-             .detector = "loading_failure",
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
              .says = fmt::format("{} of {} are {} where the file has {}", evidence.text(sample->name),
@@ -46,14 +44,17 @@ bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
 
 }  // namespace
 
-std::vector<Finding> LoadingFailure::examine(const Evidence& evidence) const {
+Findings loading_failure(const Evidence& evidence) {
     std::vector<Finding> findings = never_assigned(evidence);
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::loading)) {
         if (was_checkpoint(evidence, outbreak)) continue;
-        findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure", name(),
+        findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure",
                                       {"misconfigured_resource_or_distributed_settings"}));
     }
     return findings;
 }
+
+extern const DetectorRow loading_failure_row{
+    .name = "loading_failure", .reports = {"model_or_data_loading_failure"}, .examine = loading_failure};
 
 }  // namespace deadrank::results::detectors

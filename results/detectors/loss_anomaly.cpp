@@ -1,11 +1,10 @@
-// results/detectors/loss_anomaly.cpp — Not a number at once; zero when it stays for three steps; a jump when
-// it is a hundredfold.
-#include "results/detectors/loss_anomaly.h"
-
+// results/detectors/loss_anomaly.cpp — The loss is no number, stuck at zero, or leaves its band. Not a number
+// at once; zero when it stays for three steps; a jump when it is a hundredfold.
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -54,7 +53,7 @@ std::optional<Rank> first_local(const Evidence& evidence, std::int64_t step) {
 
 }  // namespace
 
-std::vector<Finding> LossAnomaly::examine(const Evidence& evidence) const {
+Findings loss_anomaly(const Evidence& evidence) {
     std::map<Rank, Curve> curves;
     std::vector<Rank> ranks;
     const Event* first = nullptr;
@@ -75,7 +74,6 @@ std::vector<Finding> LossAnomaly::examine(const Evidence& evidence) const {
     const auto source = first_local(evidence, step);
     if (source) ranks = {*source};
     Finding finding{.symptom = "loss_nan_or_divergence",
-                    .detector = std::string(name()),
                     .blame = blame_ranks(evidence.facts<Lives>(), ranks),
                     .at = first->at,
                     .says = fmt::format("{} shows {} in step {}", ranks_text({first->rank}), says, step),
@@ -83,5 +81,8 @@ std::vector<Finding> LossAnomaly::examine(const Evidence& evidence) const {
     finding.blame.step = step;
     return {finding};
 }
+
+extern const DetectorRow loss_anomaly_row{
+    .name = "loss_anomaly", .reports = {"loss_nan_or_divergence"}, .examine = loss_anomaly};
 
 }  // namespace deadrank::results::detectors

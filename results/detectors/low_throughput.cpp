@@ -1,13 +1,13 @@
-// results/detectors/low_throughput.cpp — Against what the run itself did before, in this attempt or the last,
-// or against what its log says it should do. Where single ranks are slow the straggler detector speaks; where
-// only the transfers are, the transport's.
-#include "results/detectors/low_throughput.h"
-
+// results/detectors/low_throughput.cpp — All ranks are slower than they were, or stall together again and
+// again. Against what the run itself did before, in this attempt or the last, or against what its log says it
+// should do. Where single ranks are slow the straggler detector speaks; where only the transfers are, the
+// transport's.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/facts/pairs.h"
@@ -26,7 +26,6 @@ constexpr int retries_min = 3;
 
 Finding throughput_finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "low_throughput_uniform",
-                  .detector = "low_throughput",
                   .blame = {},
                   .at = at,
                   .says = std::move(says),
@@ -174,12 +173,15 @@ std::vector<Finding> retries(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> LowThroughput::examine(const Evidence& evidence) const {
+Findings low_throughput(const Evidence& evidence) {
     if (auto found = retries(evidence); !found.empty()) return found;
     if (auto found = against_log(evidence); !found.empty()) return found;
     const Paces& paces = evidence.facts<Paces>();
     if (auto found = against_itself(paces); !found.empty()) return found;
     return against_last_attempt(evidence, paces);
 }
+
+extern const DetectorRow low_throughput_row{
+    .name = "low_throughput", .reports = {"low_throughput_uniform"}, .examine = low_throughput};
 
 }  // namespace deadrank::results::detectors

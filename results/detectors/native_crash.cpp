@@ -1,10 +1,9 @@
-// results/detectors/native_crash.cpp — A signal that nobody sent on purpose. An abort that follows a
-// complaint is that complaint's end.
-#include "results/detectors/native_crash.h"
-
+// results/detectors/native_crash.cpp — A process died by a signal, without an exception first. A signal that
+// nobody sent on purpose. An abort that follows a complaint is that complaint's end.
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 #include "results/facts/waits.h"
 #include "results/record/signals.h"
@@ -37,7 +36,7 @@ bool told_by_nobody(const Evidence& evidence, const Lives& lives, int attempt, c
 
 }  // namespace
 
-std::vector<Finding> NativeCrash::examine(const Evidence& evidence) const {
+Findings native_crash(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
@@ -66,7 +65,6 @@ std::vector<Finding> NativeCrash::examine(const Evidence& evidence) const {
         if (first->signal == 9 && culprits.size() > 1 && !lives.whole_nodes(culprits).empty()) continue;
         Finding finding{
             .symptom = "native_crash_or_illegal_access",
-            .detector = std::string(name()),
             .blame = blame_ranks(lives, culprits),
             .at = first->ended,
             .says =
@@ -77,10 +75,13 @@ std::vector<Finding> NativeCrash::examine(const Evidence& evidence) const {
         findings.push_back(std::move(finding));
     }
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::native)) {
-        findings.push_back(finding_of(evidence, outbreak, "native_crash_or_illegal_access", name(),
+        findings.push_back(finding_of(evidence, outbreak, "native_crash_or_illegal_access",
                                       {"numeric_edge_case_error", "hardware_or_link_fault"}));
     }
     return findings;
 }
+
+extern const DetectorRow native_crash_row{
+    .name = "native_crash", .reports = {"native_crash_or_illegal_access"}, .examine = native_crash};
 
 }  // namespace deadrank::results::detectors

@@ -1,9 +1,8 @@
-// results/detectors/package_failure.cpp — A package that was looked for and not found says so itself; else
-// the traceback does.
-#include "results/detectors/package_failure.h"
-
+// results/detectors/package_failure.cpp — A package could not be built, found or imported. A package that was
+// looked for and not found says so itself; else the traceback does.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
@@ -16,7 +15,7 @@ bool is_build(std::string_view problem) {
 }
 
 // All ranks that failed on the same package are one finding.
-std::vector<Finding> from_loads(const Evidence& evidence, std::string_view detector) {
+std::vector<Finding> from_loads(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Event* event : evidence.each<PackageLoad>()) {
         const auto* load = event->as<PackageLoad>();
@@ -30,7 +29,6 @@ std::vector<Finding> from_loads(const Evidence& evidence, std::string_view detec
         if (same) continue;
         findings.push_back(
             {.symptom = is_build(problem) ? "build_or_install_failure" : "import_or_symbol_error",
-             .detector = std::string(detector),
              .blame = {.ranks = {event->rank}, .component = std::string(package)},
              .at = event->at,
              .says = fmt::format("{} {} could not be loaded: {}", package, evidence.text(load->version),
@@ -47,18 +45,23 @@ std::vector<Finding> from_loads(const Evidence& evidence, std::string_view detec
 
 }  // namespace
 
-std::vector<Finding> PackageFailure::examine(const Evidence& evidence) const {
-    if (auto found = from_loads(evidence, name()); !found.empty()) return found;
+Findings package_failure(const Evidence& evidence) {
+    if (auto found = from_loads(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::build)) {
-        findings.push_back(finding_of(evidence, outbreak, "build_or_install_failure", name(),
-                                      {"dependency_or_hardware_mismatch"}));
+        findings.push_back(
+            finding_of(evidence, outbreak, "build_or_install_failure", {"dependency_or_hardware_mismatch"}));
     }
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::import)) {
-        findings.push_back(finding_of(evidence, outbreak, "import_or_symbol_error", name(),
-                                      {"dependency_or_hardware_mismatch"}));
+        findings.push_back(
+            finding_of(evidence, outbreak, "import_or_symbol_error", {"dependency_or_hardware_mismatch"}));
     }
     return findings;
 }
+
+extern const DetectorRow package_failure_row{
+    .name = "package_failure",
+    .reports = {"build_or_install_failure", "import_or_symbol_error"},
+    .examine = package_failure};
 
 }  // namespace deadrank::results::detectors

@@ -1,11 +1,11 @@
-// results/detectors/peer_connection.cpp — Accusations are weighed: who died first, else the node whose port
-// is down or erring, else the host that most complaints name.
-#include "results/detectors/peer_connection.h"
-
+// results/detectors/peer_connection.cpp — A connection broke during work. The one whom all accuse is to
+// blame, not the first who complained. Accusations are weighed: who died first, else the node whose port is
+// down or erring, else the host that most complaints name.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/calls.h"
 #include "results/facts/outbreaks.h"
 
@@ -140,7 +140,7 @@ bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
 
 }  // namespace
 
-std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
+Findings peer_connection(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
@@ -152,7 +152,6 @@ std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
         // A single voice tells of itself.
         if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "nobody else complained of anything"};
         Finding finding{.symptom = "remote_peer_connection_error",
-                        .detector = std::string(name()),
                         .blame = blame_ranks(lives, culprit.ranks),
                         .at = outbreak.at,
                         .says = fmt::format("{} lost a connection ({}): {}", ranks_text(outbreak.ranks),
@@ -165,5 +164,8 @@ std::vector<Finding> PeerConnection::examine(const Evidence& evidence) const {
     }
     return findings;
 }
+
+extern const DetectorRow peer_connection_row{
+    .name = "peer_connection", .reports = {"remote_peer_connection_error"}, .examine = peer_connection};
 
 }  // namespace deadrank::results::detectors

@@ -1,13 +1,13 @@
-// results/detectors/rank_order.cpp — The launch plan is known: the k-th process of the n-th node is rank n ×
-// processes per node + k.
-#include "results/detectors/rank_order.h"
-
+// results/detectors/rank_order.cpp — Setup returned, but ranks are claimed twice, groups have other members
+// than they should, or the order is not the hosts'. The launch plan is known: the k-th process of the n-th
+// node is rank n × processes per node + k.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
+#include "results/detectors/detector.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 
@@ -37,7 +37,6 @@ std::vector<Claim> claims_of(const Evidence& evidence, int attempt) {
 Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                            std::string cause) {
     return {.symptom = "wrong_rank_or_group_membership",
-            .detector = "rank_order",
             .blame = blame_ranks(lives, std::move(ranks)),
             .at = at,
             .says = std::move(says),
@@ -175,7 +174,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
 
 }  // namespace
 
-std::vector<Finding> RankOrder::examine(const Evidence& evidence) const {
+Findings rank_order(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto claims = claims_of(evidence, attempt);
@@ -190,5 +189,8 @@ std::vector<Finding> RankOrder::examine(const Evidence& evidence) const {
     }
     return {};
 }
+
+extern const DetectorRow rank_order_row{
+    .name = "rank_order", .reports = {"wrong_rank_or_group_membership"}, .examine = rank_order};
 
 }  // namespace deadrank::results::detectors

@@ -1,12 +1,12 @@
-// results/detectors/replica_divergence.cpp — The first step at which a group disagrees. In a pair, or without
-// a majority, all are named.
-#include "results/detectors/replica_divergence.h"
-
+// results/detectors/replica_divergence.cpp — Ranks that must hold the same hold different things. The
+// majority decides who is odd. The first step at which a group disagrees. In a pair, or without a majority,
+// all are named.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -36,7 +36,7 @@ std::vector<Rank> odd_replicas_in(const Group& group) {
 
 }  // namespace
 
-std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const {
+Findings replica_divergence(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::tuple<int, TextId, TextId, std::int64_t>, Group> groups;
     const std::pair<const std::tuple<int, TextId, TextId, std::int64_t>, Group>* last = nullptr;
@@ -70,7 +70,6 @@ std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const 
     const auto* sample = one->digests.front()->as<ParametersDigest>();
     Finding finding{
         .symptom = "replica_state_divergence",
-        .detector = std::string(name()),
         .blame = blame_ranks(lives, odd),
         .at = at,
         .says = fmt::format(
@@ -83,5 +82,8 @@ std::vector<Finding> ReplicaDivergence::examine(const Evidence& evidence) const 
     finding.blame.shard = evidence.text(sample->name);
     return {finding};
 }
+
+extern const DetectorRow replica_divergence_row{
+    .name = "replica_divergence", .reports = {"replica_state_divergence"}, .examine = replica_divergence};
 
 }  // namespace deadrank::results::detectors

@@ -1,10 +1,10 @@
-// results/detectors/reshard.cpp — Missing and doubled shards show when they are written; a layout that does
-// not fit, when it is read.
-#include "results/detectors/reshard.h"
-
+// results/detectors/reshard.cpp — A sound checkpoint does not fit the ranks: shards are missing, doubled, or
+// for another layout. Missing and doubled shards show when they are written; a layout that does not fit, when
+// it is read.
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/checkpoints.h"
 #include "results/facts/outbreaks.h"
 #include "results/text/words.h"
@@ -40,7 +40,6 @@ bool somebody_died_before(const Lives& lives, int attempt, Time time) {
 Finding reshard_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::int64_t step,
                         std::string says) {
     Finding found{.symptom = "reshard_restore_failure",
-                  .detector = "reshard",
                   .blame = blame_ranks(lives, std::move(ranks)),
                   .at = at,
                   .says = std::move(says),
@@ -100,15 +99,18 @@ std::vector<Finding> at_load(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> Reshard::examine(const Evidence& evidence) const {
+Findings reshard(const Evidence& evidence) {
     if (auto found = at_save(evidence); !found.empty()) return found;
     if (auto found = at_load(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::reshard)) {
-        findings.push_back(finding_of(evidence, outbreak, "reshard_restore_failure", name(),
+        findings.push_back(finding_of(evidence, outbreak, "reshard_restore_failure",
                                       {"layout_dependent_checkpoint_format"}));
     }
     return findings;
 }
+
+extern const DetectorRow reshard_row{
+    .name = "reshard", .reports = {"reshard_restore_failure"}, .examine = reshard};
 
 }  // namespace deadrank::results::detectors

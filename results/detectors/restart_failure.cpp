@@ -1,10 +1,9 @@
-// results/detectors/restart_failure.cpp — A node that is gone, a job asked to leave, or attempt after attempt
-// without a step.
-#include "results/detectors/restart_failure.h"
-
+// results/detectors/restart_failure.cpp — After a fault the job did not come back by itself. A node that is
+// gone, a job asked to leave, or attempt after attempt without a step.
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/waits.h"
@@ -17,7 +16,6 @@ namespace {
 Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                         std::string cause) {
     return {.symptom = "restart_or_recovery_failure",
-            .detector = "restart_failure",
             .blame = blame_ranks(lives, std::move(ranks)),
             .at = at,
             .says = std::move(says),
@@ -162,12 +160,15 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
 
 }  // namespace
 
-std::vector<Finding> RestartFailure::examine(const Evidence& evidence) const {
+Findings restart_failure(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     if (auto found = lost_node(evidence, lives); !found.empty()) return found;
     if (auto found = no_progress(evidence, lives); !found.empty()) return found;
     if (auto found = killed_node(evidence, lives); !found.empty()) return found;
     return preempted(evidence, lives);
 }
+
+extern const DetectorRow restart_failure_row{
+    .name = "restart_failure", .reports = {"restart_or_recovery_failure"}, .examine = restart_failure};
 
 }  // namespace deadrank::results::detectors

@@ -1,13 +1,12 @@
-// results/detectors/resume_regression.cpp — What a step gave before the interruption, it must give after it;
-// and what is restored must be what was saved.
-#include "results/detectors/resume_regression.h"
-
+// results/detectors/resume_regression.cpp — Training went on from another state than it had left. What a step
+// gave before the interruption, it must give after it; and what is restored must be what was saved.
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
 #include <tuple>
 
+#include "results/detectors/detector.h"
 #include "results/facts/checkpoints.h"
 #include "results/facts/findings.h"
 #include "results/facts/wrong_value_finding.h"
@@ -152,7 +151,7 @@ void compare_steps(const Evidence& evidence, Regression& found) {
 
 }  // namespace
 
-std::vector<Finding> ResumeRegression::examine(const Evidence& evidence) const {
+Findings resume_regression(const Evidence& evidence) {
     Regression found;
     compare_loads(evidence, found);
     compare_steps(evidence, found);
@@ -162,12 +161,10 @@ std::vector<Finding> ResumeRegression::examine(const Evidence& evidence) const {
         auto wrong = first_wrong(evidence, Origin::resumed);
         if (!wrong) return {};
         wrong->symptom = "resume_state_regression";
-        wrong->detector = name();
         wrong->causes = {"incomplete_checkpoint_state", "stale_or_missing_state_update"};
         return {*wrong};
     }
     Finding finding{.symptom = "resume_state_regression",
-                    .detector = std::string(name()),
                     .blame = blame_ranks(evidence.facts<Lives>(), found.ranks),
                     .at = found.at,
                     .says = found.says,
@@ -177,5 +174,8 @@ std::vector<Finding> ResumeRegression::examine(const Evidence& evidence) const {
     finding.blame.shard = found.shard;
     return {finding};
 }
+
+extern const DetectorRow resume_regression_row{
+    .name = "resume_regression", .reports = {"resume_state_regression"}, .examine = resume_regression};
 
 }  // namespace deadrank::results::detectors

@@ -1,18 +1,20 @@
-// results/detectors/runtime_exception.cpp — What is left when no more specific word was found in the
-// exception.
-#include "results/detectors/runtime_exception.h"
-
+// results/detectors/runtime_exception.cpp — A framework raised an exception that is about nothing more
+// specific. What is left when no more specific word was found in the exception.
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 
-std::vector<Finding> RuntimeException::examine(const Evidence& evidence) const {
+Findings runtime_exception(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::exception)) {
-        findings.push_back(finding_of(evidence, outbreak, "framework_runtime_exception", name(),
+        findings.push_back(finding_of(evidence, outbreak, "framework_runtime_exception",
                                       {"numeric_edge_case_error", "dependency_or_hardware_mismatch"}));
     }
     return findings;
 }
+
+extern const DetectorRow runtime_exception_row{
+    .name = "runtime_exception", .reports = {"framework_runtime_exception"}, .examine = runtime_exception};
 
 }  // namespace deadrank::results::detectors

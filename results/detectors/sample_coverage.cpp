@@ -1,7 +1,6 @@
-// results/detectors/sample_coverage.cpp — Within one epoch no sample twice, but for ranks that compute one
-// sample together; no two epochs in the same shuffled order; after a restart the same samples as before.
-#include "results/detectors/sample_coverage.h"
-
+// results/detectors/sample_coverage.cpp — Samples are seen twice, left out, or come in the same order every
+// epoch. Within one epoch no sample twice, but for ranks that compute one sample together; no two epochs in
+// the same shuffled order; after a restart the same samples as before.
 #include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -10,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 
@@ -70,7 +70,6 @@ using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: one,
 Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event,
                        std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "wrong_sample_coverage",
-                  .detector = "sample_coverage",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = event.at,
                   .says = std::move(says),
@@ -181,12 +180,15 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> SampleCoverage::examine(const Evidence& evidence) const {
+Findings sample_coverage(const Evidence& evidence) {
     for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
         if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
         if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
     }
     return lost_position(evidence);
 }
+
+extern const DetectorRow sample_coverage_row{
+    .name = "sample_coverage", .reports = {"wrong_sample_coverage"}, .examine = sample_coverage};
 
 }  // namespace deadrank::results::detectors

@@ -1,11 +1,13 @@
-// results/detectors/settle.cpp — A table of symptoms (how near to a root each is) and a few rules about time.
-// It sees findings only, neither plan nor truth.
+// results/detectors/settle.cpp — A table of symptoms (how near to a root each is), a few rules about time,
+// and what a detector's row says of its findings. It sees neither plan nor truth.
 #include "results/detectors/settle.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <tuple>
+
+#include "results/detectors/detect.h"
 
 namespace deadrank::results {
 
@@ -81,14 +83,21 @@ Time lead_of(const Finding& finding) {
 
 constexpr Time aftermath = 2h;  // the longest that one failure may go on to cause others
 
-bool names_reason(const Finding& finding) {
-    return finding.detector == "version_skew" || finding.detector == "environment_fault";
+// As the row of its detector says; a detector that is not ours gives none.
+int reason_of(const Finding& finding) {
+    const DetectorRow* row = find_detector(finding.detector);
+    return row ? row->reason : 0;
+}
+bool names_reason(const Finding& finding) { return reason_of(finding) > 0; }
+
+bool from_the_start(const Finding& finding) {
+    const DetectorRow* row = find_detector(finding.detector);
+    return row && row->from_the_start;
 }
 
 bool same_symptom(const Finding& root, const Finding& other) {
-    if (names_reason(root) != names_reason(other)) return names_reason(root);
-    // A version that differs weighs more than a variable that does.
-    if (names_reason(root)) return root.detector == "version_skew" && other.detector != "version_skew";
+    if (reason_of(root) != reason_of(other)) return reason_of(root) > reason_of(other);
+    if (names_reason(root)) return false;
     const Layer layer = rule_of(root).layer;
     if (layer == Layer::startup || layer == Layer::value || root.blame.ranks == other.blame.ranks)
         return root.at <= other.at;
@@ -132,7 +141,7 @@ bool failure_explains(const Finding& root, const Finding& other) {
 }
 
 bool value_explains(const Finding& root, const Finding& other) {
-    if (root.blame.step && other.blame.step && root.detector != "shard_mismatch") {
+    if (root.blame.step && other.blame.step && !from_the_start(root)) {
         if (*root.blame.step == *other.blame.step) return rule_of(root).weight < rule_of(other).weight;
         return *root.blame.step < *other.blame.step;
     }
@@ -172,7 +181,7 @@ bool explains(const Finding& root, const Finding& other) {
     if (breaks(mine) && breaks(theirs)) return failure_explains(root, other);
     if (breaks(mine)) {
         // A wrong part of a tensor that an operation then refuses is told by the refusal.
-        if (other.detector == "shard_mismatch") return root.symptom == "tensor_shape_or_dtype_error";
+        if (from_the_start(other)) return root.symptom == "tensor_shape_or_dtype_error";
         // A crash ends an attempt; that the next one goes on with other numbers has its own reason.
         if (other.symptom == "resume_state_regression") return about_saved_state(root);
         return root.at - lead_of(root) <= other.at;

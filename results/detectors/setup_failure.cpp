@@ -1,12 +1,12 @@
-// results/detectors/setup_failure.cpp — Complaints before a rank was through its set-up, weighed: an error of
-// one's own says more than not reaching somebody, and that more than having waited for others.
-#include "results/detectors/setup_failure.h"
-
+// results/detectors/setup_failure.cpp — Rendezvous or a communicator ended with an error. Those who caused it
+// are named, not those who waited for them. Complaints before a rank was through its set-up, weighed: an
+// error of one's own says more than not reaching somebody, and that more than having waited for others.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/outbreaks.h"
 
@@ -158,7 +158,7 @@ std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
 
 }  // namespace
 
-std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
+Findings setup_failure(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
@@ -177,7 +177,6 @@ std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
         }
         Finding finding{
             .symptom = "communication_setup_failure",
-            .detector = std::string(name()),
             .blame = blame_ranks(lives, culprits),
             .at = first->at,
             .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
@@ -192,5 +191,8 @@ std::vector<Finding> SetupFailure::examine(const Evidence& evidence) const {
     }
     return findings;
 }
+
+extern const DetectorRow setup_failure_row{
+    .name = "setup_failure", .reports = {"communication_setup_failure"}, .examine = setup_failure};
 
 }  // namespace deadrank::results::detectors

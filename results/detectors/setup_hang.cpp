@@ -1,12 +1,12 @@
-// results/detectors/setup_hang.cpp — Who entered and did not leave waits; whom they wait for is in the list
-// of members, or in the world size that they believe in.
-#include "results/detectors/setup_hang.h"
-
+// results/detectors/setup_hang.cpp — Rendezvous or a communicator never returned. Those who never came are to
+// blame. Who entered and did not leave waits; whom they wait for is in the list of members, or in the world
+// size that they believe in.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/leaving.h"
@@ -113,7 +113,7 @@ std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
 
 }  // namespace
 
-std::vector<Finding> SetupHang::examine(const Evidence& evidence) const {
+Findings setup_hang(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const int attempt = lives.attempts() - 1;
     std::vector<Hold> holds = {at_store(evidence, attempt)};
@@ -136,7 +136,6 @@ std::vector<Finding> SetupHang::examine(const Evidence& evidence) const {
     const std::vector<Rank> culprits = culprits_of(holds);
     const std::string why = culprits.empty() ? "though all had come" : "for " + ranks_text(culprits);
     return {{.symptom = "communication_setup_hang",
-             .detector = std::string(name()),
              .blame = blame_ranks(lives, culprits),
              .at = since + lives.hang_after(),
              .says = fmt::format("{} waited {} and longer in {} {}", ranks_text(stuck),
@@ -144,5 +143,8 @@ std::vector<Finding> SetupHang::examine(const Evidence& evidence) const {
              .causes = {"group_construction_error", "network_path_or_topology_misselection",
                         "misconfigured_environment_variable"}}};
 }
+
+extern const DetectorRow setup_hang_row{
+    .name = "setup_hang", .reports = {"communication_setup_hang"}, .examine = setup_hang};
 
 }  // namespace deadrank::results::detectors

@@ -1,13 +1,12 @@
-// results/detectors/shard_mismatch.cpp — Parts of one tensor must tile it, as often as there are copies. The
-// odd part is the one that does not lie where its length puts it, or that is there more often than the
-// others.
-#include "results/detectors/shard_mismatch.h"
-
+// results/detectors/shard_mismatch.cpp — The parts that ranks believe to own overlap, leave gaps, or have a
+// wrong length. Parts of one tensor must tile it, as often as there are copies. The odd part is the one that
+// does not lie where its length puts it, or that is there more often than the others.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -115,7 +114,7 @@ std::vector<Rank> odd_shards_in(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<Finding> ShardMismatch::examine(const Evidence& evidence) const {
+Findings shard_mismatch(const Evidence& evidence) {
     for (const auto& [key, tensor] : tensors_of(evidence)) {
         if (tensor.parts.empty() || tiles(tensor)) continue;
         const auto odd = sorted(odd_shards_in(tensor));
@@ -129,7 +128,6 @@ std::vector<Finding> ShardMismatch::examine(const Evidence& evidence) const {
         const bool serves = !evidence.each<ServeOutput>().empty();
         Finding finding{
             .symptom = serves ? "inference_output_inconsistency_across_devices" : "parallel_result_mismatch",
-            .detector = std::string(name()),
             .blame = blame_ranks(evidence.facts<Lives>(), odd),
             .at = tensor.at,
             .says =
@@ -140,5 +138,11 @@ std::vector<Finding> ShardMismatch::examine(const Evidence& evidence) const {
     }
     return {};
 }
+
+extern const DetectorRow shard_mismatch_row{
+    .name = "shard_mismatch",
+    .reports = {"parallel_result_mismatch", "inference_output_inconsistency_across_devices"},
+    .examine = shard_mismatch,
+    .from_the_start = true};
 
 }  // namespace deadrank::results::detectors

@@ -1,13 +1,13 @@
-// results/detectors/straggler.cpp — A fixed one: four steps in a row. A rotating one: most of eight steps,
+// results/detectors/straggler.cpp — One rank, fixed or rotating, comes late and the rest wait. Only a rank's
+// own time counts, not its waiting. A fixed one: four steps in a row. A rotating one: most of eight steps,
 // never the same. One who stood still: a single pause of ten steps and ten seconds.
-#include "results/detectors/straggler.h"
-
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/text/words.h"
@@ -36,7 +36,6 @@ bool slow(const Pace& pace, const StepPace& step, std::int64_t limit) {
 Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step,
                           std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "straggler_step_time_skew",
-                  .detector = "straggler",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = step.ended,
                   .says = std::move(says),
@@ -135,7 +134,7 @@ private:
 
 }  // namespace
 
-std::vector<Finding> Straggler::examine(const Evidence& evidence) const {
+Findings straggler(const Evidence& evidence) {
     const Paces& paces = evidence.facts<Paces>();
     Observation observation(evidence, paces.pipelined());
     for (const StepPace& step : paces.steps()) {
@@ -143,5 +142,8 @@ std::vector<Finding> Straggler::examine(const Evidence& evidence) const {
     }
     return {};
 }
+
+extern const DetectorRow straggler_row{
+    .name = "straggler", .reports = {"straggler_step_time_skew"}, .examine = straggler};
 
 }  // namespace deadrank::results::detectors

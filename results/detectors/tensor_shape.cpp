@@ -1,17 +1,20 @@
-// results/detectors/tensor_shape.cpp — The exception names the operation; who raised it first is to blame.
-#include "results/detectors/tensor_shape.h"
-
+// results/detectors/tensor_shape.cpp — An operation refused tensors whose shape, index or type do not fit.
+// The exception names the operation; who raised it first is to blame.
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 
-std::vector<Finding> TensorShape::examine(const Evidence& evidence) const {
+Findings tensor_shape(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::shape)) {
-        findings.push_back(finding_of(evidence, outbreak, "tensor_shape_or_dtype_error", name(),
+        findings.push_back(finding_of(evidence, outbreak, "tensor_shape_or_dtype_error",
                                       {"shard_layout_or_offset_error", "communication_order_divergence"}));
     }
     return findings;
 }
+
+extern const DetectorRow tensor_shape_row{
+    .name = "tensor_shape", .reports = {"tensor_shape_or_dtype_error"}, .examine = tensor_shape};
 
 }  // namespace deadrank::results::detectors

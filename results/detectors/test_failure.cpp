@@ -1,15 +1,15 @@
-// results/detectors/test_failure.cpp — One finding for a red report. A process that failed names itself; of a
-// test that stood still until time was up, those are named whom the others waited for.
-#include "results/detectors/test_failure.h"
-
+// results/detectors/test_failure.cpp — A project's own test failed. One finding for a red report. A process
+// that failed names itself; of a test that stood still until time was up, those are named whom the others
+// waited for.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 #include "results/facts/waits.h"
 
 namespace deadrank::results::detectors {
 
-std::vector<Finding> TestFailure::examine(const Evidence& evidence) const {
+Findings test_failure(const Evidence& evidence) {
     const Event* first = nullptr;
     std::vector<Rank> ranks;
     for (const Event* event : evidence.each<TestResult>()) {
@@ -23,7 +23,6 @@ std::vector<Finding> TestFailure::examine(const Evidence& evidence) const {
     const bool hung = stuck.any && !stuck.culprits.empty();
     const auto* test = first->as<TestResult>();
     Finding finding{.symptom = "ci_or_test_failure",
-                    .detector = std::string(name()),
                     .blame = blame_ranks(lives, hung ? stuck.culprits : ranks),
                     .at = first->at,
                     .says = fmt::format("test {} failed: {}{}", evidence.text(test->name),
@@ -33,5 +32,8 @@ std::vector<Finding> TestFailure::examine(const Evidence& evidence) const {
     finding.blame.component = evidence.text(test->name);
     return {finding};
 }
+
+extern const DetectorRow test_failure_row{
+    .name = "test_failure", .reports = {"ci_or_test_failure"}, .examine = test_failure};
 
 }  // namespace deadrank::results::detectors

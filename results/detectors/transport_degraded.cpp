@@ -1,12 +1,12 @@
-// results/detectors/transport_degraded.cpp — The choice of transport shows at creation; lost messages in the
-// ports' counters; lost bandwidth in calls that take twice as long as they did, or did before a restart, or
-// as those of an equal group do.
-#include "results/detectors/transport_degraded.h"
-
+// results/detectors/transport_degraded.cpp — Collectives are right but slow, or run over another transport
+// than their peers'. The choice of transport shows at creation; lost messages in the ports' counters; lost
+// bandwidth in calls that take twice as long as they did, or did before a restart, or as those of an equal
+// group do.
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
 #include "results/facts/transfers.h"
@@ -24,7 +24,6 @@ constexpr std::int64_t downs_min = 2;  // a port that went down once is somebody
 Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
                           std::string cause) {
     return {.symptom = "collective_transport_degraded",
-            .detector = "transport_degraded",
             .blame = blame_ranks(lives, ranks),
             .at = at,
             .says = std::move(says),
@@ -235,7 +234,7 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
 
 }  // namespace
 
-std::vector<Finding> TransportDegraded::examine(const Evidence& evidence) const {
+Findings transport_degraded(const Evidence& evidence) {
     if (auto found = chosen_badly(evidence); !found.empty()) return found;
     if (auto found = lossy(evidence); !found.empty()) return found;
     const auto all = transfers_of(evidence);
@@ -248,5 +247,9 @@ std::vector<Finding> TransportDegraded::examine(const Evidence& evidence) const 
         return std::pair(a.blame.ranks.size(), a.at) < std::pair(b.blame.ranks.size(), b.at);
     })};
 }
+
+extern const DetectorRow transport_degraded_row{.name = "transport_degraded",
+                                                .reports = {"collective_transport_degraded"},
+                                                .examine = transport_degraded};
 
 }  // namespace deadrank::results::detectors

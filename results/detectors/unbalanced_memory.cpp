@@ -1,11 +1,10 @@
-// results/detectors/unbalanced_memory.cpp — Half as much again as the median, and a tenth of the device: what
-// a plan does not explain.
-#include "results/detectors/unbalanced_memory.h"
-
+// results/detectors/unbalanced_memory.cpp — One device carries much more than its peers. Half as much again
+// as the median, and a tenth of the device: what a plan does not explain.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -15,7 +14,7 @@ namespace {
 constexpr int looks_min = 3;
 
 // What others put on a device that is not theirs.
-std::vector<Finding> strangers_on_devices(const Evidence& evidence, std::string_view detector) {
+std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
     std::vector<Rank> ranks;
     const Event* first = nullptr;
     for (const Event* event : evidence.each<DeviceBind>()) {
@@ -28,7 +27,6 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence, std::string_
     if (!first) return {};
     const auto* bind = first->as<DeviceBind>();
     return {{.symptom = "unbalanced_rank_memory",
-             .detector = std::string(detector),
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
              .says = fmt::format("{} of {} lie on device {} of another rank", evidence.text(bind->what),
@@ -38,8 +36,8 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence, std::string_
 
 }  // namespace
 
-std::vector<Finding> UnbalancedMemory::examine(const Evidence& evidence) const {
-    if (auto found = strangers_on_devices(evidence, name()); !found.empty()) return found;
+Findings unbalanced_memory(const Evidence& evidence) {
+    if (auto found = strangers_on_devices(evidence); !found.empty()) return found;
     const auto ranks = static_cast<std::size_t>(evidence.facts<Lives>().count());
     std::map<Rank, std::int64_t> used;
     std::map<Rank, int> above;
@@ -60,7 +58,6 @@ std::vector<Finding> UnbalancedMemory::examine(const Evidence& evidence) const {
         above[event->rank] = high ? above[event->rank] + 1 : 0;
         if (above[event->rank] < looks_min) continue;
         return {{.symptom = "unbalanced_rank_memory",
-                 .detector = std::string(name()),
                  .blame = blame_ranks(evidence.facts<Lives>(), {event->rank}),
                  .at = event->at,
                  .says = fmt::format("the device of rank {} carries {} bytes, the median is {}", event->rank,
@@ -69,5 +66,8 @@ std::vector<Finding> UnbalancedMemory::examine(const Evidence& evidence) const {
     }
     return {};
 }
+
+extern const DetectorRow unbalanced_memory_row{
+    .name = "unbalanced_memory", .reports = {"unbalanced_rank_memory"}, .examine = unbalanced_memory};
 
 }  // namespace deadrank::results::detectors

@@ -1,12 +1,11 @@
-// results/detectors/unexpected_parallelization.cpp — The launcher says how many there are; a rank that got
-// through set-up believing in fewer works alone. So does a group smaller than the configuration says, and so
-// do replicas that never call each other.
-#include "results/detectors/unexpected_parallelization.h"
-
+// results/detectors/unexpected_parallelization.cpp — Ranks train alone, or in smaller groups than configured.
+// The launcher says how many there are; a rank that got through set-up believing in fewer works alone. So
+// does a group smaller than the configuration says, and so do replicas that never call each other.
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
 
+#include "results/detectors/detector.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/lone_replicas.h"
@@ -18,7 +17,6 @@ namespace {
 Finding parallelization_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says,
                                 std::string variable, std::string cause) {
     Finding found{.symptom = "unexpected_parallelization",
-                  .detector = "unexpected_parallelization",
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = at,
                   .says = std::move(says),
@@ -100,10 +98,14 @@ std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<Finding> UnexpectedParallelization::examine(const Evidence& evidence) const {
+Findings unexpected_parallelization(const Evidence& evidence) {
     if (auto found = worlds_of_one(evidence); !found.empty()) return found;
     if (auto found = small_groups(evidence); !found.empty()) return found;
     return strangers_in_groups(evidence);
 }
+
+extern const DetectorRow unexpected_parallelization_row{.name = "unexpected_parallelization",
+                                                        .reports = {"unexpected_parallelization"},
+                                                        .examine = unexpected_parallelization};
 
 }  // namespace deadrank::results::detectors

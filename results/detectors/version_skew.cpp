@@ -1,11 +1,11 @@
-// results/detectors/version_skew.cpp — Versions that differ and harm nobody are a note for the operator, not
-// an alarm.
-#include "results/detectors/version_skew.h"
-
+// results/detectors/version_skew.cpp — Ranks run different versions of one package, and something broke: the
+// versions are the reason behind the symptom. Versions that differ and harm nobody are a note for the
+// operator, not an alarm.
 #include <array>
 #include <fmt/format.h>
 
-#include "results/detectors/breakage.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
 
@@ -34,14 +34,13 @@ std::optional<Difference> skew_in(const PairTables& versions) {
 
 }  // namespace
 
-std::vector<Finding> VersionSkew::examine(const Evidence& evidence) const {
+Findings version_skew(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const PairTables versions(evidence, lives.attempts() - 1, PairTables::Of::versions);
     const auto skew = skew_in(versions);
     if (!skew) return {};
     auto broken = communication_breakage(evidence);
     if (!broken) return {};
-    broken->detector = name();
     broken->blame = blame_ranks(lives, skew->odd);
     broken->blame.component = skew->name;
     broken->says =
@@ -51,5 +50,12 @@ std::vector<Finding> VersionSkew::examine(const Evidence& evidence) const {
     broken->causes = {"version_skew_across_ranks"};
     return {*broken};
 }
+
+extern const DetectorRow version_skew_row{
+    .name = "version_skew",
+    .reports = {"communication_setup_failure", "communication_setup_hang", "collective_mismatch_error",
+                "collective_timeout_abort", "collective_deadlock_hang", "framework_runtime_exception"},
+    .examine = version_skew,
+    .reason = 2};
 
 }  // namespace deadrank::results::detectors

@@ -1,14 +1,13 @@
-// results/detectors/wrong_device.cpp — device.bind says what was asked for and what came of it; two ranks of
-// a host on one device show in nothing else.
-#include "results/detectors/wrong_device.h"
-
+// results/detectors/wrong_device.cpp — Work landed on another device than asked for. device.bind says what
+// was asked for and what came of it; two ranks of a host on one device show in nothing else.
 #include <fmt/format.h>
 
+#include "results/detectors/detector.h"
 #include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 
-std::vector<Finding> WrongDevice::examine(const Evidence& evidence) const {
+Findings wrong_device(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Rank> ranks;
     Time at = never;
@@ -26,7 +25,6 @@ std::vector<Finding> WrongDevice::examine(const Evidence& evidence) const {
     }
     if (!ranks.empty()) {
         return {{.symptom = "wrong_device_used",
-                 .detector = std::string(name()),
                  .blame = blame_ranks(lives, ranks),
                  .at = at,
                  .says = says,
@@ -35,9 +33,12 @@ std::vector<Finding> WrongDevice::examine(const Evidence& evidence) const {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::placement)) {
         findings.push_back(
-            finding_of(evidence, outbreak, "wrong_device_used", name(), {"rank_or_device_derivation_error"}));
+            finding_of(evidence, outbreak, "wrong_device_used", {"rank_or_device_derivation_error"}));
     }
     return findings;
 }
+
+extern const DetectorRow wrong_device_row{
+    .name = "wrong_device", .reports = {"wrong_device_used"}, .examine = wrong_device};
 
 }  // namespace deadrank::results::detectors

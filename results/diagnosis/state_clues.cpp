@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/sample_coverage.h"
+#include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
 #include "results/facts/checkpoints.h"
 #include "results/facts/findings.h"
@@ -31,7 +31,7 @@ void batches(const Evidence& evidence, const Finding& finding, Clues& clues) {
                                                        *counts.begin(), *counts.rbegin())});
         break;
     }
-    for (const Finding& other : SampleCoverage().examine(evidence)) {
+    for (const Finding& other : detectors::sample_coverage(evidence)) {
         clues.push_back({"samples_repeat", other.says});
         break;
     }

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/shard_mismatch.h"
+#include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
 #include "results/facts/findings.h"
 #include "results/facts/values.h"
@@ -125,8 +125,8 @@ void chance(const Evidence& evidence, Clues& clues) {
 }  // namespace
 
 void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
-    if (!ShardMismatch().examine(evidence).empty())
-        clues.push_back({"shards_overlap", ShardMismatch().examine(evidence).front().says});
+    if (const Findings overlaps = detectors::shard_mismatch(evidence); !overlaps.empty())
+        clues.push_back({"shards_overlap", overlaps.front().says});
     if (!about_values(finding)) return;
     factors(evidence, clues);
     place(evidence, finding, clues);

@@ -37,9 +37,8 @@ std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble) {
 }
 
 Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::string_view symptom,
-                   std::string_view detector, std::vector<std::string> causes) {
+                   std::vector<std::string> causes) {
     Finding finding{.symptom = std::string(symptom),
-                    .detector = std::string(detector),
                     .blame = blame_ranks(evidence.facts<Lives>(), outbreak.ranks),
                     .at = outbreak.at,
                     .says = fmt::format("{} said: {}", ranks_text(outbreak.ranks), heart_of(outbreak.text)),

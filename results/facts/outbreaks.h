@@ -29,6 +29,6 @@ std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time
 
 // A finding that says who, how many, and the first one's own words.
 Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::string_view symptom,
-                   std::string_view detector, std::vector<std::string> causes);
+                   std::vector<std::string> causes);
 
 }  // namespace deadrank::results::detectors

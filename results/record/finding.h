@@ -10,8 +10,8 @@
 namespace deadrank::results {
 
 struct Finding {
-    std::string symptom;   // id of the taxonomy
-    std::string detector;  // who says so
+    std::string symptom;        // id of the taxonomy
+    std::string detector = {};  // who says so: whoever asks a detector fills it in
     Blame blame;
     Time at{0};                            // when the evidence sufficed: an alarm could ring then
     std::string says;                      // one sentence with the numbers seen
@@ -19,5 +19,6 @@ struct Finding {
 
     bool operator==(const Finding&) const = default;
 };
+using Findings = std::vector<Finding>;
 
 }  // namespace deadrank::results

@@ -1,7 +1,6 @@
-// runners/commands/alerts.cpp — Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is
-// invalid or an alert cries on a healthy cluster; 2 when Prometheus is missing.
-#include "runners/commands/alerts.h"
-
+// runners/commands/alerts.cpp — deadrank alerts: which failures an operator's own alert rules catch, how
+// fast, and where. Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is invalid or an
+// alert cries on a healthy cluster; 2 when Prometheus is missing.
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "results/external/program.h"
 #include "results/text/toml_tree.h"
 #include "runners/commands/alert_site.h"
+#include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/serve/server_player.h"
 #include "runners/studies/kept.h"
@@ -232,12 +232,8 @@ private:
     bool disagrees_ = false;
 };
 
-}  // namespace
-
-void add_alerts(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "alerts", "Says which failures your Prometheus alert rules catch, how fast and where");
-    command->footer(
+void add_alerts(CLI::App& command, Session& session) {
+    command.footer(
         "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
         "of the "
         "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
@@ -248,37 +244,41 @@ void add_alerts(CLI::App& app, Session& session) {
         "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain");
     auto arguments = std::make_shared<AlertsArguments>();
     command
-        ->add_option("rules,-r,--rules", arguments->rules,
-                     "Prometheus rule files, or PrometheusRule resources")
+        .add_option("rules,-r,--rules", arguments->rules,
+                    "Prometheus rule files, or PrometheusRule resources")
         ->type_name("FILE");
-    runners::alerts::add_site(*command, arguments->site);
-    command->add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
+    runners::alerts::add_site(command, arguments->site);
+    command.add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
         ->type_name("FILE");
-    command->add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")
+    command.add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")
         ->type_name("PATH");
-    command->add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
+    command.add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
         ->type_name("FILE");
-    command->add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
-    command->add_flag("--server", arguments->server,
-                      "Judge through a real Prometheus server on loopback, for large clusters");
-    command->add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
+    command.add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
+    command.add_flag("--server", arguments->server,
+                     "Judge through a real Prometheus server on loopback, for large clusters");
+    command.add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
         ->type_name("PATH");
-    command->add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
+    command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
         ->type_name("DIR");
-    command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
-    command->add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")
+    command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    command.add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")
         ->type_name("FILE");
-    command->add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
+    command.add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
         ->type_name("N");
-    command->add_flag("--json", arguments->json, "One JSON object on standard output");
-    command->add_flag("--explain", arguments->explain, "A sentence for each cell");
-    command->add_flag("--verify", arguments->verify,
-                      "Let promtool run the kept files again and compare its exit codes");
-    command->add_flag("--list", arguments->list, "List the failures, and do nothing");
-    command->add_flag("--no-cache", arguments->no_cache, "Ask promtool anew even where its answer is known");
-    command->add_flag("--no-suggestions", arguments->no_suggestions,
-                      "Try no expressions for what was missed");
-    command->callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
+    command.add_flag("--json", arguments->json, "One JSON object on standard output");
+    command.add_flag("--explain", arguments->explain, "A sentence for each cell");
+    command.add_flag("--verify", arguments->verify,
+                     "Let promtool run the kept files again and compare its exit codes");
+    command.add_flag("--list", arguments->list, "List the failures, and do nothing");
+    command.add_flag("--no-cache", arguments->no_cache, "Ask promtool anew even where its answer is known");
+    command.add_flag("--no-suggestions", arguments->no_suggestions, "Try no expressions for what was missed");
+    command.callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow alerts_row{
+    "alerts", "Says which failures your Prometheus alert rules catch, how fast and where", add_alerts};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,6 @@
-// runners/commands/campaign.cpp — Rank 0 keeps the ledger and hands out; the others play what they are given.
-#include "runners/commands/campaign.h"
+// runners/commands/campaign.cpp — deadrank campaign: scenarios × seeds over the cores of one machine or,
+// under mpirun, of many. Rank 0 keeps the ledger and hands out; the others play what they are given.
+#include "runners/line/campaign.h"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -11,11 +12,11 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/campaign/spread.h"
 #include "runners/commands/campaign_report.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/line/build.h"
-#include "runners/line/campaign.h"
 
 namespace deadrank::runners::commands {
 
@@ -196,30 +197,32 @@ private:
     std::vector<Job> jobs_;
 };
 
-}  // namespace
-
-void add_campaign(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "campaign", "Plays scenarios under many seeds, over machines with mpirun, into one SQLite file");
-    command->footer(campaign_footer);
+void add_campaign(CLI::App& command, Session& session) {
+    command.footer(campaign_footer);
     auto arguments = std::make_shared<CampaignArguments>();
-    add_selection(*command, arguments->selection);
-    add_seeds(*command, arguments->seeds);
-    command->add_option("-o,--out", arguments->out, "The file of answers [campaign.sqlite]")
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command.add_option("-o,--out", arguments->out, "The file of answers [campaign.sqlite]")
         ->type_name("FILE");
     command
-        ->add_option("-j,--jobs", arguments->jobs,
-                     "Trials at once in each process [the processors; 1 under mpirun]")
+        .add_option("-j,--jobs", arguments->jobs,
+                    "Trials at once in each process [the processors; 1 under mpirun]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    command->add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
+    command.add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 86400.0).description(""));
-    command->add_flag("--no-control", arguments->no_control, "Leave the control run out");
-    command->add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
-    command->add_flag("-q,--quiet", arguments->quiet, "No lines of progress under mpirun");
-    add_json(*command, arguments->json, "A JSON object instead of text");
-    command->callback([arguments, &session] { CampaignCommand(*arguments, session)(); });
+    command.add_flag("--no-control", arguments->no_control, "Leave the control run out");
+    command.add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
+    command.add_flag("-q,--quiet", arguments->quiet, "No lines of progress under mpirun");
+    add_json(command, arguments->json, "A JSON object instead of text");
+    command.callback([arguments, &session] { CampaignCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow campaign_row{
+    "campaign", "Plays scenarios under many seeds, over machines with mpirun, into one SQLite file",
+    add_campaign};
 
 }  // namespace deadrank::runners::commands

@@ -1,9 +1,10 @@
-// runners/commands/command.h — A command of the program adds itself to the parser and leaves its exit code in
-// the session. Exit codes: 0 pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
+// runners/commands/command.h — A command of the program is a row: its name, one sentence, and a function that
+// adds its options to the parser and, when it is called, leaves its exit code in the session. Exit codes: 0
+// pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
 #pragma once
 
 #include <filesystem>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/model/error.h"
@@ -43,13 +44,14 @@ struct Session {
     }
 };
 
-struct Command {
-    std::string name;
-    void (*add)(CLI::App& app, Session& session);  // both outlive the parse
+// Stands at the end of the command's file; catalog.cpp lists the rows.
+struct CommandRow {
+    std::string_view name, what;                       // `what` as --help says it
+    void (*add)(CLI::App& command, Session& session);  // both outlive the parse
 };
 
 // One line per command, in the order of `deadrank --help`.
-const std::vector<Command>& all_commands();
+const std::vector<const CommandRow*>& all_commands();
 
 int code_of(const scenarios::Error& error);
 

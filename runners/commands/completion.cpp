@@ -1,11 +1,12 @@
-// runners/commands/completion.cpp — Written from the parser itself, so that no option is forgotten. Ids come
-// from `list`.
-#include "runners/commands/completion.h"
-
+// runners/commands/completion.cpp — deadrank completion: a script that lets a shell complete commands,
+// options and scenario ids. Written from the parser itself, so that no option is forgotten. Ids come from
+// `list`.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+
+#include "runners/commands/command.h"
 
 namespace deadrank::runners::commands {
 
@@ -125,22 +126,24 @@ void print_completion(const CLI::App& program, const std::string& shell) {
     fmt::print("{}", shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
 }
 
-}  // namespace
-
-void add_completion(CLI::App& app, Session&) {
-    CLI::App* command = app.add_subcommand("completion", "Prints the completion script of a shell");
-    command->footer(
+void add_completion(CLI::App& command, Session&) {
+    command.footer(
         "Written from the parser itself: every command and option that this build has.\n\n"
         "Examples:\n"
         "  deadrank completion bash > ~/.local/share/bash-completion/completions/deadrank\n"
         "  deadrank completion zsh > ~/.zfunc/_deadrank\n"
         "  deadrank completion fish > ~/.config/fish/completions/deadrank.fish");
     auto shell = std::make_shared<std::string>();
-    command->add_option("shell", *shell, "bash, zsh or fish")
+    command.add_option("shell", *shell, "bash, zsh or fish")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}))
         ->type_name("SHELL");
-    command->callback([&app, shell] { print_completion(app, *shell); });
+    command.callback([program = command.get_parent(), shell] { print_completion(*program, *shell); });
 }
+
+}  // namespace
+
+extern const CommandRow completion_row{"completion", "Prints the completion script of a shell",
+                                       add_completion};
 
 }  // namespace deadrank::runners::commands

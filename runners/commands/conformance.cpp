@@ -1,6 +1,6 @@
-// runners/commands/conformance.cpp — Plays one small scenario for something to show, and asks the command
-// about it.
-#include "runners/commands/conformance.h"
+// runners/commands/conformance.cpp — deadrank conformance: does somebody's detector keep to the protocol?
+// Plays one small scenario for something to show, and asks the command about it.
+#include "runners/studies/conformance.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -89,12 +90,8 @@ void conformance(const ConformanceArguments& arguments, Session& session) {
     session.code = stop.load() ? exit_interrupted : all ? exit_pass : exit_fail;
 }
 
-}  // namespace
-
-void add_conformance(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "conformance", "Tries whether a detector of yours keeps to the protocol, before it is judged");
-    command->footer(
+void add_conformance(CLI::App& command, Session& session) {
+    command.footer(
         "The command gets a run's evidence directory where a word holds {evidence}, else events as JSON "
         "lines "
         "on standard input, and answers with findings as JSON lines. results/external/README.md has the "
@@ -104,15 +101,21 @@ void add_conformance(CLI::App& app, Session& session) {
         "  deadrank conformance 'python3 results/external/examples/who_never_came.py'\n"
         "  deadrank conformance 'mine=./mine.sh {evidence}' --time-limit 5");
     auto arguments = std::make_shared<ConformanceArguments>();
-    command->add_option("command", arguments->command, "The detector's command, in quotes")
+    command.add_option("command", arguments->command, "The detector's command, in quotes")
         ->required()
         ->type_name("COMMAND");
-    command->add_option("--time-limit", arguments->time_limit, "Seconds for each answer [60]")
+    command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0).description(""));
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "One JSON object a line and check");
-    command->callback([arguments, &session] { conformance(*arguments, session); });
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "One JSON object a line and check");
+    command.callback([arguments, &session] { conformance(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow conformance_row{
+    "conformance", "Tries whether a detector of yours keeps to the protocol, before it is judged",
+    add_conformance};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,7 @@
-// runners/commands/coverage.cpp — First the four shares, then what is missing, and on request every cell.
-#include "runners/commands/coverage.h"
+// runners/commands/coverage.cpp — deadrank coverage: which cells of symptom × cause × stage × fix × backend
+// have a scenario, and which have not. First the four shares, then what is missing, and on request every
+// cell.
+#include "results/judging/coverage.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -7,8 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/judging/coverage.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/coverage_backends.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -166,12 +168,8 @@ void coverage(const CoverageArguments& arguments, Session& session) {
     for (const scenarios::Error& error : selection->broken) session.complain(error);
 }
 
-}  // namespace
-
-void add_coverage(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("coverage", "Says which cells of the taxonomy have a scenario, and which not");
-    command->footer(
+void add_coverage(CLI::App& command, Session& session) {
+    command.footer(
         "A cell is symptom × cause × stage × fix × backend; --json says of each backend why a scenario is "
         "not "
         "played there.\nExit code 0, and with --require-all 1 while something is missing.\n\n"
@@ -180,12 +178,17 @@ void add_coverage(CLI::App& app, Session& session) {
         "  deadrank coverage --json | jq .pairs.missing\n"
         "  deadrank coverage --require-all      in CI, once everything is covered");
     auto arguments = std::make_shared<CoverageArguments>();
-    add_catalog(*command, arguments->catalog);
-    command->add_flag("--cells", arguments->cells, "List every cell");
-    command->add_flag("--require-all", arguments->require_all,
-                      "Exit code 1 when an id or a proposed pair has no scenario");
-    add_json(*command, arguments->json, "A JSON object with every cell and gap");
-    command->callback([arguments, &session] { coverage(*arguments, session); });
+    add_catalog(command, arguments->catalog);
+    command.add_flag("--cells", arguments->cells, "List every cell");
+    command.add_flag("--require-all", arguments->require_all,
+                     "Exit code 1 when an id or a proposed pair has no scenario");
+    add_json(command, arguments->json, "A JSON object with every cell and gap");
+    command.callback([arguments, &session] { coverage(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow coverage_row{
+    "coverage", "Says which cells of the taxonomy have a scenario, and which not", add_coverage};
 
 }  // namespace deadrank::runners::commands

@@ -1,7 +1,5 @@
-// runners/commands/determinism.cpp — The other process is this program, called with the same words and asked
-// for its prints.
-#include "runners/commands/determinism.h"
-
+// runners/commands/determinism.cpp — deadrank determinism: one plan is one run, here and in another process.
+// The other process is this program, called with the same words and asked for its prints.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <mutex>
 
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/determinism_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
@@ -192,23 +191,24 @@ private:
     results::Detectors detectors_;
 };
 
-}  // namespace
-
-void add_determinism(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("determinism", determinism_description);
-    command->footer(determinism_footer);
+void add_determinism(CLI::App& command, Session& session) {
+    command.footer(determinism_footer);
     auto arguments = std::make_shared<DeterminismArguments>();
-    add_selection(*command, arguments->selection);
-    add_seeds(*command, arguments->seeds);
-    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    add_json(*command, arguments->json, "One JSON object a line and trial");
-    command->add_flag("-q,--quiet", arguments->quiet, "Print what differs and the last line only");
-    command->add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time");
-    command->add_flag("--prints", arguments->prints, "Play once and print hashes")->group("");
-    command->add_option("--trace", arguments->trace, "Print a window of one run's trace")->group("");
-    command->callback([arguments, &session] { DeterminismCommand(*arguments, session)(); });
+    add_json(command, arguments->json, "One JSON object a line and trial");
+    command.add_flag("-q,--quiet", arguments->quiet, "Print what differs and the last line only");
+    command.add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time");
+    command.add_flag("--prints", arguments->prints, "Play once and print hashes")->group("");
+    command.add_option("--trace", arguments->trace, "Print a window of one run's trace")->group("");
+    command.callback([arguments, &session] { DeterminismCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow determinism_row{"determinism", determinism_description, add_determinism};
 
 }  // namespace deadrank::runners::commands

@@ -1,12 +1,12 @@
-// runners/commands/diagnose.cpp — Evidence alone is read: a plan or a truth that lies beside it is left
-// unopened.
-#include "runners/commands/diagnose.h"
-
+// runners/commands/diagnose.cpp — deadrank diagnose: likely causes and fix patterns for evidence, with
+// reasons; or how often that is right over the catalog. Evidence alone is read: a plan or a truth that lies
+// beside it is left unopened.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/diagnose_report.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
@@ -86,12 +86,8 @@ void diagnose(const DiagnoseArguments& arguments, Session& session) {
         diagnose_places(arguments, *library, *clues, session);
 }
 
-}  // namespace
-
-void add_diagnose(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "diagnose", "Says from evidence alone what the cause probably was, and which fix helps");
-    command->footer(
+void add_diagnose(CLI::App& command, Session& session) {
+    command.footer(
         "Causes are ranked by points: public reports of symptom and cause together, the detector's own "
         "opinion, and "
         "clues of the evidence (scenarios/clues.toml). Plan and truth of a run are not opened.\n\n"
@@ -106,14 +102,19 @@ void add_diagnose(CLI::App& app, Session& session) {
         "  deadrank diagnose production.jsonl --json\n"
         "  deadrank diagnose --accuracy --seeds 1..20");
     auto arguments = std::make_shared<DiagnoseArguments>();
-    add_selection(*command, arguments->selection);
-    add_seeds(*command, arguments->seeds);
-    command->add_flag("--accuracy", arguments->accuracy, "Measure over the catalog how often it is right");
-    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command.add_flag("--accuracy", arguments->accuracy, "Measure over the catalog how often it is right");
+    command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    add_json(*command, arguments->json, "One JSON object a line and place; with --accuracy one object");
-    command->callback([arguments, &session] { diagnose(*arguments, session); });
+    add_json(command, arguments->json, "One JSON object a line and place; with --accuracy one object");
+    command.callback([arguments, &session] { diagnose(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow diagnose_row{
+    "diagnose", "Says from evidence alone what the cause probably was, and which fix helps", add_diagnose};
 
 }  // namespace deadrank::runners::commands

@@ -1,6 +1,5 @@
-// runners/commands/doctor.cpp — Takes snapshots, has them examined, and tells the remarks with what would do.
-#include "runners/commands/doctor.h"
-
+// runners/commands/doctor.cpp — deadrank doctor: what would go wrong, before the job begins. Takes snapshots,
+// has them examined, and tells the remarks with what would do.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -197,29 +196,30 @@ void doctor(const DoctorArguments& arguments, Session& session) {
     }
 }
 
-}  // namespace
-
-void add_doctor(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("doctor", doctor_description);
-    command->footer(doctor_footer);
+void add_doctor(CLI::App& command, Session& session) {
+    command.footer(doctor_footer);
     auto arguments = std::make_shared<DoctorArguments>();
-    command->add_option("--pid", arguments->pids, "The environment of these processes instead of our own")
+    command.add_option("--pid", arguments->pids, "The environment of these processes instead of our own")
         ->type_name("PID");
-    command->add_option("--from", arguments->from, "Snapshots taken earlier, one file a process")
+    command.add_option("--from", arguments->from, "Snapshots taken earlier, one file a process")
         ->type_name("FILE");
     command
-        ->add_option("--snapshot", arguments->snapshot,
-                     "Write this process's snapshot there and judge nothing")
+        .add_option("--snapshot", arguments->snapshot,
+                    "Write this process's snapshot there and judge nothing")
         ->type_name("FILE");
-    command->add_option("--gather", arguments->gather, "A directory that all hosts of the job see")
+    command.add_option("--gather", arguments->gather, "A directory that all hosts of the job see")
         ->type_name("DIR");
-    command->add_option("--wait", arguments->wait, "Seconds to wait for the other processes [60]")
+    command.add_option("--wait", arguments->wait, "Seconds to wait for the other processes [60]")
         ->type_name("S")
         ->check(CLI::Range(0.0, 86400.0).description(""));
-    command->add_flag("--rules", arguments->rules, "List the rules");
-    add_json(*command, arguments->json, "A JSON object with all remarks");
-    command->add_flag("--libraries", arguments->libraries)->group("");
-    command->callback([arguments, &session] { doctor(*arguments, session); });
+    command.add_flag("--rules", arguments->rules, "List the rules");
+    add_json(command, arguments->json, "A JSON object with all remarks");
+    command.add_flag("--libraries", arguments->libraries)->group("");
+    command.callback([arguments, &session] { doctor(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow doctor_row{"doctor", doctor_description, add_doctor};
 
 }  // namespace deadrank::runners::commands

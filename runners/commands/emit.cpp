@@ -1,6 +1,5 @@
-// runners/commands/emit.cpp — Reads evidence, writes files; each is whole or absent.
-#include "runners/commands/emit.h"
-
+// runners/commands/emit.cpp — deadrank emit: a run's evidence as the files that other people's tools read.
+// Reads evidence, writes files; each is whole or absent.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "results/emitters/catalog.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 
 namespace deadrank::runners::commands {
@@ -98,12 +98,8 @@ void emit(const EmitArguments& arguments, Session& session) {
     }
 }
 
-}  // namespace
-
-void add_emit(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("emit", "Writes a run's evidence as the files that other people's tools read");
-    command->footer(
+void add_emit(CLI::App& command, Session& session) {
+    command.footer(
         "Dumps and answers are taken at one moment: when watchdogs ended the job, after a minute without "
         "progress, or at the end; --at names another.\n\n"
         "Examples:\n"
@@ -111,21 +107,25 @@ void add_emit(CLI::App& app, Session& session) {
         "  torchfrtrace dumps -p comm_lib_trace_rank_ --allow-incomplete-ranks\n"
         "  deadrank emit --list");
     auto arguments = std::make_shared<EmitArguments>();
-    command->add_option("run", arguments->place, "A run's directory, or an evidence file")
-        ->type_name("PLACE");
-    command->add_option("--as", arguments->forms, "Formats, separated by commas, or all [all]")
+    command.add_option("run", arguments->place, "A run's directory, or an evidence file")->type_name("PLACE");
+    command.add_option("--as", arguments->forms, "Formats, separated by commas, or all [all]")
         ->type_name("FORMAT")
         ->delimiter(',');
-    command->add_option("-o,--out", arguments->out, "Write below DIR [.]")->type_name("DIR");
-    command->add_option("--at", arguments->at, "The moment, in seconds of the run")
+    command.add_option("-o,--out", arguments->out, "Write below DIR [.]")->type_name("DIR");
+    command.add_option("--at", arguments->at, "The moment, in seconds of the run")
         ->type_name("SECONDS")
         ->check(CLI::NonNegativeNumber.description(""));
-    command->add_flag("--list", arguments->list, "List the formats");
-    add_json(*command, arguments->json, "With --list: one JSON object a line");
-    command->callback([arguments, &session] {
+    command.add_flag("--list", arguments->list, "List the formats");
+    add_json(command, arguments->json, "With --list: one JSON object a line");
+    command.callback([arguments, &session] {
         if (arguments->forms.empty()) arguments->forms = {"all"};
         emit(*arguments, session);
     });
 }
+
+}  // namespace
+
+extern const CommandRow emit_row{
+    "emit", "Writes a run's evidence as the files that other people's tools read", add_emit};
 
 }  // namespace deadrank::runners::commands

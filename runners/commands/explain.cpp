@@ -1,12 +1,12 @@
-// runners/commands/explain.cpp — One word, looked up everywhere; what is found is told, and the nearest word
+// runners/commands/explain.cpp — deadrank explain: what a scenario, a fault kind, a workload, a detector or
+// an id of the taxonomy means. One word, looked up everywhere; what is found is told, and the nearest word
 // when nothing is.
-#include "runners/commands/explain.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "runners/commands/command.h"
 #include "runners/commands/explain_words.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -46,21 +46,22 @@ void explain(const ExplainArguments& arguments, Session& session) {
     if (session.take(explanations)) print_explanations(*explanations, arguments.json);
 }
 
-}  // namespace
-
-void add_explain(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "explain", "Says what a scenario, fault kind, workload, detector or taxonomy id means");
-    command->footer(
+void add_explain(CLI::App& command, Session& session) {
+    command.footer(
         "Examples:\n"
         "  deadrank explain communication/rank_leaves_all_reduce\n"
         "  deadrank explain kill_rank\n"
         "  deadrank explain collective_deadlock_hang");
     auto arguments = std::make_shared<ExplainArguments>();
-    command->add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON array of what was found");
-    command->callback([arguments, &session] { explain(*arguments, session); });
+    command.add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON array of what was found");
+    command.callback([arguments, &session] { explain(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow explain_row{
+    "explain", "Says what a scenario, fault kind, workload, detector or taxonomy id means", add_explain};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,6 @@
-// runners/commands/import.cpp — Reads a directory, writes evidence.jsonl, and says what no file could tell.
-#include "runners/commands/import.h"
+// runners/commands/import.cpp — deadrank import: a real incident's dumps and logs become evidence. Reads a
+// directory, writes evidence.jsonl, and says what no file could tell.
+#include "results/importers/import.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -7,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/importers/import.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 
@@ -80,12 +81,8 @@ void import(const ImportArguments& arguments, Session& session) {
     fmt::print("\n  deadrank diagnose {0}\n  deadrank judge {0}\n", arguments.out);
 }
 
-}  // namespace
-
-void add_import(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "import", "Makes evidence of a real incident's dumps and logs, for judge and diagnose");
-    command->footer(
+void add_import(CLI::App& command, Session& session) {
+    command.footer(
         "Flight Recorder dumps (pickles are read as data, never executed; or JSON), NCCL logs, ranks' "
         "output, torchrun's "
         "agent log and error files, dmesg, RAS answers as JSON: what a file is, is seen from its content. A "
@@ -98,18 +95,23 @@ void add_import(CLI::App& app, Session& session) {
         "  deadrank import /incident/dumps --out incident\n"
         "  deadrank diagnose incident");
     auto arguments = std::make_shared<ImportArguments>();
-    command->add_option("directory", arguments->directory, "Where the files lie, in any depth")
+    command.add_option("directory", arguments->directory, "Where the files lie, in any depth")
         ->required()
         ->type_name("DIR");
-    command->add_option("-o,--out", arguments->out, "Write evidence.jsonl into DIR")
+    command.add_option("-o,--out", arguments->out, "Write evidence.jsonl into DIR")
         ->required()
         ->type_name("DIR");
     command
-        ->add_option("--until", arguments->until,
-                     "When observation ended, in seconds since 1970 [the newest file]")
+        .add_option("--until", arguments->until,
+                    "When observation ended, in seconds since 1970 [the newest file]")
         ->type_name("SECONDS");
-    add_json(*command, arguments->json, "What was read, as one JSON object");
-    command->callback([arguments, &session] { import(*arguments, session); });
+    add_json(command, arguments->json, "What was read, as one JSON object");
+    command.callback([arguments, &session] { import(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow import_row{
+    "import", "Makes evidence of a real incident's dumps and logs, for judge and diagnose", add_import};
 
 }  // namespace deadrank::runners::commands

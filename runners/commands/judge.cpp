@@ -1,6 +1,5 @@
-// runners/commands/judge.cpp — The line, entered at the evidence: nothing is played.
-#include "runners/commands/judge.h"
-
+// runners/commands/judge.cpp — deadrank judge: enters the line at the evidence: detects and judges again from
+// files, or reads a stranger's evidence. Nothing is played.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -8,6 +7,7 @@
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/screen.h"
@@ -51,12 +51,8 @@ void judge_files(const JudgeArguments& arguments, Session& session) {
     if (!written) session.complain(written.error());
 }
 
-}  // namespace
-
-void add_judge(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("judge", "Detects and judges again from files, without playing anything");
-    command->footer(
+void add_judge(CLI::App& command, Session& session) {
+    command.footer(
         "A run's directory (from run --out) has plan, evidence and truth, and gets a verdict. An evidence "
         "file "
         "alone, say of a production job, gets findings and the verdict unknown (exit code 2).\n\n"
@@ -65,14 +61,19 @@ void add_judge(CLI::App& app, Session& session) {
         "  deadrank judge out/*/*/1 --html report.html\n"
         "  deadrank judge incident/evidence.jsonl --json               after deadrank import");
     auto arguments = std::make_shared<JudgeArguments>();
-    command->add_option("places", arguments->places, "Directories of runs, or evidence files")
+    command.add_option("places", arguments->places, "Directories of runs, or evidence files")
         ->required()
         ->type_name("PLACE");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "One JSON object a line, as run --json");
-    command->add_option("--html", arguments->html, "Write a page that shows these runs, as run --html")
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "One JSON object a line, as run --json");
+    command.add_option("--html", arguments->html, "Write a page that shows these runs, as run --html")
         ->type_name("FILE");
-    command->callback([arguments, &session] { judge_files(*arguments, session); });
+    command.callback([arguments, &session] { judge_files(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow judge_row{"judge", "Detects and judges again from files, without playing anything",
+                                  add_judge};
 
 }  // namespace deadrank::runners::commands

@@ -1,6 +1,5 @@
-// runners/commands/learn.cpp — The course, one lesson, a quiz, or pages: from the same lessons.
-#include "runners/commands/learn.h"
-
+// runners/commands/learn.cpp — deadrank learn: lessons about bugs, made from played runs. The course, one
+// lesson, a quiz, or pages: from the same lessons.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <iostream>
@@ -11,6 +10,7 @@
 #include "results/text/text_file.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/learn_list.h"
 #include "runners/commands/screen.h"
@@ -194,12 +194,8 @@ private:
     learn::Progress progress_;
 };
 
-}  // namespace
-
-void add_learn(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("learn", "Teaches to diagnose bugs, from runs that really had them");
-    command->footer(
+void add_learn(CLI::App& command, Session& session) {
+    command.footer(
         "A lesson shows what one sees and the evidence, asks, gives hints, and ends with the answer, the fix "
         "and "
         "the healed run beside the other. Without names the course goes through the stages, from the first "
@@ -215,18 +211,23 @@ void add_learn(CLI::App& app, Session& session) {
         "  deadrank learn --html lessons                           pages, and a handout of one sheet for "
         "each");
     auto arguments = std::make_shared<LearnArguments>();
-    add_selection(*command, arguments->selection);
-    command->add_option("--seed", arguments->seed, "Which ranks and numbers, and which quiz [1]")
+    add_selection(command, arguments->selection);
+    command.add_option("--seed", arguments->seed, "Which ranks and numbers, and which quiz [1]")
         ->type_name("N");
-    command->add_option("--quiz", arguments->quiz, "Ask about N bugs, one try each, and count")
+    command.add_option("--quiz", arguments->quiz, "Ask about N bugs, one try each, and count")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));
-    command->add_option("--html", arguments->html, "Write pages and handouts into DIR")->type_name("DIR");
-    command->add_flag("--list", arguments->list, "List the lessons and what was solved");
-    command->add_flag("--show", arguments->show, "Print whole lessons with their answers, asking nothing");
-    command->add_flag("--forget", arguments->forget, "Forget all progress");
-    add_json(*command, arguments->json, "Lessons, list or quiz as JSON, with the answers");
-    command->callback([arguments, &session] { LearnCommand(*arguments, session)(); });
+    command.add_option("--html", arguments->html, "Write pages and handouts into DIR")->type_name("DIR");
+    command.add_flag("--list", arguments->list, "List the lessons and what was solved");
+    command.add_flag("--show", arguments->show, "Print whole lessons with their answers, asking nothing");
+    command.add_flag("--forget", arguments->forget, "Forget all progress");
+    add_json(command, arguments->json, "Lessons, list or quiz as JSON, with the answers");
+    command.callback([arguments, &session] { LearnCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow learn_row{"learn", "Teaches to diagnose bugs, from runs that really had them",
+                                  add_learn};
 
 }  // namespace deadrank::runners::commands

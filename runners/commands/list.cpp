@@ -1,6 +1,5 @@
-// runners/commands/list.cpp — Ids with what one would look for: symptom, cause, and where they can be played.
-#include "runners/commands/list.h"
-
+// runners/commands/list.cpp — deadrank list: the catalog, one line a scenario, with the same filters as run.
+// Ids with what one would look for: symptom, cause, and where they can be played.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
@@ -80,20 +80,21 @@ void list_scenarios(const ListArguments& arguments, Session& session) {
     for (const scenarios::Error& error : selection->broken) session.complain(error);
 }
 
-}  // namespace
-
-void add_list(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("list", "Lists scenarios, with the same names and filters as run");
-    command->footer(
+void add_list(CLI::App& command, Session& session) {
+    command.footer(
         "Examples:\n"
         "  deadrank list --symptom collective_deadlock_hang\n"
         "  deadrank list communication --json");
     auto arguments = std::make_shared<ListArguments>();
-    add_selection(*command, arguments->selection);
-    command->add_option("--runner", arguments->runner, "Only what this runner can play: sim, local, mpi, gpu")
+    add_selection(command, arguments->selection);
+    command.add_option("--runner", arguments->runner, "Only what this runner can play: sim, local, mpi, gpu")
         ->type_name("NAME");
-    add_json(*command, arguments->json, "A JSON array instead of text");
-    command->callback([arguments, &session] { list_scenarios(*arguments, session); });
+    add_json(command, arguments->json, "A JSON array instead of text");
+    command.callback([arguments, &session] { list_scenarios(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow list_row{"list", "Lists scenarios, with the same names and filters as run", add_list};
 
 }  // namespace deadrank::runners::commands

@@ -53,16 +53,18 @@ void manual(const ManualArguments& arguments, const CLI::App& program, Session& 
     if (const auto written = put(text, arguments.out); !written) session.complain(written.error());
 }
 
+void add_manual(CLI::App& command, Session& session) {
+    command.footer(manual_footer);
+    auto arguments = std::make_shared<ManualArguments>();
+    command.add_flag("--man", arguments->man, "The commands as a page for man");
+    command.add_option("-o,--out", arguments->out, "Write it there [standard output]")->type_name("FILE");
+    command.callback(
+        [arguments, program = command.get_parent(), &session] { manual(*arguments, *program, session); });
+}
+
 }  // namespace
 
-void add_manual(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("manual", "Prints the manual of this build, as Markdown or for man");
-    command->footer(manual_footer);
-    auto arguments = std::make_shared<ManualArguments>();
-    command->add_flag("--man", arguments->man, "The commands as a page for man");
-    command->add_option("-o,--out", arguments->out, "Write it there [standard output]")->type_name("FILE");
-    command->callback([arguments, &app, &session] { manual(*arguments, app, session); });
-}
+extern const CommandRow manual_row{"manual", "Prints the manual of this build, as Markdown or for man",
+                                   add_manual};
 
 }  // namespace deadrank::runners::commands

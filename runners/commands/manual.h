@@ -12,10 +12,6 @@ class App;
 
 namespace deadrank::runners::commands {
 
-struct Session;
-
-void add_manual(CLI::App& app, Session& session);
-
 // Markdown: every command with its options, then every word that a scenario file may use.
 std::string manual_of_commands(const CLI::App& program);
 std::string manual_of_scenarios(const Library& library);

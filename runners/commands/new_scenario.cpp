@@ -1,11 +1,11 @@
-// runners/commands/new_scenario.cpp — The skeleton loads as it stands; one's own file is never written over.
-#include "runners/commands/new_scenario.h"
-
+// runners/commands/new_scenario.cpp — deadrank new: writes a commented skeleton of a scenario. The skeleton
+// loads as it stands; one's own file is never written over.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
 #include "results/text/text_file.h"
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/line/library.h"
 #include "scenarios/format/skeleton.h"
@@ -54,31 +54,31 @@ void create(const NewScenarioArguments& arguments, Session& session) {
     fmt::print("{}\n  Edit it, then: deadrank run {}\n", file.string(), arguments.wish.id);
 }
 
-}  // namespace
-
-void add_new(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("new", "Writes a commented skeleton of a scenario into the catalog");
-    command->footer(
+void add_new(CLI::App& command, Session& session) {
+    command.footer(
         "The skeleton loads and plays as it stands; its comments say what to write where.\n\n"
         "Example:\n"
         "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
     auto arguments = std::make_shared<NewScenarioArguments>();
     scenarios::SkeletonWish& wish = arguments->wish;
-    command->add_option("id", wish.id, "stage/name of the scenario, as communication/my_bug")
+    command.add_option("id", wish.id, "stage/name of the scenario, as communication/my_bug")
         ->required()
         ->type_name("ID");
     const auto word = [&](const char* name, std::string& value, const char* what) {
-        command->add_option(name, value, what)->type_name("ID");
+        command.add_option(name, value, what)->type_name("ID");
     };
     word("--symptom", wish.symptom, "What one sees [collective_deadlock_hang]");
     word("--fault", wish.fault, "The kind of fault [kill_rank]");
     word("--cause", wish.cause, "The root cause [the most reported one of the symptom]");
     word("--fix", wish.fix, "The fix pattern [the most frequent one of the cause]");
     word("--workload", wish.workload, "The kind of workload [the first there is]");
-    command->add_flag("--print", arguments->print, "Print it instead of writing it");
-    add_catalog(*command, arguments->catalog);
-    command->callback([arguments, &session] { create(*arguments, session); });
+    command.add_flag("--print", arguments->print, "Print it instead of writing it");
+    add_catalog(command, arguments->catalog);
+    command.callback([arguments, &session] { create(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario into the catalog", add_new};
 
 }  // namespace deadrank::runners::commands

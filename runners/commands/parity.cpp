@@ -1,7 +1,6 @@
-// runners/commands/parity.cpp — Each scenario that both can play, in the simulator and for real; the rate at
-// the end is the project's claim to truth.
-#include "runners/commands/parity.h"
-
+// runners/commands/parity.cpp — deadrank parity: how often the simulator says what real processes say. Each
+// scenario that both can play, in the simulator and for real; the rate at the end is the project's claim to
+// truth.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "results/reports/terminal.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -210,12 +210,8 @@ private:
     bool stopped_ = false;
 };
 
-}  // namespace
-
-void add_parity(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "parity", "Plays scenarios in the simulator and for real, and tells how often the findings agree");
-    command->footer(
+void add_parity(CLI::App& command, Session& session) {
+    command.footer(
         "Without names: each scenario whose `backends` has that runner; of the others is told, on paper, why "
         "they cannot be played. What is compared is who is said to be ill, and of what. A scenario whose "
         "[parity] has a reason for that runner may differ.\n\n"
@@ -227,34 +223,39 @@ void add_parity(CLI::App& app, Session& session) {
         "  deadrank parity --jobs 3 --lines parity.jsonl --table PARITY.md\n"
         "                                                goes on where it was stopped, and writes a page");
     auto arguments = std::make_shared<ParityArguments>();
-    add_selection(*command, arguments->selection);
+    add_selection(command, arguments->selection);
     command
-        ->add_option("--runner", arguments->runner,
-                     "What is held against the simulator: local, mpi, gpu [local]")
+        .add_option("--runner", arguments->runner,
+                    "What is held against the simulator: local, mpi, gpu [local]")
         ->type_name("NAME");
-    command->add_option("--seed", arguments->seed, "The draw that both play [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "The draw that both play [1]")->type_name("N");
     command
-        ->add_option("--ranks-most", arguments->ranks_most,
-                     "Larger scenarios are played by both on that many ranks [4]")
+        .add_option("--ranks-most", arguments->ranks_most,
+                    "Larger scenarios are played by both on that many ranks [4]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    command->add_option("-j,--jobs", arguments->jobs, "Scenarios at once [1]")
+    command.add_option("-j,--jobs", arguments->jobs, "Scenarios at once [1]")
         ->type_name("N")
         ->check(CLI::Range(1, 64).description(""));
-    command->add_flag("--plan", arguments->plan,
-                      "Play nothing: say what can be played, and why the rest cannot");
+    command.add_flag("--plan", arguments->plan,
+                     "Play nothing: say what can be played, and why the rest cannot");
     command
-        ->add_option("--lines", arguments->lines,
-                     "Keep a line of JSON a scenario there; what it has already is not played for real again")
+        .add_option("--lines", arguments->lines,
+                    "Keep a line of JSON a scenario there; what it has already is not played for real again")
         ->type_name("FILE");
-    command->add_option("--table", arguments->table, "Write all of it as Markdown")->type_name("FILE");
-    command->add_option("--summary", arguments->summary, "Write the counts as Markdown")->type_name("FILE");
+    command.add_option("--table", arguments->table, "Write all of it as Markdown")->type_name("FILE");
+    command.add_option("--summary", arguments->summary, "Write the counts as Markdown")->type_name("FILE");
     command
-        ->add_option("-o,--out", arguments->out,
-                     "Keep plans, evidence and truth below DIR/sim and DIR/RUNNER")
+        .add_option("-o,--out", arguments->out, "Keep plans, evidence and truth below DIR/sim and DIR/RUNNER")
         ->type_name("DIR");
-    add_json(*command, arguments->json, "One JSON object a line and scenario");
-    command->callback([arguments, &session] { ParityCommand(*arguments, session)(); });
+    add_json(command, arguments->json, "One JSON object a line and scenario");
+    command.callback([arguments, &session] { ParityCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow parity_row{
+    "parity", "Plays scenarios in the simulator and for real, and tells how often the findings agree",
+    add_parity};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,6 @@
-// runners/commands/plan.cpp — Draws, and prints what was drawn.
-#include "runners/commands/plan.h"
+// runners/commands/plan.cpp — deadrank plan: a scenario with every draw made, as the TOML that one replays
+// and attaches to a bug report.
+#include "scenarios/model/plan.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -7,10 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/selection.h"
-#include "scenarios/model/plan.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 
@@ -57,27 +59,26 @@ void plan(const PlanArguments& arguments, Session& session) {
     }
 }
 
-}  // namespace
-
-void add_plan(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("plan", "Prints what a seed makes of a scenario: nothing is left to chance");
-    command->footer(
+void add_plan(CLI::App& command, Session& session) {
+    command.footer(
         "The plan is TOML; `deadrank replay` plays it.\n\n"
         "Example:\n"
         "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<PlanArguments>();
-    command->add_option("scenario", arguments->scenario, "An id or a file")
-        ->required()
-        ->type_name("SCENARIO");
-    command->add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
-    command->add_option("--variant", arguments->variant, "fault, control or healed [fault]")
+    command.add_option("scenario", arguments->scenario, "An id or a file")->required()->type_name("SCENARIO");
+    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
+    command.add_option("--variant", arguments->variant, "fault, control or healed [fault]")
         ->check(CLI::IsMember({"fault", "control", "healed"}))
         ->type_name("NAME");
-    command->add_option("--runner", arguments->runner, "For which runner [sim]")->type_name("NAME");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with the plan's digest and its TOML");
-    command->callback([arguments, &session] { plan(*arguments, session); });
+    command.add_option("--runner", arguments->runner, "For which runner [sim]")->type_name("NAME");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with the plan's digest and its TOML");
+    command.callback([arguments, &session] { plan(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow plan_row{"plan", "Prints what a seed makes of a scenario: nothing is left to chance",
+                                 add_plan};
 
 }  // namespace deadrank::runners::commands

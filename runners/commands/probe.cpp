@@ -1,11 +1,11 @@
-// runners/commands/probe.cpp — The words of the command, and its files.
-#include "runners/commands/probe.h"
-
+// runners/commands/probe.cpp — deadrank probe: from which magnitude on a detector, a tool or an alert rule
+// notices a fault, how fast, and how often it cries without one. The words of the command, and its files.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
 #include "results/text/text_file.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/probe_subject.h"
 
@@ -73,12 +73,8 @@ void add_rule_options(CLI::App& command, ProbeArguments& arguments) {
     add("--out", arguments.out, "Where generated test files stay [out/probe]", "DIR");
 }
 
-}  // namespace
-
-void add_probe(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "probe", "Finds from which magnitude on a detector, a tool or an alert rule sees a fault");
-    command->footer(
+void add_probe(CLI::App& command, Session& session) {
+    command.footer(
         "A fault's number is turned from A to B; at each point every seed is played, and between two points "
         "where the share of runs in which it is seen passes 50 % and 95 % it is bisected. Shares have Wilson "
         "intervals. Beside it: how long until the first word, harm to the job, blame of bystanders, and "
@@ -96,31 +92,35 @@ void add_probe(CLI::App& app, Session& session) {
         "  deadrank probe my.toml --vary pause_rank.for=1s..5m --command 'python3 mine.py {evidence}'\n"
         "  deadrank probe --rules my.yml --alert GpuHot --failure thermal_throttle --vary lasts=10s..20m");
     auto arguments = std::make_shared<ProbeArguments>();
-    command->add_option("scenario", arguments->scenario, "Its fault is turned")->type_name("SCENARIO");
-    command->add_option("--vary", arguments->vary, "What, from where to where: slow_rank.factor=1x..4x")
+    command.add_option("scenario", arguments->scenario, "Its fault is turned")->type_name("SCENARIO");
+    command.add_option("--vary", arguments->vary, "What, from where to where: slow_rank.factor=1x..4x")
         ->type_name("NAME=A..B");
-    auto* detector = command->add_option("--detector", arguments->detector, "One of ours [all]");
-    auto* tool = command->add_option("--tool", arguments->tool, "A tool that deadrank score knows");
-    auto* external = command->add_option("--command", arguments->command, "Anybody's, by the protocol");
+    auto* detector = command.add_option("--detector", arguments->detector, "One of ours [all]");
+    auto* tool = command.add_option("--tool", arguments->tool, "A tool that deadrank score knows");
+    auto* external = command.add_option("--command", arguments->command, "Anybody's, by the protocol");
     detector->type_name("NAME")->excludes(tool)->excludes(external);
     tool->type_name("NAME")->excludes(external);
     external->type_name("COMMAND");
-    command->add_option("--symptom", arguments->symptom, "Count findings of this symptom only")
+    command.add_option("--symptom", arguments->symptom, "Count findings of this symptom only")
         ->type_name("ID");
-    command->add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a command [60]")
+    command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a command [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0).description(""));
-    command->add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..20]")
-        ->type_name("A..B");
-    command->add_option("--points", arguments->points, "Of the first grid [7]")
+    command.add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..20]")->type_name("A..B");
+    command.add_option("--points", arguments->points, "Of the first grid [7]")
         ->type_name("N")
         ->check(CLI::Range(2, 200).description(""));
-    command->add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
-    command->add_option("--csv", arguments->csv, "Write the curve as a table")->type_name("FILE");
-    add_rule_options(*command, *arguments);
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with points, thresholds and false alarms");
-    command->callback([arguments, &session] { probe(*arguments, session); });
+    command.add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
+    command.add_option("--csv", arguments->csv, "Write the curve as a table")->type_name("FILE");
+    add_rule_options(command, *arguments);
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with points, thresholds and false alarms");
+    command.callback([arguments, &session] { probe(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow probe_row{
+    "probe", "Finds from which magnitude on a detector, a tool or an alert rule sees a fault", add_probe};
 
 }  // namespace deadrank::runners::commands

@@ -65,15 +65,15 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
 // A first word that is no command.
 const char* unknown_command(int argc, const char* const* argv) {
     if (argc < 2 || argv[1][0] == '-') return nullptr;
-    for (const Command& command : all_commands()) {
-        if (command.name == argv[1]) return nullptr;
+    for (const CommandRow* row : all_commands()) {
+        if (row->name == argv[1]) return nullptr;
     }
     return argv[1];
 }
 
 Error no_such_command(const std::string& word) {
     std::vector<std::string> names;
-    for (const Command& command : all_commands()) names.push_back(command.name);
+    for (const CommandRow* row : all_commands()) names.emplace_back(row->name);
     const std::string near = scenarios::nearest(word, names);
     return {ErrorCode::usage, fmt::format("'{}' is no command", word),
             near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
@@ -94,7 +94,8 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
     app.footer(program_footer);
     app.set_version_flag("--version", "deadrank " + this_build().version);
     app.get_formatter()->column_width(30);
-    for (const Command& command : all_commands()) command.add(app, session);
+    for (const CommandRow* row : all_commands())
+        row->add(*app.add_subcommand(std::string(row->name), std::string(row->what)), session);
     if (argc < 2) {
         fmt::print(stderr, "{}", app.help());
         return exit_usage;

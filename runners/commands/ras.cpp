@@ -1,7 +1,5 @@
-// runners/commands/ras.cpp — `serve` lets any RAS client look at a run; `ask` looks at a live NCCL, and
-// judges its answer.
-#include "runners/commands/ras.h"
-
+// runners/commands/ras.cpp — deadrank ras: NCCL's RAS protocol from both ends. `serve` lets any RAS client
+// look at a run; `ask` looks at a live NCCL, and judges its answer.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include "results/emitters/snapshot.h"
 #include "results/external/ras_verdict.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
 #include "runners/serve/ras_service.h"
@@ -81,12 +80,8 @@ void ask(const Asking& arguments, Session& session) {
     session.code = troubles.empty() ? exit_pass : exit_fail;
 }
 
-}  // namespace
-
-void add_ras(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "ras", "Speaks NCCL's RAS protocol: serves a run to any client, or asks a live job");
-    command->footer(
+void add_ras(CLI::App& command, Session& session) {
+    command.footer(
         "RAS tells who has launched how many operations, and who does not answer. It cannot see ranks that "
         "have all "
         "launched and none of which finishes.\n\n"
@@ -96,9 +91,9 @@ void add_ras(CLI::App& app, Session& session) {
         "  deadrank ras serve out/communication/rank_leaves_all_reduce/1\n"
         "  deadrank ras ask --host node0\n"
         "  ncclras -h localhost -v");
-    command->require_subcommand(1);
+    command.require_subcommand(1);
     auto serving = std::make_shared<Serving>();
-    CLI::App* serve_command = command->add_subcommand("serve", "Answers as a run would have, on loopback");
+    CLI::App* serve_command = command.add_subcommand("serve", "Answers as a run would have, on loopback");
     serve_command->add_option("run", serving->place, "A run's directory, or an evidence file")
         ->required()
         ->type_name("PLACE");
@@ -111,8 +106,7 @@ void add_ras(CLI::App& app, Session& session) {
     serve_command->add_flag("--live", serving->live, "Let the run's time go on from now");
     serve_command->callback([serving, &session] { serve_run(*serving, session); });
     auto asking = std::make_shared<Asking>();
-    CLI::App* ask_command =
-        command->add_subcommand("ask", "Asks a RAS, and says who lags or does not answer");
+    CLI::App* ask_command = command.add_subcommand("ask", "Asks a RAS, and says who lags or does not answer");
     ask_command->add_option("--host", asking->question.host, "Where it listens [localhost]")
         ->type_name("HOST");
     ask_command->add_option("--port", asking->port, "Its port [28028]")
@@ -125,5 +119,10 @@ void add_ras(CLI::App& app, Session& session) {
     add_json(*ask_command, asking->json, "Its answer as it is");
     ask_command->callback([asking, &session] { ask(*asking, session); });
 }
+
+}  // namespace
+
+extern const CommandRow ras_row{
+    "ras", "Speaks NCCL's RAS protocol: serves a run to any client, or asks a live job", add_ras};
 
 }  // namespace deadrank::runners::commands

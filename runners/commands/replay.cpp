@@ -1,12 +1,11 @@
-// runners/commands/replay.cpp — The same plan must be the same run. Where it is not, the first event that
-// differs is named.
-#include "runners/commands/replay.h"
-
+// runners/commands/replay.cpp — deadrank replay: plays a token or a plan again and compares the runs, event
+// by event. The same plan must be the same run. Where it is not, the first event that differs is named.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
 #include "runners/commands/paging.h"
@@ -114,12 +113,8 @@ void replay(const ReplayArguments& arguments, Session& session) {
         session.complain(written.error());
 }
 
-}  // namespace
-
-void add_replay(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("replay", "Plays a token or a plan again and compares the two runs");
-    command->footer(
+void add_replay(CLI::App& command, Session& session) {
+    command.footer(
         "A token (dr1-…, from any report) is played from the catalog and compared by its trace hash. A plan "
         "is compared with "
         "the evidence that lies beside it; without any it is played twice. Exit code 0: reproduced, 1: it "
@@ -130,20 +125,25 @@ void add_replay(CLI::App& app, Session& session) {
         "  deadrank replay dr1-… --scenario my_bug.toml            a token of a file outside of the catalog\n"
         "  deadrank replay out/communication/rank_leaves_all_reduce/7/plan.toml --html run.html");
     auto arguments = std::make_shared<ReplayArguments>();
-    command->add_option("what", arguments->what, "A token or a plan's file")
+    command.add_option("what", arguments->what, "A token or a plan's file")
         ->required()
         ->type_name("TOKEN|PLAN");
-    command->add_option("--scenario", arguments->scenario, "The token's scenario, where it is in no catalog")
+    command.add_option("--scenario", arguments->scenario, "The token's scenario, where it is in no catalog")
         ->type_name("FILE");
-    command->add_option("--html", arguments->html, "Write a page that shows this run, as run --html")
+    command.add_option("--html", arguments->html, "Write a page that shows this run, as run --html")
         ->type_name("FILE");
-    command->add_option("--against", arguments->against, "Evidence, or a run's directory, to compare with")
+    command.add_option("--against", arguments->against, "Evidence, or a run's directory, to compare with")
         ->type_name("PLACE");
-    command->add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")
+    command.add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")
         ->type_name("NAME");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object");
-    command->callback([arguments, &session] { replay(*arguments, session); });
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object");
+    command.callback([arguments, &session] { replay(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow replay_row{"replay", "Plays a token or a plan again and compares the two runs",
+                                   add_replay};
 
 }  // namespace deadrank::runners::commands

@@ -1,7 +1,6 @@
-// runners/commands/resilience.cpp — Several runs, one table: the last line about a bug and a program counts,
-// so that a run repeated replaces what it repeats.
-#include "runners/commands/resilience.h"
-
+// runners/commands/resilience.cpp — deadrank resilience: tables of how frameworks stood bugs, from lines that
+// `run --json` printed. Several runs, one table: the last line about a bug and a program counts, so that a
+// run repeated replaces what it repeats.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "results/reports/page.h"
 #include "results/reports/resilience_table.h"
 #include "results/text/words.h"
+#include "runners/commands/command.h"
 
 namespace deadrank::runners::commands {
 
@@ -77,12 +77,8 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
     if (session.code == exit_pass && told < standings.size()) session.code = exit_unknown;
 }
 
-}  // namespace
-
-void add_resilience(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "resilience", "Makes one table of how frameworks stood bugs, from several runs on real processes");
-    command->footer(
+void add_resilience(CLI::App& command, Session& session) {
+    command.footer(
         "Reads what `deadrank run --runner local --json` printed. The last line about a bug and a program "
         "counts.\n\n"
         "Exit code: 0 all told, 2 some could not be told, 64 the command line or a file is wrong.\n\n"
@@ -94,20 +90,26 @@ void add_resilience(CLI::App& app, Session& session) {
         "  deadrank resilience *.jsonl --table TABLE.md --summary README.md\n"
         "                                                               each into its place on a page");
     auto arguments = std::make_shared<ResilienceArguments>();
-    command->add_option("files", arguments->files, "Lines of JSON, as run printed them")
+    command.add_option("files", arguments->files, "Lines of JSON, as run printed them")
         ->required()
         ->type_name("FILE")
         ->check(CLI::ExistingFile.description(""));
-    command->add_option("--table", arguments->table, "Write the table as Markdown: a row a bug")
+    command.add_option("--table", arguments->table, "Write the table as Markdown: a row a bug")
         ->type_name("FILE");
     command
-        ->add_option("--summary", arguments->summary,
-                     "Write how many bugs each framework stood in which way: a row a framework")
+        .add_option("--summary", arguments->summary,
+                    "Write how many bugs each framework stood in which way: a row a framework")
         ->type_name("FILE");
-    command->add_option("--html", arguments->html, "Write the table as a page: one file, no network needed")
+    command.add_option("--html", arguments->html, "Write the table as a page: one file, no network needed")
         ->type_name("FILE");
-    command->add_flag("--untold", arguments->untold, "Say on standard error what could not be told, and why");
-    command->callback([arguments, &session] { resilience(*arguments, session); });
+    command.add_flag("--untold", arguments->untold, "Say on standard error what could not be told, and why");
+    command.callback([arguments, &session] { resilience(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow resilience_row{
+    "resilience", "Makes one table of how frameworks stood bugs, from several runs on real processes",
+    add_resilience};
 
 }  // namespace deadrank::runners::commands

@@ -1,7 +1,5 @@
-// runners/commands/run.cpp — Plays scenarios under seeds and says of each whether the right thing was
-// noticed.
-#include "runners/commands/run.h"
-
+// runners/commands/run.cpp — deadrank run: the command most people need. Plays scenarios under seeds and says
+// of each whether the right thing was noticed.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "results/reports/resilience_table.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/paging.h"
 #include "runners/commands/run_report.h"
@@ -193,66 +192,66 @@ private:
     Session& session_;
 };
 
-}  // namespace
-
-void add_run(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("run", run_description);
-    command->footer(run_footer);
+void add_run(CLI::App& command, Session& session) {
+    command.footer(run_footer);
     auto arguments = std::make_shared<RunArguments>();
-    add_selection(*command, arguments->selection);
-    add_seeds(*command, arguments->seeds);
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
     command
-        ->add_option("--runner", arguments->runner,
-                     "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
+        .add_option("--runner", arguments->runner,
+                    "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
         ->type_name("NAME");
     SubjectOptions& under_test = arguments->under_test;
     command
-        ->add_option("--subject", under_test.names,
-                     "The program under test on real processes: a name of ours or a manifest FILE.toml; "
-                     "repeat for several. Or type its command behind --")
+        .add_option("--subject", under_test.names,
+                    "The program under test on real processes: a name of ours or a manifest FILE.toml; "
+                    "repeat for several. Or type its command behind --")
         ->type_name("NAME|FILE")
         ->allow_extra_args(false);
-    command->add_option("--command", under_test.command)->allow_extra_args(false)->group("");
+    command.add_option("--command", under_test.command)->allow_extra_args(false)->group("");
     command
-        ->add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
+        .add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
     command
-        ->add_option(
-            "--debug", under_test.debug,
-            "TORCH_DISTRIBUTED_DEBUG of the program under test: off, info, detail; repeat to compare")
+        .add_option("--debug", under_test.debug,
+                    "TORCH_DISTRIBUTED_DEBUG of the program under test: off, info, detail; repeat to compare")
         ->type_name("LEVEL")
         ->allow_extra_args(false)
         ->check(CLI::IsMember({"off", "info", "detail"}).description(""));
-    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
+    command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
     command
-        ->add_option("-o,--out", arguments->out,
-                     "Keep plans, evidence, truth, findings and verdicts below DIR")
+        .add_option("-o,--out", arguments->out,
+                    "Keep plans, evidence, truth, findings and verdicts below DIR")
         ->type_name("DIR");
     command
-        ->add_option("--by", arguments->by, "Rows of the scorecard: class, symptom, stage, detector [class]")
+        .add_option("--by", arguments->by, "Rows of the scorecard: class, symptom, stage, detector [class]")
         ->type_name("WHAT")
         ->check(CLI::IsMember({"class", "symptom", "stage", "detector"}).description(""));
-    command->add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
     command
-        ->add_option("--html", arguments->html,
-                     "Write a page with scorecard, timelines, waits and logs: one file, no network needed")
+        .add_option("--html", arguments->html,
+                    "Write a page with scorecard, timelines, waits and logs: one file, no network needed")
         ->type_name("FILE");
     command
-        ->add_option("--table", arguments->table,
-                     "Write how each framework stood each bug, as Markdown with a command behind each bad "
-                     "cell")
+        .add_option("--table", arguments->table,
+                    "Write how each framework stood each bug, as Markdown with a command behind each bad "
+                    "cell")
         ->type_name("FILE");
-    add_json(*command, arguments->json,
+    add_json(command, arguments->json,
              "One JSON object a line and trial, and nothing else, on standard output");
-    command->add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
-    command->add_flag("--explore-order", arguments->explore_order,
-                      "Let chance decide ties in time (the token keeps it)");
-    command->add_flag("--no-control", arguments->no_control, "Leave the control run out");
-    command->add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
-    command->callback([arguments, &session] { RunCommand(*arguments, session)(); });
+    command.add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
+    command.add_flag("--explore-order", arguments->explore_order,
+                     "Let chance decide ties in time (the token keeps it)");
+    command.add_flag("--no-control", arguments->no_control, "Leave the control run out");
+    command.add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
+    command.callback([arguments, &session] { RunCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow run_row{"run", run_description, add_run};
 
 }  // namespace deadrank::runners::commands

@@ -1,12 +1,12 @@
-// runners/commands/score.cpp — Which tools, over what; then tables, or files.
-#include "runners/commands/score.h"
-
+// runners/commands/score.cpp — deadrank score: other people's tools, unmodified, judged over scenarios. Which
+// tools, over what; then tables, or files.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
 #include "results/text/text_file.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/score_report.h"
 #include "runners/commands/screen.h"
@@ -150,12 +150,8 @@ private:
     Session& session_;
 };
 
-}  // namespace
-
-void add_score(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("score", "Judges other people's detection tools, unmodified, over scenarios");
-    command->footer(
+void add_score(CLI::App& command, Session& session) {
+    command.footer(
         "Each scenario is played with its fault and without it, once for all tools. A tool is asked for what "
         "it can name at all (a dump analyzer knows no training step). What a release is known to get wrong "
         "is "
@@ -170,32 +166,36 @@ void add_score(CLI::App& app, Session& session) {
         "  deadrank score results/external/scenarios --tools torchfrtrace,deadrank\n"
         "  deadrank score communication --seeds 1..5 --detector 'mine=python3 mine.py' --csv score.csv");
     auto arguments = std::make_shared<ScoreArguments>();
-    add_selection(*command, arguments->selection);
-    add_seeds(*command, arguments->seeds);
-    command->add_option("--scenarios", arguments->scenarios, "More scenarios, separated by commas")
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command.add_option("--scenarios", arguments->scenarios, "More scenarios, separated by commas")
         ->type_name("SCENARIO")
         ->delimiter(',');
-    command->add_option("--tools", arguments->tools, "Tools, separated by commas [all that are here]")
+    command.add_option("--tools", arguments->tools, "Tools, separated by commas [all that are here]")
         ->type_name("NAME")
         ->delimiter(',');
     command
-        ->add_option("--detector", arguments->detectors, "A detector's command; may be given several times")
+        .add_option("--detector", arguments->detectors, "A detector's command; may be given several times")
         ->type_name("COMMAND")
         ->allow_extra_args(false);
-    command->add_option("--runner", arguments->runner, "Where to play: sim or local [sim]")
-        ->type_name("NAME");
-    command->add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a tool [60]")
+    command.add_option("--runner", arguments->runner, "Where to play: sim or local [sim]")->type_name("NAME");
+    command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a tool [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0).description(""));
-    command->add_option("-j,--jobs", arguments->jobs, "Trials at once [1]")
+    command.add_option("-j,--jobs", arguments->jobs, "Trials at once [1]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    command->add_option("--csv", arguments->out_csv, "Write the scorecard as CSV")->type_name("FILE");
-    command->add_option("--out-json", arguments->out_json, "Write scorecard and cases as JSON")
+    command.add_option("--csv", arguments->out_csv, "Write the scorecard as CSV")->type_name("FILE");
+    command.add_option("--out-json", arguments->out_json, "Write scorecard and cases as JSON")
         ->type_name("FILE");
-    command->add_flag("--list", arguments->list, "Say which tools are here, and how to get the others");
-    add_json(*command, arguments->json, "One JSON object on standard output");
-    command->callback([arguments, &session] { ScoreCommand(*arguments, session)(); });
+    command.add_flag("--list", arguments->list, "Say which tools are here, and how to get the others");
+    add_json(command, arguments->json, "One JSON object on standard output");
+    command.callback([arguments, &session] { ScoreCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow score_row{
+    "score", "Judges other people's detection tools, unmodified, over scenarios", add_score};
 
 }  // namespace deadrank::runners::commands

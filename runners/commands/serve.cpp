@@ -1,6 +1,5 @@
-// runners/commands/serve.cpp — Serves until the run is over, --for has passed, or Ctrl-C.
-#include "runners/commands/serve.h"
-
+// runners/commands/serve.cpp — deadrank serve: a failure on live /metrics endpoints, for a rehearsal with
+// real servers. Serves until the run is over, --for has passed, or Ctrl-C.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -11,6 +10,7 @@
 
 #include "results/text/toml_tree.h"
 #include "runners/commands/alert_site.h"
+#include "runners/commands/command.h"
 #include "runners/serve/live_replay.h"
 
 namespace deadrank::runners::commands {
@@ -96,12 +96,8 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     serve_until_done(replay, window.duration, lasts);
 }
 
-}  // namespace
-
-void add_serve(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus");
-    command->footer(
+void add_serve(CLI::App& command, Session& session) {
+    command.footer(
         "One failure of `deadrank alerts --list`, on loopback, in real or accelerated time.\n\n"
         "Exit code: 0 the run is over or was stopped, 64 the command line is wrong or the port is taken.\n\n"
         "Examples:\n"
@@ -109,17 +105,22 @@ void add_serve(CLI::App& app, Session& session) {
         "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
         "  curl http://127.0.0.1:9400/prometheus.yml");
     auto arguments = std::make_shared<ServeArguments>();
-    runners::alerts::add_site(*command, arguments->site);
-    command->add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
+    runners::alerts::add_site(command, arguments->site);
+    command.add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
         ->type_name("N")
         ->check(CLI::Range(0, 65535).description(""));
-    command->add_option("--address", arguments->address, "Address to listen on [127.0.0.1]")->type_name("IP");
-    command->add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")
+    command.add_option("--address", arguments->address, "Address to listen on [127.0.0.1]")->type_name("IP");
+    command.add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")
         ->type_name("FACTOR");
-    command->add_option("--for", arguments->lasts, "Stop after this much real time [when the run is over]")
+    command.add_option("--for", arguments->lasts, "Stop after this much real time [when the run is over]")
         ->type_name("TIME");
-    command->add_flag("-q,--quiet", arguments->quiet, "Print no notices");
-    command->callback([arguments, &session] { serve_command(*arguments, session); });
+    command.add_flag("-q,--quiet", arguments->quiet, "Print no notices");
+    command.callback([arguments, &session] { serve_command(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow serve_row{
+    "serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus", add_serve};
 
 }  // namespace deadrank::runners::commands

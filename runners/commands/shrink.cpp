@@ -1,6 +1,6 @@
-// runners/commands/shrink.cpp — The result is written only after it was loaded, resolved and seen to fail
-// alike.
-#include "runners/commands/shrink.h"
+// runners/commands/shrink.cpp — deadrank shrink: from any failing plan to a minimal one that fails alike, as
+// a scenario file. The result is written only after it was loaded, resolved and seen to fail alike.
+#include "runners/find/shrink.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "results/text/text_file.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/one_plan.h"
 #include "runners/commands/options.h"
@@ -162,12 +163,8 @@ void shrink(const ShrinkArguments& arguments, Session& session) {
     session.code = stop.load() ? exit_interrupted : exit_pass;
 }
 
-}  // namespace
-
-void add_shrink(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("shrink", "Makes a failing plan as small as it gets while it fails alike");
-    command->footer(
+void add_shrink(CLI::App& command, Session& session) {
+    command.footer(
         "Fewer faults, targets, ranks, steps and unusual values, one after the other, until nothing can be "
         "left out. The failure is a signature: the property that broke and how, without ranks, steps and "
         "times. The result is loaded, resolved and played before it is written.\n\n"
@@ -178,23 +175,28 @@ void add_shrink(CLI::App& app, Session& session) {
         "  deadrank shrink plan.toml --signature 'harm_is_noticed: the job hung'\n"
         "  deadrank shrink communication/rank_leaves_all_reduce --keep collective_deadlock_hang");
     auto arguments = std::make_shared<ShrinkArguments>();
-    command->add_option("what", arguments->what, "A plan's file, or a scenario's id or file")
+    command.add_option("what", arguments->what, "A plan's file, or a scenario's id or file")
         ->required()
         ->type_name("PLAN|SCENARIO");
-    command->add_option("--seed", arguments->seed, "Under which a scenario is resolved [1]")->type_name("N");
-    auto* signature = command->add_option("--signature", arguments->signature,
-                                          "The failure to keep, as in \"harm_is_noticed: the job hung\", or "
-                                          "its property alone; without it, the first one that is found");
+    command.add_option("--seed", arguments->seed, "Under which a scenario is resolved [1]")->type_name("N");
+    auto* signature = command.add_option("--signature", arguments->signature,
+                                         "The failure to keep, as in \"harm_is_noticed: the job hung\", or "
+                                         "its property alone; without it, the first one that is found");
     signature->type_name("TEXT");
-    command->add_option("--keep", arguments->symptom, "Not a failure, but a report of this symptom")
+    command.add_option("--keep", arguments->symptom, "Not a failure, but a report of this symptom")
         ->type_name("SYMPTOM")
         ->excludes(signature);
-    command->add_option("-o,--out", arguments->out, "Write the scenario here instead of printing it")
+    command.add_option("-o,--out", arguments->out, "Write the scenario here instead of printing it")
         ->type_name("FILE");
-    command->add_option("--tries", arguments->tries, "Plans that are played at most [5000]")->type_name("N");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with sizes, tries and the TOML");
-    command->callback([arguments, &session] { shrink(*arguments, session); });
+    command.add_option("--tries", arguments->tries, "Plans that are played at most [5000]")->type_name("N");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with sizes, tries and the TOML");
+    command.callback([arguments, &session] { shrink(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow shrink_row{"shrink", "Makes a failing plan as small as it gets while it fails alike",
+                                   add_shrink};
 
 }  // namespace deadrank::runners::commands

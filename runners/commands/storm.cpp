@@ -1,6 +1,6 @@
-// runners/commands/storm.cpp — A scorecard by row of the table: detected, named correctly, how soon, false
-// alarms, lost.
-#include "runners/commands/storm.h"
+// runners/commands/storm.cpp — deadrank storm: days of incidents from a published table, and what detection
+// made of them. A scorecard by row of the table: detected, named correctly, how soon, false alarms, lost.
+#include "runners/studies/storm.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/studies/storm.h"
 
 namespace deadrank::runners::commands {
 
@@ -149,12 +149,8 @@ void storm(const StormArguments& arguments, Session& session) {
     if (card.stopped) session.code = exit_interrupted;
 }
 
-}  // namespace
-
-void add_storm(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "storm", "Days of incidents drawn from a published table, and what was noticed of them");
-    command->footer(
+void add_storm(CLI::App& command, Session& session) {
+    command.footer(
         "A storm is a file (scenarios/storms): a table of incidents with its source, the scenarios that "
         "stand for its "
         "rows, a cluster and a budget. The seed draws when which row strikes. Around each incident a segment "
@@ -168,23 +164,26 @@ void add_storm(CLI::App& app, Session& session) {
         "  deadrank storm stragglers --seed 7\n"
         "  deadrank storm --days 7 --nodes 256 --json");
     auto arguments = std::make_shared<StormArguments>();
-    command->add_option("storm", arguments->storm, "Name of a shipped storm, or a file [llama_3]")
+    command.add_option("storm", arguments->storm, "Name of a shipped storm, or a file [llama_3]")
         ->type_name("STORM");
-    command->add_option("--seed", arguments->seed, "Draws the storm [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "Draws the storm [1]")->type_name("N");
     const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{100'000}).description("");
-    command->add_option("--days", arguments->days, "Instead of the file's")->type_name("N")->check(positive);
-    command->add_option("--nodes", arguments->nodes, "Instead of the file's")
+    command.add_option("--days", arguments->days, "Instead of the file's")->type_name("N")->check(positive);
+    command.add_option("--nodes", arguments->nodes, "Instead of the file's")->type_name("N")->check(positive);
+    command.add_option("--budget", arguments->budget, "Incidents at most, instead of the file's")
         ->type_name("N")
         ->check(positive);
-    command->add_option("--budget", arguments->budget, "Incidents at most, instead of the file's")
-        ->type_name("N")
-        ->check(positive);
-    command->add_option("-j,--jobs", arguments->jobs, "Segments at once [the processors]")
+    command.add_option("-j,--jobs", arguments->jobs, "Segments at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with every incident");
-    command->callback([arguments, &session] { storm(*arguments, session); });
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with every incident");
+    command.callback([arguments, &session] { storm(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow storm_row{
+    "storm", "Days of incidents drawn from a published table, and what was noticed of them", add_storm};
 
 }  // namespace deadrank::runners::commands

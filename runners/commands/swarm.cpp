@@ -1,7 +1,6 @@
-// runners/commands/swarm.cpp — Witnesses get the bug that was seen, so that they load, replay and shrink like
+// runners/commands/swarm.cpp — deadrank swarm: random plans against properties, findings grouped, coverage
+// steering where to look next. Witnesses get the bug that was seen, so that they load, replay and shrink like
 // any other plan.
-#include "runners/commands/swarm.h"
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "results/text/text_file.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
@@ -150,16 +150,12 @@ private:
     Session& session_;
 };
 
-}  // namespace
-
-void add_swarm(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand(
-        "swarm", "Draws plans by seed, asks every property of each, and groups what breaks");
+void add_swarm(CLI::App& command, Session& session) {
     std::string properties;
     for (const find::Property& property : find::all_properties())
         properties +=
             fmt::format("  {:<24} {}: {}\n", property.name, find::name_of(property.mood), property.says);
-    command->footer(
+    command.footer(
         "Each seed draws a training, a cluster, the kinds of fault there are today, how many, where and "
         "when. "
         "The same job without faults is played beside it. What breaks a property is reduced to the faults "
@@ -174,24 +170,29 @@ void add_swarm(CLI::App& app, Session& session) {
         "  deadrank swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
         "  deadrank swarm --shrink --out found");
     auto arguments = std::make_shared<SwarmArguments>();
-    command->add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
+    command.add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
         ->type_name("A..B");
     const auto several = [&](const char* name, std::vector<std::string>& values, const char* what) {
-        command->add_option(name, values, what)->type_name("NAME")->allow_extra_args(false);
+        command.add_option(name, values, what)->type_name("NAME")->allow_extra_args(false);
     };
     several("--property", arguments->properties, "Ask this one only; repeat for several");
     several("--workload", arguments->workloads, "Draw this training only; repeat for several");
     several("--fault", arguments->kinds, "Draw this kind of fault only; repeat for several");
-    command->add_option("--ranks", arguments->ranks, "Ranks of a job at most [16]")
+    command.add_option("--ranks", arguments->ranks, "Ranks of a job at most [16]")
         ->type_name("N")
         ->check(CLI::Range(2, 32).description(""));
-    command->add_option("--faults", arguments->faults, "Faults of a plan at most [4]")->type_name("N");
-    command->add_option("-j,--jobs", arguments->jobs, "Plans at once [the processors]")->type_name("N");
-    command->add_flag("--shrink", arguments->shrink, "Make each group's plan as small as it gets");
-    command->add_option("-o,--out", arguments->out, "Write each group's plan below DIR")->type_name("DIR");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with findings, plans and coverage");
-    command->callback([arguments, &session] { SwarmCommand(*arguments, session)(); });
+    command.add_option("--faults", arguments->faults, "Faults of a plan at most [4]")->type_name("N");
+    command.add_option("-j,--jobs", arguments->jobs, "Plans at once [the processors]")->type_name("N");
+    command.add_flag("--shrink", arguments->shrink, "Make each group's plan as small as it gets");
+    command.add_option("-o,--out", arguments->out, "Write each group's plan below DIR")->type_name("DIR");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with findings, plans and coverage");
+    command.callback([arguments, &session] { SwarmCommand(*arguments, session)(); });
 }
+
+}  // namespace
+
+extern const CommandRow swarm_row{
+    "swarm", "Draws plans by seed, asks every property of each, and groups what breaks", add_swarm};
 
 }  // namespace deadrank::runners::commands

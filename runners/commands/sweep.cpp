@@ -1,7 +1,6 @@
-// runners/commands/sweep.cpp — The job comes from a scenario or from a workload's name; what is done to it
+// runners/commands/sweep.cpp — deadrank sweep: every fault at every rank and step of one job, as a map of
+// what is caught and what is not. The job comes from a scenario or from a workload's name; what is done to it
 // comes from the catalog of faults.
-#include "runners/commands/sweep.h"
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <mutex>
 
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/one_plan.h"
 #include "runners/commands/options.h"
@@ -137,12 +137,8 @@ void add_place_options(CLI::App& command, SweepArguments& arguments) {
                      "Not every combination, but every two of fault, rank, step and phase together");
 }
 
-}  // namespace
-
-void add_sweep(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("sweep", "Plays every fault at every rank and step of a job: what is caught?");
-    command->footer(
+void add_sweep(CLI::App& command, Session& session) {
+    command.footer(
         "Without an expectation, truth and control judge: named = a culprit is among those blamed, noticed = "
         "something rang and named nobody, misnamed = somebody else is blamed, missed = the job took harm in "
         "silence, harmless = nothing happened and nothing rang. With --own the scenario's expectation "
@@ -157,27 +153,32 @@ void add_sweep(CLI::App& app, Session& session) {
         "  deadrank sweep --pairwise --phase forward,backward,reduce");
     auto arguments = std::make_shared<SweepArguments>();
     auto* scenario =
-        command->add_option("scenario", arguments->scenario, "The job of this scenario, or of this plan");
+        command.add_option("scenario", arguments->scenario, "The job of this scenario, or of this plan");
     scenario->type_name("SCENARIO");
-    command->add_option("--workload", arguments->workload, "A job of this kind, as usual [data_parallel]")
+    command.add_option("--workload", arguments->workload, "A job of this kind, as usual [data_parallel]")
         ->type_name("NAME")
         ->excludes(scenario);
-    command->add_option("--seed", arguments->seed, "Under which it is resolved and played [1]")
+    command.add_option("--seed", arguments->seed, "Under which it is resolved and played [1]")
         ->type_name("N");
-    command->add_option("--nodes", arguments->nodes, "Machines [as the job has]")->type_name("N");
-    command->add_option("--gpus", arguments->gpus, "Devices of a machine [as the job has]")->type_name("N");
-    command->add_option("--steps", arguments->length, "Steps of the training [as the job has]")
+    command.add_option("--nodes", arguments->nodes, "Machines [as the job has]")->type_name("N");
+    command.add_option("--gpus", arguments->gpus, "Devices of a machine [as the job has]")->type_name("N");
+    command.add_option("--steps", arguments->length, "Steps of the training [as the job has]")
         ->type_name("N");
-    command->add_option("--fault", arguments->kinds, "This kind only; repeat for several")
+    command.add_option("--fault", arguments->kinds, "This kind only; repeat for several")
         ->type_name("KIND")
         ->allow_extra_args(false);
-    add_place_options(*command, *arguments);
-    command->add_flag("--own", arguments->own, "The scenario's own faults, moved about, by its expectation");
-    command->add_flag("--map", arguments->whole, "A line for each rank below rows that are not all well");
-    command->add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
-    add_catalog(*command, arguments->catalog);
-    add_json(*command, arguments->json, "A JSON object with every cell");
-    command->callback([arguments, &session] { sweep(*arguments, session); });
+    add_place_options(command, *arguments);
+    command.add_flag("--own", arguments->own, "The scenario's own faults, moved about, by its expectation");
+    command.add_flag("--map", arguments->whole, "A line for each rank below rows that are not all well");
+    command.add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with every cell");
+    command.callback([arguments, &session] { sweep(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow sweep_row{
+    "sweep", "Plays every fault at every rank and step of a job: what is caught?", add_sweep};
 
 }  // namespace deadrank::runners::commands

@@ -1,7 +1,5 @@
-// runners/commands/taxonomy.cpp — Every entry carries its provenance, and the disclosure stands above them
-// all.
-#include "runners/commands/taxonomy.h"
-
+// runners/commands/taxonomy.cpp — deadrank taxonomy: the bug taxonomy as a tree or a matrix, saying openly
+// where each entry comes from. Every entry carries its provenance, and the disclosure stands above them all.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "runners/commands/command.h"
 #include "runners/commands/options.h"
 #include "runners/commands/screen.h"
 #include "runners/line/library.h"
@@ -164,22 +163,23 @@ void taxonomy(const TaxonomyArguments& arguments, Session& session) {
     print_tree(style, library->taxonomy);
 }
 
-}  // namespace
-
-void add_taxonomy(CLI::App& app, Session& session) {
-    CLI::App* command =
-        app.add_subcommand("taxonomy", "Prints the bug taxonomy, saying where each entry comes from");
-    command->footer(
+void add_taxonomy(CLI::App& command, Session& session) {
+    command.footer(
         "`deadrank explain ID` says what one entry means and which scenarios show it.\n\n"
         "Examples:\n"
         "  deadrank taxonomy\n"
         "  deadrank taxonomy --matrix\n"
         "  deadrank taxonomy --json");
     auto arguments = std::make_shared<TaxonomyArguments>();
-    command->add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");
-    add_json(*command, arguments->json, "A JSON object with every entry");
-    add_catalog(*command, arguments->catalog);
-    command->callback([arguments, &session] { taxonomy(*arguments, session); });
+    command.add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");
+    add_json(command, arguments->json, "A JSON object with every entry");
+    add_catalog(command, arguments->catalog);
+    command.callback([arguments, &session] { taxonomy(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow taxonomy_row{
+    "taxonomy", "Prints the bug taxonomy, saying where each entry comes from", add_taxonomy};
 
 }  // namespace deadrank::runners::commands

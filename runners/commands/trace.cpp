@@ -1,14 +1,14 @@
-// runners/commands/trace.cpp — Plays a scenario, or reads a run back, and writes what its ranks did as a
-// trace.
-#include "runners/commands/trace.h"
+// runners/commands/trace.cpp — deadrank trace: a run for ui.perfetto.dev. Plays a scenario, or reads a run
+// back, and writes what its ranks did as a trace.
+#include "results/reports/trace.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/trace.h"
 #include "results/text/text_file.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/command.h"
 #include "runners/commands/interrupt.h"
 #include "runners/commands/selection.h"
 #include "runners/line/judge_files.h"
@@ -88,11 +88,8 @@ void trace(const TraceArguments& arguments, Session& session) {
                made->events);
 }
 
-}  // namespace
-
-void add_trace(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("trace", "Writes a run as a trace for Perfetto");
-    command->footer(
+void add_trace(CLI::App& command, Session& session) {
+    command.footer(
         "Nodes are processes and ranks are threads; collectives are joined by arrows from the rank that came "
         "last; loss and memory are counters; faults and alarms are marked. What does not fit under --most is "
         "named, and ranks at fault come first.\n\n"
@@ -103,22 +100,26 @@ void add_trace(CLI::App& app, Session& session) {
         "--out");
     auto arguments = std::make_shared<TraceArguments>();
     command
-        ->add_option("what", arguments->what,
-                     "A scenario to play, or a run's directory or evidence file to read")
+        .add_option("what", arguments->what,
+                    "A scenario to play, or a run's directory or evidence file to read")
         ->required()
         ->type_name("SCENARIO|PLACE");
-    command->add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
-    command->add_option("--variant", arguments->variant, "Which run of the scenario [fault]")
+    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
+    command.add_option("--variant", arguments->variant, "Which run of the scenario [fault]")
         ->type_name("NAME")
         ->check(CLI::IsMember({"fault", "control", "healed"}).description(""));
-    command->add_option("--runner", arguments->runner, "Where to play: sim, local [sim]")->type_name("NAME");
-    command->add_option("-o,--out", arguments->out, "The file to write; - is standard output [trace.json]")
+    command.add_option("--runner", arguments->runner, "Where to play: sim, local [sim]")->type_name("NAME");
+    command.add_option("-o,--out", arguments->out, "The file to write; - is standard output [trace.json]")
         ->type_name("FILE");
-    command->add_option("--most", arguments->most, "Events at most [400000]")
+    command.add_option("--most", arguments->most, "Events at most [400000]")
         ->type_name("N")
         ->check(CLI::Range(100, 50'000'000).description(""));
-    add_catalog(*command, arguments->catalog);
-    command->callback([arguments, &session] { trace(*arguments, session); });
+    add_catalog(command, arguments->catalog);
+    command.callback([arguments, &session] { trace(*arguments, session); });
 }
+
+}  // namespace
+
+extern const CommandRow trace_row{"trace", "Writes a run as a trace for Perfetto", add_trace};
 
 }  // namespace deadrank::runners::commands

@@ -1,6 +1,5 @@
-// runners/commands/undo.cpp — Reads the journals of processes that are gone.
-#include "runners/commands/undo.h"
-
+// runners/commands/undo.cpp — deadrank undo: what a killed run left on this machine is taken back. Reads the
+// journals of processes that are gone.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -60,15 +59,16 @@ void undo_command(const UndoArguments& arguments, Session& session) {
     session.code = whole ? exit_pass : exit_fail;
 }
 
+void add_undo(CLI::App& command, Session& session) {
+    command.footer(undo_footer);
+    auto arguments = std::make_shared<UndoArguments>();
+    command.add_flag("-n,--dry-run", arguments->dry, "Only say what would be done");
+    add_json(command, arguments->json, "A JSON array of what was done");
+    command.callback([arguments, &session] { undo_command(*arguments, session); });
+}
+
 }  // namespace
 
-void add_undo(CLI::App& app, Session& session) {
-    CLI::App* command = app.add_subcommand("undo", "Takes back what a killed run left on this machine");
-    command->footer(undo_footer);
-    auto arguments = std::make_shared<UndoArguments>();
-    command->add_flag("-n,--dry-run", arguments->dry, "Only say what would be done");
-    add_json(*command, arguments->json, "A JSON array of what was done");
-    command->callback([arguments, &session] { undo_command(*arguments, session); });
-}
+extern const CommandRow undo_row{"undo", "Takes back what a killed run left on this machine", add_undo};
 
 }  // namespace deadrank::runners::commands

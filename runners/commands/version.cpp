@@ -1,7 +1,5 @@
-// runners/commands/version.cpp — What a bug report needs: the build, and the libraries that decide what it
-// does.
-#include "runners/commands/version.h"
-
+// runners/commands/version.cpp — deadrank version: which build this is, and what it was built with. What a
+// bug report needs: the build, and the libraries that decide what it does.
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 #include "results/record/event.h"
 #include "runners/backends/gpu/machine.h"
 #include "runners/backends/process/python.h"
+#include "runners/commands/command.h"
 #include "runners/line/build.h"
 #include "scenarios/model/document.h"
 
@@ -71,15 +70,17 @@ void version(bool json) {
         fmt::print("  {:<14}{}\n", name, text.is_null() ? "none found" : text.get<std::string>());
 }
 
-}  // namespace
-
-void add_version(CLI::App& app, Session&) {
-    CLI::App* command = app.add_subcommand("version", "Says which build this is, and with which libraries");
-    command->footer(
+void add_version(CLI::App& command, Session&) {
+    command.footer(
         "Exit code: 0.\n\nExamples:\n  deadrank version\n  deadrank version --json   for a bug report");
     auto json = std::make_shared<bool>(false);
-    command->add_flag("--json", *json, "A JSON object");
-    command->callback([json] { version(*json); });
+    command.add_flag("--json", *json, "A JSON object");
+    command.callback([json] { version(*json); });
 }
+
+}  // namespace
+
+extern const CommandRow version_row{"version", "Says which build this is, and with which libraries",
+                                    add_version};
 
 }  // namespace deadrank::runners::commands

@@ -12,15 +12,21 @@
 #include <string_view>
 #include <vector>
 
+#include "results/record/changes.h"
 #include "results/record/event.h"
 #include "sim/engine/engine.h"
 #include "sim/machine/call.h"
-#include "sim/machine/changes.h"
 #include "sim/machine/cluster_settings.h"
 #include "sim/machine/process.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
+
+using results::DeviceChange;
+using results::HostChange;
+using results::LinkChange;
+using results::StorageChange;
+using results::StorageTrouble;
 
 struct RunResult {
     Ending ending = Ending::completed;  // of sim/engine/engine.h

@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "results/record/changes.h"
 #include "sim/collectives/communicator.h"
-#include "sim/machine/changes.h"
 
 namespace deadrank::sim {
+
+using results::LinkChange;
 
 class Communicators {
 public:

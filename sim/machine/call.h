@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
+#include "results/record/changes.h"
 #include "results/record/codes.h"
 #include "results/record/time.h"
 
@@ -59,6 +63,18 @@ struct Call {
 // The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
 // it does.
 std::string_view call_name(const Call& call);
+
+// Takes every member of the alteration over that is set. A count does not fall below 0.
+void alter(Call& call, const results::Alteration& how);
+
+// What one rank's program points answer instead of the truth.
+struct BentPoints {
+    std::map<std::string, results::Bend, std::less<>> seams;
+    std::set<std::string, std::less<>> left_out;  // blocks
+
+    void skip(std::string_view block, bool yes);
+    void shape(Call& call) const;  // bends the value of a seam, leaves out a block
+};
 
 class Interceptor {
 public:

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/machine/changes.h"
+#include "results/record/changes.h"
 #include "sim/machine/process.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
+
+using results::DeviceChange;
 
 struct Machine;
 

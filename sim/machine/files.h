@@ -9,12 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "results/record/changes.h"
 #include "sim/machine/call.h"
-#include "sim/machine/changes.h"
 #include "sim/machine/process.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
+
+using results::StorageChange;
+using results::StorageTrouble;
 
 struct Machine;
 

@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/machine/changes.h"
+#include "results/record/changes.h"
 #include "sim/machine/process.h"
 
 namespace deadrank::sim {
+
+using results::HostChange;
 
 struct Machine;
 

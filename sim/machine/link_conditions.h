@@ -6,10 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "results/record/changes.h"
 #include "results/record/time.h"
-#include "sim/machine/changes.h"
 
 namespace deadrank::sim {
+
+using results::LinkChange;
+using results::Time;
 
 using results::Rank;
 

@@ -10,11 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "results/record/changes.h"
 #include "results/record/codes.h"
 #include "results/record/time.h"
-#include "sim/machine/changes.h"
 
 namespace deadrank::sim {
+
+using results::NameTrouble;
+using results::StoreTrouble;
 
 using results::no_rank;
 using results::Rank;

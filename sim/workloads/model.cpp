@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
-#include "sim/engine/rng.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::sim {
+
+using scenarios::mix;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "scenarios/model/check.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::sim {
 

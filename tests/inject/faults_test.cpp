@@ -28,7 +28,7 @@ scenarios::Value value_of(const scenarios::Parameter& parameter, const std::stri
 
 FaultSpec spec_of(const Row& row) {
     FaultSpec spec{.kind = row.kind};
-    const FaultKind* kind = find_fault(row.kind);
+    const FaultRow* kind = find_fault(row.kind);
     EXPECT_NE(kind, nullptr) << row.kind;
     for (const auto& [name, text] : row.given) {
         for (const scenarios::Parameter& parameter : kind->words.parameters) {
@@ -74,12 +74,12 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryFault, ::testing::ValuesIn(rows),
 TEST(FaultCatalog, HasARowInThisTestForEachKind) {
     std::set<std::string> tested;
     for (const Row& row : rows) tested.insert(row.kind);
-    for (const FaultKind& kind : fault_catalog())
+    for (const FaultRow& kind : fault_catalog())
         EXPECT_EQ(tested.count(kind.words.name), 1u) << kind.words.name;
 }
 
 TEST(FaultCatalog, SaysWhatEachWordMeans) {
-    for (const FaultKind& kind : fault_catalog()) {
+    for (const FaultRow& kind : fault_catalog()) {
         EXPECT_TRUE(kind.words.what.ends_with('.')) << kind.words.name;
         EXPECT_FALSE(kind.words.levers.empty()) << kind.words.name;
         for (const scenarios::Parameter& parameter : kind.words.parameters) {

@@ -21,138 +21,141 @@ void say_unless(std::string& words, std::string_view name, std::int64_t value, s
     if (value != normal) words += fmt::format(" {}={}", name, value);
 }
 
+std::string words_of(const SetEnv& pull) { return fmt::format("{} {}={}", pull.rank, pull.name, pull.value); }
+
+std::string words_of(const UnsetEnv& pull) { return fmt::format("{} {}", pull.rank, pull.name); }
+
+std::string words_of(const SetVersion& pull) {
+    return fmt::format("{} {} {}", pull.rank, pull.package, pull.version);
+}
+
+std::string words_of(const SwapRanks& pull) { return fmt::format("{} {}", pull.a, pull.b); }
+
+std::string words_of(const BreakPackage& pull) {
+    return fmt::format("{} {} {}", pull.rank, pull.package, pull.problem);
+}
+
+std::string words_of(const TakePort& pull) {
+    return fmt::format("node {} {}{}", pull.node, pull.port, pull.mute ? " mute" : "");
+}
+
+std::string words_of(const BreakName& pull) {
+    return fmt::format("{} {} {}", pull.rank, pull.host, name_of(pull.how));
+}
+
+std::string words_of(const AddInterface& pull) {
+    return fmt::format("node {} {}{}{}", pull.node, pull.name, pull.routable ? " routable" : "",
+                       pull.sorts_first ? " first" : "");
+}
+
+std::string words_of(const Kill& pull) { return fmt::format("{} {}", pull.rank, pull.signal); }
+
+std::string words_of(const Exit& pull) { return fmt::format("{} {} {}", pull.rank, pull.code, pull.says); }
+
+std::string words_of(const Stop& pull) { return fmt::format("{}", pull.rank); }
+
+std::string words_of(const Resume& pull) { return fmt::format("{}", pull.rank); }
+
+std::string words_of(const ChangeDevice& pull) {
+    std::string words = fmt::format("{}", pull.rank);
+    say(words, "slow", pull.change.slow_permille);
+    say(words, "memory", pull.change.memory_limit);
+    say(words, "leak", pull.change.leak_per_step);
+    say(words, "throttle", pull.change.throttle);
+    say(words, "off_bus", pull.change.off_bus);
+    say_unless(words, "xid", pull.change.xid, 0);
+    say_unless(words, "ecc", pull.change.ecc_uncorrected, 0);
+    return words;
+}
+
+std::string words_of(const ChangeHost& pull) {
+    std::string words = fmt::format("node {}", pull.node);
+    say(words, "host", pull.change.host_memory_limit);
+    say(words, "shared", pull.change.shared_memory_limit);
+    say(words, "files", pull.change.open_files_limit);
+    say(words, "leak", pull.change.leak_per_step);
+    say(words, "drift", pull.change.clock_drift_ppb);
+    say_unless(words, "jump", pull.change.clock_step.count(), 0);
+    say(words, "down", pull.change.down);
+    return words;
+}
+
+std::string words_of(const ChangeLink& pull) {
+    std::string words = fmt::format("{}-{}", pull.change.from, pull.change.to);
+    say(words, "one_way", pull.change.one_way);
+    say(words, "down", pull.change.down);
+    say(words, "reset", pull.change.reset);
+    say(words, "bandwidth", pull.change.bandwidth_permille);
+    say(words, "latency", pull.change.extra_latency);
+    say(words, "loss", pull.change.loss_ppb);
+    return words;
+}
+
+std::string words_of(const ChangeStorage& pull) {
+    std::string words = fmt::format("{} '{}'", name_of(pull.change.what), pull.change.path);
+    say_unless(words, "amount", pull.change.amount, 0);
+    say(words, "end", pull.change.end);
+    return words;
+}
+
+std::string words_of(const ChangeStore& pull) {
+    std::string words = fmt::format("{} '{}'", pull.rank, name_of(pull.change.how));
+    say_unless(words, "late", pull.change.late.count(), 0);
+    say_unless(words, "amount", pull.change.amount, 0);
+    return words;
+}
+
+std::string words_of(const Preempt& pull) { return std::string(pull.reason); }
+
+std::string words_of(const AlterCall& pull) {
+    std::string words = fmt::format("{}", pull.rank);
+    say(words, "skip", pull.change.skip);
+    say(words, "hold", pull.change.hold);
+    say_unless(words, "delay", pull.change.delay.count(), 0);
+    say_unless(words, "count_change", pull.change.count_change, 0);
+    say_unless(words, "count_set", pull.change.count_set, -1);
+    if (pull.change.dtype != results::Dtype::none)
+        words += fmt::format(" dtype={}", name_of(pull.change.dtype));
+    if (pull.change.op != results::Op::none) words += fmt::format(" op={}", name_of(pull.change.op));
+    if (pull.change.reduce != results::ReduceOp::none)
+        words += fmt::format(" reduce={}", name_of(pull.change.reduce));
+    say_unless(words, "root", pull.change.root, -1);
+    if (pull.change.answer != results::Code::ok)
+        words += fmt::format(" answer={}", name_of(pull.change.answer));
+    say_unless(words, "flip_bit", pull.change.flip_bit, -1);
+    say(words, "received", pull.change.flip_received);
+    say(words, "on_the_way", pull.change.flip_on_the_way);
+    say(words, "never_completes", pull.change.never_completes);
+    return words;
+}
+
+std::string words_of(const BendValue& pull) {
+    std::string words = fmt::format("{} {}", pull.rank, pull.seam);
+    if (pull.bend.set_it) words += fmt::format(" set={}", pull.bend.set);
+    say_unless(words, "multiply", pull.bend.multiply, 1);
+    say_unless(words, "divide", pull.bend.divide, 1);
+    say_unless(words, "add", pull.bend.add, 0);
+    return words;
+}
+
+std::string words_of(const Unbend& pull) { return fmt::format("{} {}", pull.rank, pull.seam); }
+
+std::string words_of(const SkipBlock& pull) {
+    return fmt::format("{} {}{}", pull.rank, pull.block, pull.skip ? "" : " no more");
+}
+
 }  // namespace
 
-Result<Done> RecordingLevers::pull(const std::string& lever, const std::string& words) {
-    if (refused.count(lever) > 0)
-        return scenarios::refuse(scenarios::ErrorCode::unsupported, "there is no lever " + lever);
-    pulls.push_back(lever + " " + words);
-    return Done{};
-}
-
-Result<Done> RecordingLevers::set_env(Rank rank, std::string_view name, std::string_view value) {
-    return pull("set_env", fmt::format("{} {}={}", rank, name, value));
-}
-Result<Done> RecordingLevers::unset_env(Rank rank, std::string_view name) {
-    return pull("unset_env", fmt::format("{} {}", rank, name));
-}
-Result<Done> RecordingLevers::set_version(Rank rank, std::string_view package, std::string_view version) {
-    return pull("set_version", fmt::format("{} {} {}", rank, package, version));
-}
-Result<Done> RecordingLevers::swap_ranks(Rank a, Rank b) {
-    return pull("swap_ranks", fmt::format("{} {}", a, b));
-}
-Result<Done> RecordingLevers::break_package(Rank rank, std::string_view package, std::string_view problem) {
-    return pull("break_package", fmt::format("{} {} {}", rank, package, problem));
-}
-Result<Done> RecordingLevers::take_port(int node, std::string_view port, bool mute) {
-    return pull("take_port", fmt::format("node {} {}{}", node, port, mute ? " mute" : ""));
-}
-Result<Done> RecordingLevers::break_name(Rank rank, std::string_view host, std::string_view how) {
-    return pull("break_name", fmt::format("{} {} {}", rank, host, how));
-}
-Result<Done> RecordingLevers::add_interface(int node, std::string_view name, bool routable,
-                                            bool sorts_first) {
-    return pull("add_interface", fmt::format("node {} {}{}{}", node, name, routable ? " routable" : "",
-                                             sorts_first ? " first" : ""));
-}
-Result<Done> RecordingLevers::kill(Rank rank, int signal) {
-    return pull("kill", fmt::format("{} {}", rank, signal));
-}
-Result<Done> RecordingLevers::exit(Rank rank, int code, std::string_view says) {
-    return pull("exit", fmt::format("{} {} {}", rank, code, says));
-}
-Result<Done> RecordingLevers::stop(Rank rank) { return pull("stop", fmt::format("{}", rank)); }
-Result<Done> RecordingLevers::resume(Rank rank) { return pull("resume", fmt::format("{}", rank)); }
-
-Result<Done> RecordingLevers::change_device(Rank rank, const DeviceChange& change) {
-    std::string words = fmt::format("{}", rank);
-    say(words, "slow", change.slow_permille);
-    say(words, "memory", change.memory_limit);
-    say(words, "leak", change.leak_per_step);
-    say(words, "throttle", change.throttle);
-    say(words, "off_bus", change.off_bus);
-    say_unless(words, "xid", change.xid, 0);
-    say_unless(words, "ecc", change.ecc_uncorrected, 0);
-    return pull("change_device", words);
-}
-
-Result<Done> RecordingLevers::change_host(int node, const HostChange& change) {
-    std::string words = fmt::format("node {}", node);
-    say(words, "host", change.host_memory_limit);
-    say(words, "shared", change.shared_memory_limit);
-    say(words, "files", change.open_files_limit);
-    say(words, "leak", change.leak_per_step);
-    say(words, "drift", change.clock_drift_ppb);
-    say_unless(words, "jump", change.clock_step.count(), 0);
-    say(words, "down", change.down);
-    return pull("change_host", words);
-}
-
-Result<Done> RecordingLevers::change_link(const LinkChange& change) {
-    std::string words = fmt::format("{}-{}", change.from, change.to);
-    say(words, "one_way", change.one_way);
-    say(words, "down", change.down);
-    say(words, "reset", change.reset);
-    say(words, "bandwidth", change.bandwidth_permille);
-    say(words, "latency", change.extra_latency);
-    say(words, "loss", change.loss_ppb);
-    return pull("change_link", words);
-}
-
-Result<Done> RecordingLevers::change_storage(const StorageChange& change) {
-    std::string words = fmt::format("{} '{}'", change.what, change.path);
-    say_unless(words, "amount", change.amount, 0);
-    say(words, "end", change.end);
-    return pull("change_storage", words);
-}
-
-Result<Done> RecordingLevers::change_store(Rank rank, const StoreChange& change) {
-    std::string words = fmt::format("{} '{}'", rank, change.how);
-    say_unless(words, "late", change.late.count(), 0);
-    say_unless(words, "amount", change.amount, 0);
-    return pull("change_store", words);
-}
-
-Result<Done> RecordingLevers::preempt(std::string_view reason) {
-    return pull("preempt", std::string(reason));
-}
-
-Result<Done> RecordingLevers::alter_call(Rank rank, const Alteration& alteration) {
-    std::string words = fmt::format("{}", rank);
-    say(words, "skip", alteration.skip);
-    say(words, "hold", alteration.hold);
-    say_unless(words, "delay", alteration.delay.count(), 0);
-    say_unless(words, "count_change", alteration.count_change, 0);
-    say_unless(words, "count_set", alteration.count_set, -1);
-    if (alteration.dtype != results::Dtype::none)
-        words += fmt::format(" dtype={}", name_of(alteration.dtype));
-    if (alteration.op != results::Op::none) words += fmt::format(" op={}", name_of(alteration.op));
-    if (alteration.reduce != results::ReduceOp::none)
-        words += fmt::format(" reduce={}", name_of(alteration.reduce));
-    say_unless(words, "root", alteration.root, -1);
-    if (alteration.answer != results::Code::ok)
-        words += fmt::format(" answer={}", name_of(alteration.answer));
-    say_unless(words, "flip_bit", alteration.flip_bit, -1);
-    say(words, "received", alteration.flip_received);
-    say(words, "on_the_way", alteration.flip_on_the_way);
-    say(words, "never_completes", alteration.never_completes);
-    return pull("alter_call", words);
-}
-
-Result<Done> RecordingLevers::bend(Rank rank, std::string_view seam, const Bend& bend) {
-    std::string words = fmt::format("{} {}", rank, seam);
-    if (bend.set_it) words += fmt::format(" set={}", bend.set);
-    say_unless(words, "multiply", bend.multiply, 1);
-    say_unless(words, "divide", bend.divide, 1);
-    say_unless(words, "add", bend.add, 0);
-    return pull("bend", words);
-}
-Result<Done> RecordingLevers::unbend(Rank rank, std::string_view seam) {
-    return pull("unbend", fmt::format("{} {}", rank, seam));
-}
-Result<Done> RecordingLevers::skip_block(Rank rank, std::string_view block, bool skip) {
-    return pull("skip_block", fmt::format("{} {}{}", rank, block, skip ? "" : " no more"));
+Result<Done> RecordingLevers::pull(const Pull& pull) {
+    return std::visit(
+        [this](const auto& one) -> Result<Done> {
+            const std::string lever = one.lever;
+            if (refused.count(lever) > 0)
+                return scenarios::refuse(scenarios::ErrorCode::unsupported, "there is no lever " + lever);
+            pulls.push_back(lever + " " + words_of(one));
+            return Done{};
+        },
+        pull);
 }
 
 }  // namespace deadrank::inject::testing

@@ -202,11 +202,11 @@ TEST_F(Cli, PrintsListingsAsJson) {
 }
 
 TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
-    for (const auto& command : runners::commands::all_commands()) {
-        const Answer answer = deadrank(std::string(command.name) + " --help");
-        EXPECT_EQ(answer.code, 0) << command.name;
-        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command.name;
-        EXPECT_THAT(answer.out, testing::ContainsRegex("Examples?:\n  [a-z]")) << command.name;
+    for (const auto* command : runners::commands::all_commands()) {
+        const Answer answer = deadrank(std::string(command->name) + " --help");
+        EXPECT_EQ(answer.code, 0) << command->name;
+        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command->name;
+        EXPECT_THAT(answer.out, testing::ContainsRegex("Examples?:\n  [a-z]")) << command->name;
     }
     EXPECT_EQ(
         std::system((std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank completion bash | bash -n").c_str()),

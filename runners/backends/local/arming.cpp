@@ -36,7 +36,7 @@ json when_of(const inject::PlannedFault& planned) {
 
 // Ranks whose hook waits for the moment. A fault that aims at no rank is armed where its moments can be: on
 // all of them when a file's name tells them apart or all write to the one storage, else on the first.
-std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<Pull>& pulls, inject::Rank ranks) {
+std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<HookPull>& pulls, inject::Rank ranks) {
     if (rank >= 0) return {rank};
     const json first = pulls.empty() ? json::object() : json::parse(pulls.front().json);
     const std::string what = first.value("what", "");
@@ -47,22 +47,22 @@ std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<Pull>& pulls
     return all;
 }
 
-std::vector<Pull> of_rank(std::vector<Pull> pulls, inject::Rank rank) {
-    std::erase_if(pulls, [rank](const Pull& pull) { return pull.rank != rank; });
+std::vector<HookPull> of_rank(std::vector<HookPull> pulls, inject::Rank rank) {
+    std::erase_if(pulls, [rank](const HookPull& pull) { return pull.rank != rank; });
     return pulls;
 }
 
-json parsed(const std::vector<Pull>& pulls) {
+json parsed(const std::vector<HookPull>& pulls) {
     json list = json::array();
-    for (const Pull& pull : pulls) list.push_back(json::parse(pull.json));
+    for (const HookPull& pull : pulls) list.push_back(json::parse(pull.json));
     return list;
 }
 
 // A fault that hits another rank than the one whose moment it waits for cannot be done by that rank's own
 // hook.
-scenarios::Result<inject::Done> check_aim(inject::Rank rank, const std::vector<Pull>& pulls,
+scenarios::Result<inject::Done> check_aim(inject::Rank rank, const std::vector<HookPull>& pulls,
                                           const std::string& kind) {
-    for (const Pull& pull : pulls) {
+    for (const HookPull& pull : pulls) {
         if (pull.rank < 0 || rank < 0 || pull.rank == rank) continue;
         return scenarios::refuse(
             scenarios::ErrorCode::unsupported,
@@ -82,16 +82,16 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
     bool by_hook = false;
     for (const inject::Rank rank : planned.ranks) {
         if (auto done = planned.fault->apply(levers, rank); !done) return done;
-        const std::vector<Pull> pulls = levers.take();
+        const std::vector<HookPull> pulls = levers.take();
         if (auto aimed = check_aim(rank, pulls, planned.spec.kind); !aimed) return aimed;
         if (auto shown = check_shown(pulls, subject); !shown) return tl::unexpected(shown.error());
         if (pulls.empty()) continue;
         by_hook = true;
         planned.fault->revert(levers, rank);
-        const std::vector<Pull> back = levers.take();
+        const std::vector<HookPull> back = levers.take();
         std::vector<int> ranks = waiting_ranks(rank, pulls, levers.ranks());
         if (rank < 0 && pulls.front().rank >= 0) {  // by node: each of its ranks
-            for (const Pull& pull : pulls) {
+            for (const HookPull& pull : pulls) {
                 entries.push_back({{"fault", index},
                                    {"ranks", {pull.rank}},
                                    {"when", when_of(planned)},

@@ -22,18 +22,18 @@ struct RankSetting {
 };
 
 // One lever to be pulled by the hook, as the JSON that it reads.
-struct Pull {
+struct HookPull {
     inject::Rank rank = results::no_rank;
     std::string json;
 };
 
-class LocalLevers final : public inject::Levers {
+class LocalLevers final : public inject::LeversOf<LocalLevers> {
 public:
     LocalLevers(inject::Rank ranks, inject::Rank ranks_per_node, std::filesystem::path scratch);
 
     // The pulls since the last call. `starting`: the job has not started, so that environments may still be
     // set directly.
-    std::vector<Pull> take();
+    std::vector<HookPull> take();
     void starting(bool yes) { starting_ = yes; }
 
     const std::map<inject::Rank, RankSetting>& settings() const { return settings_; }
@@ -52,31 +52,30 @@ public:
     using Rank = inject::Rank;
     Rank ranks() const override { return ranks_; }
     int node_of(Rank rank) const override { return rank / ranks_per_node_; }
-    Answer set_env(Rank rank, std::string_view name, std::string_view value) override;
-    Answer unset_env(Rank rank, std::string_view name) override;
-    Answer set_version(Rank rank, std::string_view package, std::string_view version) override;
-    Answer swap_ranks(Rank a, Rank b) override;
-    Answer break_package(Rank rank, std::string_view package, std::string_view problem) override;
-    Answer take_port(int node, std::string_view port, bool mute) override;
-    Answer break_name(Rank rank, std::string_view host, std::string_view how) override;
-    Answer add_interface(int node, std::string_view name, bool routable, bool sorts_first) override;
-    Answer kill(Rank rank, int signal) override;
-    Answer exit(Rank rank, int code, std::string_view says) override;
-    Answer stop(Rank rank) override;
-    Answer resume(Rank rank) override;
-    Answer change_device(Rank rank, const inject::DeviceChange& change) override;
-    Answer change_host(int node, const inject::HostChange& change) override;
-    Answer change_link(const inject::LinkChange& change) override;
-    Answer change_storage(const inject::StorageChange& change) override;
-    Answer change_store(Rank rank, const inject::StoreChange& change) override;
-    Answer preempt(std::string_view reason) override;
-    Answer alter_call(Rank rank, const inject::Alteration& alteration) override;
-    Answer bend(Rank rank, std::string_view seam, const inject::Bend& bend) override;
-    Answer unbend(Rank rank, std::string_view seam) override;
-    Answer skip_block(Rank rank, std::string_view block, bool skip) override;
+    Answer carry_out(const inject::SetEnv& pull);
+    Answer carry_out(const inject::UnsetEnv& pull);
+    Answer carry_out(const inject::SetVersion& pull);
+    Answer carry_out(const inject::SwapRanks& pull);
+    Answer carry_out(const inject::BreakPackage& pull);
+    Answer carry_out(const inject::TakePort& pull);
+    Answer carry_out(const inject::Kill& pull);
+    Answer carry_out(const inject::Exit& pull);
+    Answer carry_out(const inject::Stop& pull);
+    Answer carry_out(const inject::Resume& pull);
+    Answer carry_out(const inject::ChangeDevice& pull);
+    Answer carry_out(const inject::ChangeHost& pull);
+    Answer carry_out(const inject::ChangeLink& pull);
+    Answer carry_out(const inject::ChangeStorage& pull);
+    Answer carry_out(const inject::ChangeStore& pull);
+    Answer carry_out(const inject::Preempt& pull);
+    Answer carry_out(const inject::AlterCall& pull);
+    Answer carry_out(const inject::BendValue& pull);
+    Answer carry_out(const inject::Unbend& pull);
+    Answer carry_out(const inject::SkipBlock& pull);
 
 private:
-    Answer only_before_start(std::string_view lever) const;
+    tl::unexpected<scenarios::Error> missing(const inject::Lever& lever) const override;
+    Answer only_before_start(const inject::Lever& lever) const;
     Answer keep(Rank rank, std::string text);
     Answer change_network(const inject::LinkChange& change);
 
@@ -84,7 +83,7 @@ private:
     std::filesystem::path scratch_;
     bool starting_ = false;
     std::map<Rank, RankSetting> settings_;
-    std::vector<Pull> pulls_;
+    std::vector<HookPull> pulls_;
     bool port_taken_ = false, port_mute_ = false, link_changed_ = false, network_changed_ = false,
          storage_changed_ = false;
     std::string network_missing_ = "nobody has looked whether nodes can have a network of their own";

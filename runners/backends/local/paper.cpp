@@ -108,8 +108,8 @@ bool shows(const Subject& subject, std::string_view name) {
     return among(everywhere, name) || subject.seams.count(std::string(name)) > 0;
 }
 
-scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subject& subject) {
-    for (const Pull& pull : pulls) {
+scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Subject& subject) {
+    for (const HookPull& pull : pulls) {
         const auto details = nlohmann::json::parse(pull.json);
         for (const char* what : {"seam", "block"}) {
             const std::string name = details.value(what, "");

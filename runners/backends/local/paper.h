@@ -13,7 +13,7 @@ namespace deadrank::runners {
 bool shows(const Subject& subject, std::string_view name);
 
 // Errors: unsupported, for a value or block that the program does not show.
-scenarios::Result<void> check_shown(const std::vector<Pull>& pulls, const Subject& subject);
+scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Subject& subject);
 
 // Errors: unsupported, for a call or a place of the program that a hook never sees coming.
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject);

@@ -12,13 +12,16 @@
 namespace deadrank::runners {
 
 namespace fs = std::filesystem;
+using inject::StorageTrouble;
 using sim::Code;
 using sim::Number;
 
 namespace {
 
-bool lasts(std::string_view what) { return what == "slow" || what == "full" || what == "read_only"; }
-bool waits(std::string_view what) { return what == "tear" || what == "lose"; }
+bool lasts(StorageTrouble what) {
+    return what == StorageTrouble::slow || what == StorageTrouble::full || what == StorageTrouble::read_only;
+}
+bool waits(StorageTrouble what) { return what == StorageTrouble::tear || what == StorageTrouble::lose; }
 bool covers(const inject::StorageChange& change, std::string_view path) {
     return change.path.empty() || path.find(change.path) != std::string_view::npos;
 }
@@ -51,7 +54,8 @@ bool RealStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t co
     gate_.pass(call);
     if (call.never_completes) gate_.wait([] { return false; });
     take_changes();
-    if (const auto* slow = standing("slow", path)) gate_.sleep(sim::Time(1'000'000) * slow->amount / 1000);
+    if (const auto* slow = standing(StorageTrouble::slow, path))
+        gate_.sleep(sim::Time(1'000'000) * slow->amount / 1000);
     return call.skip || call.answer != Code::ok;
 }
 
@@ -77,9 +81,9 @@ void RealStorage::spoil(std::string_view path) {
             continue;
         }
         pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
-        if (!once_.claim(fmt::format("{} {}", change.what, path), "")) continue;
+        if (!once_.claim(fmt::format("{} {}", name_of(change.what), path), "")) continue;
         std::error_code ignored;
-        if (change.what == "delete") {
+        if (change.what == StorageTrouble::remove) {
             fs::remove(file(path), ignored);
             continue;
         }
@@ -89,20 +93,20 @@ void RealStorage::spoil(std::string_view path) {
         content.resize(fs::file_size(spoiled, ignored) / sizeof(Number));
         in.read(reinterpret_cast<char*>(content.data()),
                 static_cast<std::streamsize>(content.size() * sizeof(Number)));
-        if (change.what == "flip") flip(content, change.amount);
-        if (change.what == "truncate") cut(content, change.amount);
+        if (change.what == StorageTrouble::flip) flip(content, change.amount);
+        if (change.what == StorageTrouble::truncate) cut(content, change.amount);
         (void)put(path, content);
     }
 }
 
-const inject::StorageChange* RealStorage::standing(std::string_view what, std::string_view path) const {
+const inject::StorageChange* RealStorage::standing(StorageTrouble what, std::string_view path) const {
     for (const auto& change : standing_) {
         if (change.what == what && covers(change, path)) return &change;
     }
     return nullptr;
 }
 
-bool RealStorage::take_pending(std::string_view what, std::string_view path, std::int64_t& amount) {
+bool RealStorage::take_pending(StorageTrouble what, std::string_view path, std::int64_t& amount) {
     for (auto at = pending_.begin(); at != pending_.end(); ++at) {
         if (at->what != what || !covers(*at, path)) continue;
         amount = at->amount;
@@ -125,15 +129,15 @@ Code RealStorage::write(std::string_view path, std::span<const Number> content) 
     sim::Call call;
     if (ask(sim::CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), call))
         return call.answer;
-    if (standing("read_only", path)) return Code::system_error;
-    if (const auto* full = standing("full", path);
+    if (standing(StorageTrouble::read_only, path)) return Code::system_error;
+    if (const auto* full = standing(StorageTrouble::full, path);
         full && static_cast<std::int64_t>(content.size()) > full->amount)
         return Code::no_space;
     std::int64_t amount = 0;
-    if (take_pending("lose", path, amount)) return Code::ok;
+    if (take_pending(StorageTrouble::lose, path, amount)) return Code::ok;
     std::vector<Number> written(content.begin(), content.end());
     flip(written, call.flip_bit);
-    if (take_pending("tear", path, amount)) cut(written, amount);
+    if (take_pending(StorageTrouble::tear, path, amount)) cut(written, amount);
     if (!put(path, written)) return Code::system_error;
     spoil(path);
     return Code::ok;
@@ -148,7 +152,7 @@ Code RealStorage::sync(std::string_view path) {
 }
 
 Code RealStorage::rename(std::string_view from, std::string_view to) {
-    if (standing("read_only", to)) return Code::system_error;
+    if (standing(StorageTrouble::read_only, to)) return Code::system_error;
     std::error_code trouble;
     fs::create_directories(file(to).parent_path(), trouble);
     fs::rename(file(from), file(to), trouble);

@@ -26,8 +26,8 @@ private:
     bool ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call);
     void take_changes();
     void spoil(std::string_view path);
-    const inject::StorageChange* standing(std::string_view what, std::string_view path) const;
-    bool take_pending(std::string_view what, std::string_view path, std::int64_t& amount);
+    const inject::StorageChange* standing(inject::StorageTrouble what, std::string_view path) const;
+    bool take_pending(inject::StorageTrouble what, std::string_view path, std::int64_t& amount);
     bool put(std::string_view path, std::span<const sim::Number> content) const;
     std::filesystem::path file(std::string_view path) const;
 

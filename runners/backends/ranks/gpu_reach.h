@@ -8,15 +8,15 @@ namespace deadrank::runners {
 // `standin`: NCCL and CUDA are this project's own, for machines without GPUs.
 inline Reach gpu_reach(bool standin) {
     return {.job = "a GPU job",
-            .links = "its ranks are on one machine, and its network is the machine's own",
-            .ports = "NCCL chooses those itself",
-            .devices = "nobody breaks a real device on purpose",
-            .memory = "",
+            .lacked = {{inject::ChangeLink::lever.name,
+                        "its ranks are on one machine, and its network is the machine's own"},
+                       {inject::TakePort::lever.name, "NCCL chooses those itself"},
+                       {inject::ChangeDevice::fault.name, "nobody breaks a real device on purpose"},
+                       {inject::AlterCall::operation.name, "no scenario has been tried with it there"}},
             .packages = "of its packages only NCCL tells the others its version",
             .claimed = "nccl",
             .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",
-            .understood = {"NCCL_DEBUG", "NCCL_HOSTID"},
-            .operations = {}};
+            .understood = {"NCCL_DEBUG", "NCCL_HOSTID"}};
 }
 
 }  // namespace deadrank::runners

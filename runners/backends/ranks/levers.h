@@ -5,8 +5,8 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inject/core/levers.h"
@@ -31,27 +31,22 @@ struct RealState {
     std::int64_t leak_per_step = 0;              // bytes of the device
     std::vector<inject::StorageChange> storage;  // in order; whoever carries them out empties the list
     RealEnd end;
-    std::map<std::string, inject::Bend, std::less<>> bends;
-    std::set<std::string, std::less<>> left_out;
+    sim::BentPoints bent;
 };
 
 // What the levers of one backend reach, and its words where they do not.
 struct Reach {
-    std::string_view job;    // "an MPI job"
-    std::string_view links;  // why it has no lever for them
-    std::string_view ports;
-    std::string_view devices;
-    std::string_view memory;                        // of devices; empty = it can be limited
-    std::string_view packages;                      // other versions of those that are not in `claimed`
-    std::string_view claimed;                       // a package whose version a rank can claim; empty = none
-    std::string_view variables;                     // why NCCL's mean nothing; empty = they do
+    std::string_view job;                                 // "an MPI job"
+    std::map<std::string_view, std::string_view> lacked;  // levers by name, and why it has them not
+    std::string_view packages;   // why it cannot claim other versions of those that are not `claimed`
+    std::string_view claimed;    // a package whose version a rank can claim; empty = none
+    std::string_view variables;  // why NCCL's mean nothing; empty = they do
     std::vector<std::string_view> understood = {};  // of NCCL's, those that mean something all the same
-    std::string_view operations;                    // why none can be exchanged; empty = they can
     std::string_view unheard = {};                  // why a claim reaches no peer; empty = it does
     std::vector<std::string> releases = {};         // of `claimed`, those that need no claim: they are here
 };
 
-class RealLevers final : public inject::Levers {
+class RealLevers final : public inject::LeversOf<RealLevers> {
 public:
     using Rank = inject::Rank;
     using Answer = inject::Result<inject::Done>;
@@ -62,34 +57,27 @@ public:
     RealState& state() { return state_; }
     void starting(bool yes) { starting_ = yes; }
     void under_way(sim::Call* call) { call_ = call; }
-    void shape(sim::Call& call) const;  // bends the value of a seam, leaves out a block
+    void shape(sim::Call& call) const { state_.bent.shape(call); }
 
     static std::vector<std::string> names(const Reach& reach);  // for Capabilities
 
     Rank ranks() const override { return ranks_; }
     int node_of(Rank rank) const override { return rank / ranks_per_node_; }
-    Answer set_env(Rank rank, std::string_view name, std::string_view value) override;
-    Answer unset_env(Rank rank, std::string_view name) override;
-    Answer set_version(Rank rank, std::string_view package, std::string_view version) override;
-    Answer swap_ranks(Rank a, Rank b) override;
-    Answer break_package(Rank rank, std::string_view package, std::string_view problem) override;
-    Answer take_port(int node, std::string_view port, bool mute) override;
-    Answer break_name(Rank rank, std::string_view host, std::string_view how) override;
-    Answer add_interface(int node, std::string_view name, bool routable, bool sorts_first) override;
-    Answer kill(Rank rank, int signal) override;
-    Answer exit(Rank rank, int code, std::string_view says) override;
-    Answer stop(Rank rank) override;
-    Answer resume(Rank rank) override;
-    Answer change_device(Rank rank, const inject::DeviceChange& change) override;
-    Answer change_host(int node, const inject::HostChange& change) override;
-    Answer change_store(Rank rank, const inject::StoreChange& change) override;
-    Answer change_link(const inject::LinkChange& change) override;
-    Answer change_storage(const inject::StorageChange& change) override;
-    Answer preempt(std::string_view reason) override;
-    Answer alter_call(Rank rank, const inject::Alteration& alteration) override;
-    Answer bend(Rank rank, std::string_view seam, const inject::Bend& bend) override;
-    Answer unbend(Rank rank, std::string_view seam) override;
-    Answer skip_block(Rank rank, std::string_view block, bool skip) override;
+    Answer carry_out(const inject::SetEnv& pull);
+    Answer carry_out(const inject::UnsetEnv& pull);
+    Answer carry_out(const inject::SetVersion& pull);
+    Answer carry_out(const inject::SwapRanks& pull);
+    Answer carry_out(const inject::Kill& pull);
+    Answer carry_out(const inject::Exit& pull);
+    Answer carry_out(const inject::Stop& pull);
+    Answer carry_out(const inject::Resume& pull);
+    Answer carry_out(const inject::ChangeDevice& pull);
+    Answer carry_out(const inject::ChangeStorage& pull);
+    Answer carry_out(const inject::Preempt& pull);
+    Answer carry_out(const inject::AlterCall& pull);
+    Answer carry_out(const inject::BendValue& pull);
+    Answer carry_out(const inject::Unbend& pull);
+    Answer carry_out(const inject::SkipBlock& pull);
 
 private:
     bool ignores(std::string_view variable) const;
@@ -97,7 +85,9 @@ private:
     inject::Result<bool> means_us(Rank rank) const;
     Answer end_with(Rank rank, RealEnd end);
 
+    tl::unexpected<scenarios::Error> missing(const inject::Lever& lever) const override;
     tl::unexpected<scenarios::Error> missing(std::string_view what, std::string_view why) const;
+    bool lacks(const inject::Lever& lever) const { return reach_.lacked.contains(lever.name); }
 
     Reach reach_;
     Rank ranks_, ranks_per_node_, own_;

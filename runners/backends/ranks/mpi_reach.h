@@ -7,14 +7,15 @@ namespace deadrank::runners {
 
 inline Reach mpi_reach() {
     return {.job = "an MPI job",
-            .links = "its ranks meet in shared memory",
-            .ports = "mpirun chooses those itself",
-            .devices = "there is none",
-            .memory = "there is none",
+            .lacked = {{inject::ChangeLink::lever.name, "its ranks meet in shared memory"},
+                       {inject::TakePort::lever.name, "mpirun chooses those itself"},
+                       {inject::ChangeDevice::fault.name, "there is none"},
+                       {inject::ChangeDevice::leak.name, "there is none"},
+                       {inject::ChangeDevice::memory.name, "there is none"},
+                       {inject::AlterCall::operation.name, "MPI would read beyond its buffers"}},
             .packages = "all of its ranks are one program",
             .claimed = {},
-            .variables = "Open MPI reads no variable of NCCL",
-            .operations = "MPI would read beyond its buffers"};
+            .variables = "Open MPI reads no variable of NCCL"};
 }
 
 }  // namespace deadrank::runners

@@ -1,10 +1,5 @@
 // tests/results/detectors/checkpoint_test.cpp — Goal: a file that cannot be read, one that does not fit, and
 // one that read well and was another are told apart, and a job that does not come back is noticed.
-#include "results/detectors/checkpoint_integrity.h"
-#include "results/detectors/checkpoint_save.h"
-#include "results/detectors/reshard.h"
-#include "results/detectors/restart_failure.h"
-#include "results/detectors/resume_regression.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -49,7 +44,7 @@ TEST(CheckpointSave, NamesTheRankAndTheFile) {
     EvidenceBuilder job(4);
     job.start().world().step(0);
     for (Rank rank = 0; rank < 4; ++rank) saves(job, rank, 0, rank == 3 ? Code::system_error : Code::ok);
-    const Finding found = found_by<detectors::CheckpointSave>(job.watched());
+    const Finding found = found_by("checkpoint_save", job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({3}));
     EXPECT_EQ(found.blame.shard, path_of(0, 3));
 }
@@ -58,7 +53,7 @@ TEST(CheckpointIntegrity, SeesALoadThatFails) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank)
         loads(job, rank, 3, digest_of(3, rank), rank == 1 ? Code::corrupt : Code::ok);
-    const Finding found = found_by<detectors::CheckpointIntegrity>(job.watched());
+    const Finding found = found_by("checkpoint_integrity", job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({1}));
     EXPECT_EQ(found.blame.shard, path_of(3, 1));
     EXPECT_EQ(found.symptom, "checkpoint_unreadable");
@@ -67,7 +62,7 @@ TEST(CheckpointIntegrity, SeesALoadThatFails) {
 TEST(CheckpointIntegrity, SeesBytesThatNobodyWrote) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, rank == 1 ? 999'999 : digest_of(3, rank));
-    EXPECT_EQ(found_by<detectors::CheckpointIntegrity>(job.watched()).blame.ranks, ranks({1}));
+    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({1}));
 }
 
 TEST(CheckpointIntegrity, CallsAPublishedCheckpointWithoutItsContentUnreadable) {
@@ -77,15 +72,15 @@ TEST(CheckpointIntegrity, CallsAPublishedCheckpointWithoutItsContentUnreadable) 
     job.after(1s).add(no_rank, Restart{1}).after(1s).start().world();
     loads(job, 3, 0, 0, Code::not_found);
     const Evidence evidence = job.watched();
-    EXPECT_EQ(found_by<detectors::CheckpointIntegrity>(evidence).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("checkpoint_integrity", evidence).blame.ranks, ranks({3}));
 }
 
 TEST(Reshard, SeesALayoutThatDoesNotFit) {
     EvidenceBuilder job = restarted_from_checkpoint();
     loads(job, 0, 3, 0, Code::not_found, "checkpoint/step3/shard0of16");
     const Evidence evidence = job.watched();
-    EXPECT_EQ(found_by<detectors::Reshard>(evidence).symptom, "reshard_restore_failure");
-    expect_silence_of<detectors::CheckpointIntegrity>(evidence);
+    EXPECT_EQ(found_by("reshard", evidence).symptom, "reshard_restore_failure");
+    expect_silence_of("checkpoint_integrity", evidence);
 }
 
 TEST(Reshard, SeesMissingShardsAtTheSave) {
@@ -93,7 +88,7 @@ TEST(Reshard, SeesMissingShardsAtTheSave) {
     job.start().world().step(0);
     for (const Rank rank : {0, 1, 3}) saves(job, rank, 0);
     job.step(1);
-    const Finding found = found_by<detectors::Reshard>(job.watched());
+    const Finding found = found_by("reshard", job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({2}));
     EXPECT_EQ(found.blame.step, 0);
 }
@@ -108,9 +103,9 @@ TEST(Reshard, GivesAWriterTimeThatHasNotGoneOn) {
         }
         if (gone_on) job.add(2, results::StepBegin{1});
         if (gone_on)
-            EXPECT_EQ(found_by<detectors::Reshard>(job.watched()).blame.ranks, ranks({2}));
+            EXPECT_EQ(found_by("reshard", job.watched()).blame.ranks, ranks({2}));
         else
-            expect_silence_of<detectors::Reshard>(job.watched());
+            expect_silence_of("reshard", job.watched());
     }
 }
 
@@ -120,22 +115,22 @@ TEST(Reshard, SeesSeveralWritersOfOneFile) {
     for (const Rank rank : {0, 1}) {
         job.add(rank, results::CheckpointSave{0, 64, 7, 0, 1, job.text("checkpoint/model.pt"), Code::ok});
     }
-    EXPECT_EQ(found_by<detectors::Reshard>(job.watched()).blame.ranks, ranks({0, 1}));
+    EXPECT_EQ(found_by("reshard", job.watched()).blame.ranks, ranks({0, 1}));
 }
 
 TEST(ResumeRegression, SeesAnotherShardUnderThisName) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank == 2 ? 1 : rank));
     const Evidence evidence = job.watched();
-    EXPECT_EQ(found_by<detectors::ResumeRegression>(evidence).blame.ranks, ranks({2}));
-    expect_silence_of<detectors::CheckpointIntegrity>(evidence);
+    EXPECT_EQ(found_by("resume_regression", evidence).blame.ranks, ranks({2}));
+    expect_silence_of("checkpoint_integrity", evidence);
 }
 
 TEST(ResumeRegression, SeesAStepThatGivesAnotherLossThanBefore) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
     job.step(4, 1.5);
-    EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 4);
+    EXPECT_EQ(found_by("resume_regression", job.watched()).blame.step, 4);
 }
 
 TEST(ResumeRegression, LeavesAnotherLossOfOtherSamplesToTheSampler) {
@@ -146,9 +141,9 @@ TEST(ResumeRegression, LeavesAnotherLossOfOtherSamplesToTheSampler) {
         job.after(1s).add(no_rank, Restart{1, job.text("rank 0 failed")}).after(1s).start().world();
         job.add(0, results::DataBatch{1, 0, first_sample, 2, 1, TextId::none}).step(1, 1.5);
         if (first_sample == 8) {
-            EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 1);
+            EXPECT_EQ(found_by("resume_regression", job.watched()).blame.step, 1);
         } else {
-            expect_silence_of<detectors::ResumeRegression>(job.watched());
+            expect_silence_of("resume_regression", job.watched());
         }
     }
 }
@@ -157,14 +152,14 @@ TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 1, digest_of(1, rank));
     job.step(2);
-    EXPECT_EQ(found_by<detectors::ResumeRegression>(job.watched()).blame.step, 2);
+    EXPECT_EQ(found_by("resume_regression", job.watched()).blame.step, 2);
 }
 
 TEST(ResumeRegression, IsSilentWhenTheSameStepGivesTheSame) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));
     job.step(4).step(5).all_exit();
-    expect_silence_of<detectors::ResumeRegression>(job.watched());
+    expect_silence_of("resume_regression", job.watched());
 }
 
 TEST(RestartFailure, SeesAttemptsWithoutProgress) {
@@ -172,13 +167,13 @@ TEST(RestartFailure, SeesAttemptsWithoutProgress) {
     job.exits(2, 1).after(5s);
     for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
     job.add(no_rank, JobStop{1});
-    EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched()).blame.ranks, ranks({2}));
+    EXPECT_EQ(found_by("restart_failure", job.watched()).blame.ranks, ranks({2}));
 }
 
 TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (const Rank rank : job.everybody_but(1)) job.enters(rank, 1, 1, Op::barrier);
-    EXPECT_EQ(found_by<detectors::RestartFailure>(job.watched(2min)).blame.ranks, ranks({1}));
+    EXPECT_EQ(found_by("restart_failure", job.watched(2min)).blame.ranks, ranks({1}));
 }
 
 TEST(RestartFailure, NamesANodeWhoseRanksWereAllKilled) {
@@ -193,9 +188,9 @@ TEST(RestartFailure, NamesANodeWhoseRanksWereAllKilled) {
         if (spared != no_rank) job.exits(spared, -15, 15);
         job.add(no_rank, JobStop{1, job.text("rank 4 failed")});
         if (spared != no_rank) {
-            expect_silence_of<detectors::RestartFailure>(job.watched());
+            expect_silence_of("restart_failure", job.watched());
         } else {
-            const Finding found = found_by<detectors::RestartFailure>(job.watched());
+            const Finding found = found_by("restart_failure", job.watched());
             EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
         }
     }
@@ -209,7 +204,7 @@ TEST(RestartFailure, LeavesANodeAloneThatWasKilledForSomebodyElsesError) {
         if (said) job.log(1, "AttributeError: 'NoneType' object has no attribute 'step'");
         job.after(10ms).exits(2, -9, 9).exits(3, -9, 9).after(2s).exits(1, 1, 0).exits(0, 0, 15);
         job.add(no_rank, JobStop{1, job.text("a rank failed")});
-        const auto found = detectors::RestartFailure().examine(job.watched());
+        const auto found = asked("restart_failure", job.watched());
         EXPECT_EQ(found.empty(), said);
     }
 }
@@ -222,7 +217,7 @@ TEST(RestartFailure, LeavesANodeAloneWhoseEndsNobodySawAfterSomebodyElsesError) 
         if (said) job.log(1, "AttributeError: 'NoneType' object has no attribute 'step'");
         job.after(10ms).exits(1, 1, 0).exits(0, 0, 15).after(1s);
         job.add(no_rank, JobStop{1, job.text("")});
-        const auto found = detectors::RestartFailure().examine(job.watched());
+        const auto found = asked("restart_failure", job.watched());
         EXPECT_EQ(found.empty(), said);
     }
 }
@@ -232,7 +227,7 @@ TEST(RestartFailure, NamesANodeThatIsGone) {
     job.start().world().step(0).after(10s);
     for (const Rank rank : {0, 1, 2, 3}) job.exits(rank, -15, 15);
     job.add(no_rank, JobStop{1, job.text("a node was lost")});
-    const Finding found = found_by<detectors::RestartFailure>(job.watched());
+    const Finding found = found_by("restart_failure", job.watched());
     EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
 }
 

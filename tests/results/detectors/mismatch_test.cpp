@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/collective_hang.h"
-#include "results/detectors/collective_mismatch.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
 namespace {
-
-using namespace detectors;
 
 struct Odd {
     std::string name;
@@ -24,7 +20,7 @@ TEST_P(Mismatches, NameTheOddRank) {
     for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
     job.after(1ms).add(5, GetParam().call);
     for (const Rank rank : job.everybody()) job.leaves(rank, 1, 4);  // it ended, with whatever came out
-    const Finding found = found_by<CollectiveMismatch>(job.watched());
+    const Finding found = found_by("collective_mismatch", job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({5}));
     EXPECT_EQ(found.blame.step, 3);
     EXPECT_EQ(found.blame.collective, "all_reduce");
@@ -37,8 +33,8 @@ TEST(CollectiveHang, NamesWhoCameToAnotherCallWhereNobodyEverLeaves) {
     for (const Rank rank : job.everybody_but(5)) job.enters(rank, 1, 4);
     job.after(1ms).add(5, CollectiveEnter{1, 4, 512, -1, Op::all_reduce, Dtype::f32, ReduceOp::sum});
     const Evidence evidence = job.watched(2min);
-    EXPECT_TRUE(CollectiveMismatch().examine(evidence).empty());
-    EXPECT_EQ(found_by<CollectiveHang>(evidence).blame.ranks, ranks({5}));
+    EXPECT_TRUE(asked("collective_mismatch", evidence).empty());
+    EXPECT_EQ(found_by("collective_hang", evidence).blame.ranks, ranks({5}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -64,8 +60,8 @@ TEST(CollectiveMismatch, LeavesARankThatSkippedACallToTheHang) {
     for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 10, Op::all_reduce, 100);
     job.enters(2, 1, 10, Op::all_reduce, 200);  // its second call of the step, one too early
     const Evidence evidence = job.watched(2min);
-    expect_silence_of<CollectiveMismatch>(evidence);
-    const Finding hang = found_by<CollectiveHang>(evidence);
+    expect_silence_of("collective_mismatch", evidence);
+    const Finding hang = found_by("collective_hang", evidence);
     EXPECT_EQ(hang.blame.ranks, ranks({2}));
     EXPECT_EQ(hang.causes.front(), "rank_divergent_control_flow");
 }
@@ -76,7 +72,7 @@ TEST(CollectiveMismatch, BelievesTheChecker) {
             "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
             "CollectiveFingerPrint(SequenceNumber=3, OpType=ALLREDUCE), but Rank 1 is running collective: "
             "CollectiveFingerPrint(SequenceNumber=3, OpType=BROADCAST)");
-    EXPECT_EQ(found_by<CollectiveMismatch>(job.watched()).symptom, "collective_mismatch_error");
+    EXPECT_EQ(found_by("collective_mismatch", job.watched()).symptom, "collective_mismatch_error");
 }
 
 // As imported logs tell it, without a dump: each rank prints its own call and that of one who differs.
@@ -99,13 +95,13 @@ EvidenceBuilder with_fingerprints(const std::vector<std::string>& operations) {
 
 TEST(CollectiveMismatch, HoldsTheCheckersWordsOfAllRanksAgainstEachOther) {
     EvidenceBuilder one = with_fingerprints({"ALLREDUCE", "ALLREDUCE", "BROADCAST", "ALLREDUCE"});
-    const Finding found = found_by<CollectiveMismatch>(one.watched());
+    const Finding found = found_by("collective_mismatch", one.watched());
     EXPECT_EQ(found.blame.ranks, ranks({2}));
     EXPECT_EQ(found.says,
               "rank 2 said SequenceNumber=3, OpType=BROADCAST, TensorShape=[16] where the others said "
               "SequenceNumber=3, OpType=ALLREDUCE, TensorShape=[16]");
     EvidenceBuilder halves = with_fingerprints({"ALLREDUCE", "BROADCAST", "BROADCAST", "ALLREDUCE"});
-    EXPECT_EQ(found_by<CollectiveMismatch>(halves.watched()).blame.ranks, ranks({0, 1, 2, 3}))
+    EXPECT_EQ(found_by("collective_mismatch", halves.watched()).blame.ranks, ranks({0, 1, 2, 3}))
         << "two against two convict nobody";
 }
 

@@ -1,19 +1,9 @@
 // tests/results/detectors/setup_test.cpp — Goal: who spoilt the start is named, and the variable or package
 // behind it; a difference that harmed nobody is no alarm.
-#include "results/detectors/environment_fault.h"
-#include "results/detectors/package_failure.h"
-#include "results/detectors/rank_order.h"
-#include "results/detectors/setup_failure.h"
-#include "results/detectors/setup_hang.h"
-#include "results/detectors/unexpected_parallelization.h"
-#include "results/detectors/version_skew.h"
-#include "results/detectors/wrong_device.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
 namespace {
-
-using namespace detectors;
 
 // Starts everybody, these ranks with something else in their environment.
 EvidenceBuilder started(Rank ranks, const std::vector<Rank>& odd = {}, const std::string& more = "",
@@ -45,7 +35,7 @@ const std::string older = "cuda=13.0\nnccl=2.27.5\npython=3.11\ntorch=2.11.0";
 TEST(VersionSkew, NamesTheOddRanksAndThePackage) {
     EvidenceBuilder job = started(8, {6, 7}, "", older);
     fails_in_init(job, job.everybody(), versions_differ);
-    const Finding found = found_by<VersionSkew>(job.watched());
+    const Finding found = found_by("version_skew", job.watched());
     EXPECT_EQ(found.symptom, "communication_setup_failure");
     EXPECT_EQ(found.blame.ranks, ranks({6, 7}));
     EXPECT_EQ(found.blame.component, "nccl");
@@ -55,19 +45,19 @@ TEST(VersionSkew, NamesTheOddRanksAndThePackage) {
 TEST(VersionSkew, IsSilentWhenTheDifferenceHarmedNobody) {
     EvidenceBuilder job = started(8, {6, 7}, "", older);
     job.world().step(0).step(1).all_exit();
-    expect_silence_of<VersionSkew>(job.watched());
+    expect_silence_of("version_skew", job.watched());
 }
 
 TEST(VersionSkew, HoldsNoSilenceAgainstTheOneThatTold) {
     EvidenceBuilder job = started(8, {0}, "", "cuda=13.0\nnccl=2.28.9\npython=3.11\ntorch=2.11.0\nucx=1.13");
     fails_in_init(job, job.everybody(), "Timed out after 61 seconds waiting for clients");
-    expect_silence_of<VersionSkew>(job.watched());
+    expect_silence_of("version_skew", job.watched());
 }
 
 TEST(EnvironmentFault, NamesTheVariableThatTheErrorIsAbout) {
     EvidenceBuilder job = started(8, {4, 5, 6, 7}, "NCCL_SOCKET_IFNAME=eht0");
     fails_in_init(job, {4, 5, 6, 7}, "Bootstrap : no socket interface found");
-    const Finding found = found_by<EnvironmentFault>(job.watched());
+    const Finding found = found_by("environment_fault", job.watched());
     EXPECT_EQ(found.blame.variable, "NCCL_SOCKET_IFNAME");
     EXPECT_EQ(found.blame.ranks, ranks({4, 5, 6, 7}));
 }
@@ -84,7 +74,7 @@ TEST(EnvironmentFault, KnowsWhatIsMissingUnreadableMisspelledOrUnlikeItsPeers) {
                                            {"RANK=17", "RANK"}}) {
         EvidenceBuilder job = started(4, {2}, row.more);
         fails_in_init(job, {2}, "NCCL error in: init.cc");
-        const Finding found = found_by<EnvironmentFault>(job.watched());
+        const Finding found = found_by("environment_fault", job.watched());
         EXPECT_EQ(found.blame.variable, row.variable);
         EXPECT_EQ(found.blame.ranks, ranks({2})) << row.more;
     }
@@ -93,21 +83,21 @@ TEST(EnvironmentFault, KnowsWhatIsMissingUnreadableMisspelledOrUnlikeItsPeers) {
 TEST(EnvironmentFault, IsSilentWhenNothingBroke) {
     EvidenceBuilder job = started(4, {2}, "NCCL_ALGO=Tree\nNCCL_SOKET_IFNAME=eth0");
     job.world().step(0).all_exit();
-    expect_silence_of<EnvironmentFault>(job.watched());
+    expect_silence_of("environment_fault", job.watched());
 }
 
 TEST(RankOrder, NamesTheSecondClaimantOfARank) {
     EvidenceBuilder job(4);
     job.start();
     for (const Rank rank : job.everybody()) job.rendezvous(rank, rank == 3 ? 0 : rank, 4);
-    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("rank_order", job.watched()).blame.ranks, ranks({3}));
 }
 
 TEST(RankOrder, NamesRanksThatAreNotWhereTheLauncherPutThem) {
     EvidenceBuilder job(8);
     job.start();
     for (const Rank rank : job.everybody()) job.rendezvous(rank, rank == 1 ? 5 : rank == 5 ? 1 : rank, 8);
-    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({1, 5}));
+    EXPECT_EQ(found_by("rank_order", job.watched()).blame.ranks, ranks({1, 5}));
 }
 
 TEST(RankOrder, NamesWhoBelievesInAnotherGroup) {
@@ -115,13 +105,13 @@ TEST(RankOrder, NamesWhoBelievesInAnotherGroup) {
     job.start().world();
     for (const Rank rank : {0, 1, 2}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
     job.joins(3, 2, "tp", {0, 2, 4, 6}, 3);
-    EXPECT_EQ(found_by<RankOrder>(job.watched()).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("rank_order", job.watched()).blame.ranks, ranks({3}));
 }
 
 TEST(RankOrder, SeesGroupsThatOverlap) {
     EvidenceBuilder job(8);
     job.start().world().comm(2, "ep", {0, 2, 4, 6}).comm(3, "ep", {0, 1, 2, 3});
-    EXPECT_EQ(found_by<RankOrder>(job.watched()).symptom, "wrong_rank_or_group_membership");
+    EXPECT_EQ(found_by("rank_order", job.watched()).symptom, "wrong_rank_or_group_membership");
 }
 
 // 2.28, 2.30.3 and 2.30.7. Only the first names ranks; the others are blamed with whoever said it.
@@ -155,7 +145,7 @@ TEST(SetupFailure, BlamesOnesOwnErrorBeforeThatOfThoseWhoWaited) {
         0,
         "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 "
         "clients joined.");
-    const Finding found = found_by<SetupFailure>(job.watched());
+    const Finding found = found_by("setup_failure", job.watched());
     EXPECT_EQ(found.blame.ranks, ranks({2}));
     EXPECT_EQ(found.blame.variable, "RANK");
     EXPECT_EQ(found.at, 1s);
@@ -169,7 +159,7 @@ TEST(SetupFailure, BlamesTheAbsentWhenAllOthersOnlyWaited) {
     for (const Rank rank : {0, 1, 3}) {
         job.log(rank, "DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 clients joined.");
     }
-    EXPECT_EQ(found_by<SetupFailure>(job.watched()).blame.ranks, ranks({2}));
+    EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({2}));
 }
 
 TEST(SetupFailure, BlamesWhoBelievesInAnotherEndpoint) {
@@ -180,14 +170,14 @@ TEST(SetupFailure, BlamesWhoBelievesInAnotherEndpoint) {
     for (const Rank rank : {0, 1})
         job.log(rank, "Timed out after 11 seconds waiting for clients. 2/3 clients joined.");
     job.log(2, "The client socket has timed out after 10000ms while trying to connect to (node0, 1).");
-    EXPECT_EQ(found_by<SetupFailure>(job.watched()).blame.ranks, ranks({2}));
+    EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({2}));
 }
 
 TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
     EvidenceBuilder job(8);
     job.start().world();
     for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
-    const Finding found = found_by<SetupHang>(job.watched(2min));
+    const Finding found = found_by("setup_hang", job.watched(2min));
     EXPECT_EQ(found.symptom, "communication_setup_hang");
     EXPECT_EQ(found.blame.ranks, ranks({2}));
 }
@@ -198,14 +188,14 @@ TEST(SetupHang, CountsWhoGaveUpAfterALongWait) {
     job.start().world();
     for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
     job.joins(2, 3, "dp", {2, 6}, 0).after(5min).add(2, CommInitLeave{3, Code::timeout});
-    EXPECT_EQ(found_by<SetupHang>(job.watched(2min)).blame.ranks, ranks({6}));
+    EXPECT_EQ(found_by("setup_hang", job.watched(2min)).blame.ranks, ranks({6}));
 }
 
 TEST(SetupHang, IsSilentWhenSomebodyOnlyTookALittle) {
     EvidenceBuilder job(4);
     job.start().world();
     for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
-    expect_silence_of<SetupHang>(job.watched(50s));
+    expect_silence_of("setup_hang", job.watched(50s));
 }
 
 TEST(PackageFailure, TellsABuildFromAnImport) {
@@ -215,14 +205,14 @@ TEST(PackageFailure, TellsABuildFromAnImport) {
         job.add(rank, PackageLoad{job.text("flash_attn"), job.text("2.7"),
                                   job.text("ImportError: undefined symbol: _ZN3c10"), Code::corrupt});
     }
-    const Finding found = found_by<PackageFailure>(job.watched());
+    const Finding found = found_by("package_failure", job.watched());
     EXPECT_EQ(found.symptom, "import_or_symbol_error");
     EXPECT_EQ(found.blame.component, "flash_attn");
     EXPECT_EQ(found.blame.ranks, ranks({2, 3}));
 
     EvidenceBuilder other(2);
     other.start().log(0, "RuntimeError: Error building extension 'fused_adam'");
-    EXPECT_EQ(found_by<PackageFailure>(other.watched()).symptom, "build_or_install_failure");
+    EXPECT_EQ(found_by("package_failure", other.watched()).symptom, "build_or_install_failure");
 }
 
 TEST(UnexpectedParallelization, SeesWorldsOfOne) {
@@ -231,7 +221,7 @@ TEST(UnexpectedParallelization, SeesWorldsOfOne) {
     for (const Rank rank : job.everybody()) {
         job.add(rank, RendezvousEnter{0, 1, job.text("node0:29500")}).add(rank, RendezvousLeave{1, Code::ok});
     }
-    EXPECT_EQ(found_by<UnexpectedParallelization>(job.watched()).blame.ranks, ranks({0, 1, 2, 3}));
+    EXPECT_EQ(found_by("unexpected_parallelization", job.watched()).blame.ranks, ranks({0, 1, 2, 3}));
 }
 
 TEST(UnexpectedParallelization, SeesAGroupSmallerThanConfigured) {
@@ -239,13 +229,13 @@ TEST(UnexpectedParallelization, SeesAGroupSmallerThanConfigured) {
     job.start().world();
     for (const Rank rank : job.everybody()) job.add(rank, RankConfig{job.text("tp_size"), job.text("4")});
     job.comm(2, "tp", {0, 1}).comm(3, "tp", {2, 3});
-    EXPECT_EQ(found_by<UnexpectedParallelization>(job.watched()).blame.variable, "tp_size");
+    EXPECT_EQ(found_by("unexpected_parallelization", job.watched()).blame.variable, "tp_size");
 }
 
 TEST(WrongDevice, NamesWhoLandedElsewhere) {
     EvidenceBuilder job(4);
     job.start().add(1, DeviceBind{job.text("model"), 1, 1}).add(3, DeviceBind{job.text("model"), 3, 0});
-    EXPECT_EQ(found_by<WrongDevice>(job.watched()).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("wrong_device", job.watched()).blame.ranks, ranks({3}));
 }
 
 }  // namespace

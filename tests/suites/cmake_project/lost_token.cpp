@@ -4,11 +4,13 @@
 
 namespace results = deadrank::results;
 
-std::vector<results::Finding> LostToken::examine(const results::Evidence& evidence) const {
+namespace {
+
+results::Findings lost_token(const results::Evidence& evidence) {
     for (const results::Event* event : evidence.each<results::ValueSample>()) {
         const results::ValueSample& sample = *event->as<results::ValueSample>();
         if (evidence.text(sample.name) != "token" || sample.value == sample.expected) continue;
-        results::Finding finding{.symptom = "wrong_intermediate_value", .detector = std::string(name())};
+        results::Finding finding{.symptom = "wrong_intermediate_value"};
         finding.blame.ranks = {event->rank};
         finding.blame.step = sample.step;
         finding.at = event->at;
@@ -18,8 +20,13 @@ std::vector<results::Finding> LostToken::examine(const results::Evidence& eviden
     return {};
 }
 
+const results::DetectorRow lost_token_row{
+    .name = "lost_token", .reports = {"wrong_intermediate_value"}, .examine = lost_token};
+
+}  // namespace
+
 results::Detectors lost_token_detectors() {
     results::Detectors detectors;
-    detectors.push_back(std::make_unique<LostToken>());
+    detectors.push_back(results::make_detector(lost_token_row));
     return detectors;
 }

@@ -16,7 +16,7 @@ bool is_scenario(const SourceFile& file) {
     return file.path.starts_with(catalog) && file.path.ends_with(".toml");
 }
 
-// What the words of a fault's file call it.
+// What the rows of a family's file call its faults.
 std::vector<std::string> kinds_of(const SourceFile& fault) {
     constexpr std::string_view opening = ".name = \"";
     std::vector<std::string> kinds;
@@ -37,7 +37,7 @@ bool uses(const SourceFile& scenario, const std::string& kind) {
 Complaints check_faults_have_scenarios(const Tree& tree, const std::vector<std::string_view>& waiting) {
     Complaints complaints;
     for (const SourceFile& fault : tree) {
-        if (!fault.path.starts_with("inject/faults/")) continue;
+        if (!fault.path.starts_with("inject/faults/") || fault.path.ends_with("/catalog.cpp")) continue;
         const std::vector<std::string> kinds = kinds_of(fault);
         if (kinds.empty()) complaints.push_back({fault.path, "does not say what the fault is called"});
         for (const std::string& kind : kinds) {

@@ -88,7 +88,7 @@ TEST_F(DeviceLink, ThatTurnsABitBendsTheResultAndNobodySaysSo) {
 
 TEST(LocalLink, BetweenMoreThanTwoRanksIsRefusedWithWhatWouldDo) {
     LocalLevers levers(4, 2, {});
-    const auto done = levers.change_link({.from = 0, .to = 1, .down = true});
+    const auto done = levers.pull(inject::ChangeLink{{.from = 0, .to = 1, .down = true}});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_NE(done.error().text().find("--ranks 2"), std::string::npos) << done.error().text();

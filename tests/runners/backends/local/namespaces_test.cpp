@@ -182,8 +182,9 @@ for end in (there, here):  # what is said after the break reaches nobody, and wh
 TEST(NetworkLevers, CutANodesCableAndAPairsWayByTheFirstRankThere) {
     LocalLevers levers(4, 2, {});
     levers.network_missing("");
-    ASSERT_TRUE(levers.change_link({.from = 1, .to = -1, .down = true}));
-    ASSERT_TRUE(levers.change_link({.from = 0, .to = 1, .one_way = true, .loss_ppb = 10'000'000}));
+    ASSERT_TRUE(levers.pull(inject::ChangeLink{{.from = 1, .to = -1, .down = true}}));
+    ASSERT_TRUE(
+        levers.pull(inject::ChangeLink{{.from = 0, .to = 1, .one_way = true, .loss_ppb = 10'000'000}}));
     EXPECT_TRUE(levers.network_changed());
     const auto pulls = levers.take();
     ASSERT_EQ(pulls.size(), 2u);
@@ -197,7 +198,7 @@ TEST(NetworkLevers, CutANodesCableAndAPairsWayByTheFirstRankThere) {
 TEST(NetworkLevers, RefuseWithWhatItTakesWhereThereIsNoNetworkOfOnesOwn) {
     LocalLevers levers(2, 1, {});
     levers.network_missing("network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN)");
-    const auto done = levers.change_link({.from = 0, .to = 1, .loss_ppb = 10'000'000});
+    const auto done = levers.pull(inject::ChangeLink{{.from = 0, .to = 1, .loss_ppb = 10'000'000}});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_THAT(done.error().text(), HasSubstr("need root"));

@@ -22,9 +22,9 @@ using testing::Not;
 TEST(MpiLeversTest, AtTheStartEachRankTakesItsOwn) {
     RealLevers levers(mpi_reach(), 4, 2, 3);
     levers.starting(true);
-    EXPECT_TRUE(levers.set_env(1, "WORLD_SIZE", "3"));
-    EXPECT_TRUE(levers.set_env(3, "WORLD_SIZE", "5"));
-    EXPECT_TRUE(levers.swap_ranks(3, 1));
+    EXPECT_TRUE(levers.pull(inject::SetEnv{1, "WORLD_SIZE", "3"}));
+    EXPECT_TRUE(levers.pull(inject::SetEnv{3, "WORLD_SIZE", "5"}));
+    EXPECT_TRUE(levers.pull(inject::SwapRanks{3, 1}));
     ASSERT_EQ(levers.state().environment.size(), 1u);
     EXPECT_EQ(levers.state().environment.begin()->second, "5");
     EXPECT_EQ(levers.state().claims, 1);
@@ -32,38 +32,38 @@ TEST(MpiLeversTest, AtTheStartEachRankTakesItsOwn) {
 
 TEST(MpiLeversTest, NoRankActsOnAnother) {
     RealLevers levers(mpi_reach(), 4, 2, 3);
-    const auto killed = levers.kill(1, 9);
+    const auto killed = levers.pull(inject::Kill{1, 9});
     ASSERT_FALSE(killed);
     EXPECT_EQ(killed.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_EQ(levers.state().end.how, RealEnd::How::none);
-    EXPECT_TRUE(levers.kill(3, 9));
+    EXPECT_TRUE(levers.pull(inject::Kill{3, 9}));
     EXPECT_EQ(levers.state().end.how, RealEnd::How::killed);
-    EXPECT_FALSE(levers.kill(4, 9)) << "there is no rank 4";
+    EXPECT_FALSE(levers.pull(inject::Kill{4, 9})) << "there is no rank 4";
 }
 
 TEST(MpiLeversTest, OnPaperNothingMoves) {
     RealLevers levers(mpi_reach(), 4, 2, results::no_rank);
-    EXPECT_TRUE(levers.kill(1, 9));
+    EXPECT_TRUE(levers.pull(inject::Kill{1, 9}));
     EXPECT_EQ(levers.state().end.how, RealEnd::How::none);
 }
 
 TEST(MpiLeversTest, WhatIsMissingSaysWhy) {
     RealLevers levers(mpi_reach(), 4, 2, 0);
-    const auto link = levers.change_link({.from = 0, .to = 1, .down = true});
+    const auto link = levers.pull(inject::ChangeLink{{.from = 0, .to = 1, .down = true}});
     ASSERT_FALSE(link);
     EXPECT_EQ(link.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_THAT(link.error().text(), HasSubstr("shared memory"));
-    EXPECT_FALSE(levers.set_version(0, "nccl", "2.19.3"));
-    EXPECT_FALSE(levers.set_env(0, "NCCL_ALGO", "Tree")) << "a fault without effect is no fault";
-    EXPECT_FALSE(levers.change_storage({.path = "x", .what = "stale"}));
+    EXPECT_FALSE(levers.pull(inject::SetVersion{0, "nccl", "2.19.3"}));
+    EXPECT_FALSE(levers.pull(inject::SetEnv{0, "NCCL_ALGO", "Tree"})) << "a fault without effect is no fault";
+    EXPECT_FALSE(levers.pull(inject::ChangeStorage{{.path = "x", .what = inject::StorageTrouble::stale}}));
 }
 
 TEST(MpiLeversTest, OnlyTheCallUnderWayIsAltered) {
     RealLevers levers(mpi_reach(), 4, 2, 0);
-    EXPECT_FALSE(levers.alter_call(0, {.skip = true}));
+    EXPECT_FALSE(levers.pull(inject::AlterCall{0, {.skip = true}}));
     sim::Call call{.rank = 0, .count = 4};
     levers.under_way(&call);
-    EXPECT_TRUE(levers.alter_call(0, {.skip = true, .count_change = -9}));
+    EXPECT_TRUE(levers.pull(inject::AlterCall{0, {.skip = true, .count_change = -9}}));
     EXPECT_TRUE(call.skip);
     EXPECT_EQ(call.count, 0);
 }

@@ -1,0 +1,23 @@
+// results/detectors/shared.h — Detectors that others ask: versions and variables are reasons, and a reason
+// without a breakage is no alarm; the diagnosis looks at shards and samples again.
+#pragma once
+
+#include <optional>
+
+#include "results/detectors/detector.h"
+
+namespace deadrank::results::detectors {
+
+Findings collective_hang(const Evidence& evidence);
+Findings collective_mismatch(const Evidence& evidence);
+Findings collective_timeout(const Evidence& evidence);
+Findings sample_coverage(const Evidence& evidence);
+Findings setup_failure(const Evidence& evidence);
+Findings setup_hang(const Evidence& evidence);
+Findings shard_mismatch(const Evidence& evidence);
+
+// What broke in the communication of a job: the first finding of the first of these that has one: set-up
+// failure, set-up hang, mismatch, time-out, hang.
+std::optional<Finding> communication_breakage(const Evidence& evidence);
+
+}  // namespace deadrank::results::detectors

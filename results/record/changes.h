@@ -1,0 +1,107 @@
+// results/record/changes.h — What may be changed about a running job from outside: one record for each kind
+// of thing, which faults fill in and backends carry out. Most are states, not deeds: members left unset stay
+// as they are, and undoing is setting what was normal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "results/record/codes.h"
+#include "results/record/time.h"
+
+namespace deadrank::results {
+
+struct LinkChange {
+    int from = -1, to = -1;  // nodes; -1 = any other; equal = the links within that node (its NVLink domain)
+    bool one_way = false;    // only what goes from `from` to `to`
+    std::optional<bool> down = {};
+    bool reset = false;  // going down breaks connections at once, where a cut cable is silence
+    std::optional<std::int64_t> bandwidth_permille = {};  // 1000 = normal
+    std::optional<Time> extra_latency = {};
+    std::optional<std::int64_t> loss_ppb = {};  // messages lost per billion
+};
+
+struct DeviceChange {
+    std::optional<std::int64_t> slow_permille = {};       // 1000 = normal, 2000 = takes twice as long
+    std::optional<std::int64_t> memory_limit = {};        // bytes; -1 = as built
+    std::optional<std::int64_t> leak_per_step = {};       // bytes
+    std::optional<int> throttle = {};                     // bits of device.sample; 0 = none
+    std::optional<bool> off_bus = {};                     // the device is gone: every later call on it fails
+    int xid = 0;                                          // one report in the kernel log; 0 = none
+    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // that many more
+};
+
+struct HostChange {
+    std::optional<std::int64_t> host_memory_limit = {}, shared_memory_limit = {},
+                                open_files_limit = {};  // -1 = as built
+    std::optional<std::int64_t> leak_per_step = {};  // bytes of host memory, for each step of each rank on it
+    std::optional<std::int64_t> clock_drift_ppb = {};
+    Time clock_step{0};  // the clock jumps once by that much
+    bool down = false;   // the whole node is lost, for good
+};
+
+// flip, truncate, swap and remove ("delete" in words) act on the files that are there, at once, or on the
+// next such file to be written when there is none yet; tear and lose act on the next write; stale, slow, full
+// and read_only last until ended.
+enum class StorageTrouble { none, flip, truncate, tear, lose, stale, swap, remove, slow, full, read_only };
+
+struct StorageChange {
+    std::string path = {};  // substring of the file's path; empty = all
+    StorageTrouble what = StorageTrouble::none;
+    std::int64_t amount = 0;  // bit index, elements kept, factor in thousandths, elements still free
+    bool end = false;         // takes stale, slow, full or read_only back
+};
+
+// What becomes of all that one rank and the rendezvous store say to each other; none = as it should be.
+enum class StoreTrouble { none, mute, refuse, cut, late, narrow, flip };
+
+struct StoreChange {
+    StoreTrouble how = StoreTrouble::none;
+    Time late{0};  // of late
+    std::int64_t amount =
+        0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers
+};
+
+enum class NameTrouble { none, unresolvable, unroutable };
+
+// How one call of a rank is altered. The shims for real libraries read the same names from the plan file.
+struct Alteration {
+    bool skip = false;
+    bool hold = false;  // exchanged with the rank's next call
+    Time delay{0};
+    std::int64_t count_change = 0;  // elements more or less
+    std::int64_t count_set = -1;
+    Dtype dtype = Dtype::none;
+    Op op = Op::none;
+    ReduceOp reduce = ReduceOp::none;
+    std::int32_t root = -1;
+    Code answer = Code::ok;
+    std::int64_t flip_bit = -1;
+    bool flip_received = false;
+    bool flip_on_the_way = false;  // in the bytes that leave the rank: what it has itself stays as it is
+    bool never_completes = false;
+};
+
+// How a named value is bent: result = (value × multiply / divide) + add, or `set`.
+struct Bend {
+    bool set_it = false;
+    std::int64_t set = 0;
+    std::int64_t add = 0;
+    std::int64_t multiply = 1;
+    std::int64_t divide = 1;
+};
+
+// value × multiply / divide + add, or `set`; bounded, never wrapping.
+std::int64_t bent(std::int64_t value, const Bend& bend);
+
+// As scenario and plan files write them; none is the empty word, and so is a word that means nothing.
+std::string_view name_of(StorageTrouble trouble);
+std::string_view name_of(StoreTrouble trouble);
+std::string_view name_of(NameTrouble trouble);
+StorageTrouble storage_trouble_named(std::string_view name);
+StoreTrouble store_trouble_named(std::string_view name);
+NameTrouble name_trouble_named(std::string_view name);
+
+}  // namespace deadrank::results
