@@ -85,8 +85,7 @@ TEST(Stage, DoesNotGrowOverTenThousandSmallSimulations) {
 }
 
 TEST(Stage, GivesTheStacksOfALargeRunBack) {
-    if (rig::thread_sanitizer)
-        GTEST_SKIP() << "its shadow stack holds the frames of 10,000 fibers at most";
+    if (rig::thread_sanitizer) GTEST_SKIP() << "its shadow stack holds the frames of 10,000 fibers at most";
     on_stage([](Engine& engine) {
         play(engine, 8, 20, 1, {.actors = 8, .stack_bytes = 16 << 10});
         const std::size_t before = resident_bytes();
