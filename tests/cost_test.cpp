@@ -89,7 +89,7 @@ ClusterSettings nodes_of_eight(Rank ranks) {
 void ring(Engine& engine, Rank ranks, std::int64_t steps) {
     const auto size = static_cast<std::uint32_t>(ranks);
     engine.reset({.actors = size, .stack_bytes = 16 << 10});
-    testing::Ring ring(engine, size, static_cast<std::uint64_t>(steps));
+    rig::Ring ring(engine, size, static_cast<std::uint64_t>(steps));
     ring.spawn();
     EXPECT_EQ(engine.run().ending, Ending::completed);
 }

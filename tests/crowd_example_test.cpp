@@ -14,7 +14,7 @@
 namespace deadrank {
 namespace {
 
-constexpr bool plain = !sim::testing::address_sanitizer && !sim::testing::thread_sanitizer;
+constexpr bool plain = !sim::rig::address_sanitizer && !sim::rig::thread_sanitizer;
 
 struct Played {
     int code = -1;

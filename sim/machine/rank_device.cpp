@@ -17,6 +17,7 @@ void RankDevice::compute(Time nominal) {
 std::int64_t RankDevice::allocate_on(int device, std::int64_t bytes) {
     Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
     if (machine_.gate.plain(process_, call)) return 0;
+    if (pieces_.empty()) pieces_.reserve(8);
     pieces_.push_back({call.count, false, machine_.devices.allocate(process_, call.count, device)});
     return static_cast<std::int64_t>(pieces_.size());
 }

@@ -68,7 +68,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
         job.memory().activations(activations_of(job, samples.size()));
         Share share = train_share(job, step, parameters, samples, job.rank());
         std::vector<Number>& gradient = share.gradient;
-        Number logged[] = {share.loss, checksum(gradient)};
+        Number logged[] = {share.loss, job.audits() ? checksum(gradient) : 0};
         gradient.front() = world.seam("gradient.local", gradient.front());
         world.phase(results::Phase::backward);
         world.device().compute(compute - compute / 3);
@@ -78,7 +78,8 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
             (gradient.size() + static_cast<std::size_t>(buckets) - 1) / static_cast<std::size_t>(buckets);
         std::vector<std::unique_ptr<Work>> pending;
         // A reducer that starts before the last micro-batch is in sends what there is.
-        std::vector<Number> reduced = world.block("bucket.after_backward") ? gradient : share.unfinished;
+        std::vector<Number> reduced =
+            std::move(world.block("bucket.after_backward") ? gradient : share.unfinished);
         for (std::size_t at = 0; at < reduced.size(); at += bucket) {
             if (!world.block("gradient.all_reduce")) continue;
             pending.push_back(group.all_reduce_async(

@@ -3,6 +3,7 @@
 #include "sim/workloads/sampler.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <numeric>
 
 #include "scenarios/model/error.h"
@@ -58,12 +59,7 @@ std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica
 }
 
 std::string listed(const std::vector<std::int64_t>& samples) {
-    std::string text;
-    for (const std::int64_t sample : samples) {
-        if (!text.empty()) text += ',';
-        text += std::to_string(sample);
-    }
-    return text;
+    return fmt::format("{}", fmt::join(samples, ","));
 }
 
 }  // namespace deadrank::sim

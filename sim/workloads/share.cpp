@@ -22,26 +22,25 @@ std::int64_t activations_of(const Job& job, std::size_t samples) {
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica) {
     const std::size_t size = micro_batch_size(job, samples.size());
-    const auto add_to = [](std::vector<Number>& sum, const std::vector<Number>& part) {
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = plus(sum[i], part[i]);
-    };
-    Share share{0, std::vector<Number>(parameters.size(), 0), std::vector<Number>(parameters.size(), 0)};
+    const bool audits = job.audits();
+    Share share{0, std::vector<Number>(parameters.size(), 0), {}};
+    std::vector<Number> fresh;
     Number expected = 0;  // what the micro-batches add up to
     Dropout dropout = job.dropout(step, replica, samples.size());
     for (std::size_t from = 0; from < samples.size(); from += size) {
-        std::vector<Number> fresh(parameters.size(), 0);
+        fresh.assign(parameters.size(), 0);
         for (std::size_t i = from; i < std::min(from + size, samples.size()); ++i) {
             share.loss = plus(share.loss, train_sample(job.shape(), parameters, samples[i], fresh, dropout));
             ++dropout.counter;
         }
-        expected = plus(expected, checksum(fresh));
+        if (audits) expected = plus(expected, checksum(fresh));
         share.unfinished = share.gradient;
         // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
         if (from > 0 && !job.world().block("gradient.accumulate"))
             std::fill(share.gradient.begin(), share.gradient.end(), 0);
-        add_to(share.gradient, fresh);
+        for (std::size_t i = 0; i < fresh.size(); ++i) share.gradient[i] = plus(share.gradient[i], fresh[i]);
     }
-    if (job.settings().audit) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
+    if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
     return share;
 }
 

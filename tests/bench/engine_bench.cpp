@@ -15,9 +15,9 @@
 namespace {
 
 using namespace deadrank::sim;
-using testing::resident_bytes;
-using testing::Ring;
-using testing::StacklessRing;
+using rig::resident_bytes;
+using rig::Ring;
+using rig::StacklessRing;
 
 struct Measured {
     double seconds = 0;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/collectives/nccl_settings.h"
+#include "sim/machine/environment.h"
 #include "tests/sim/cluster_harness.h"
 
 namespace deadrank::sim {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using testing::play;
+using rig::play;
 
 struct Says {
     std::string& to;

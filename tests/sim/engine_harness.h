@@ -6,7 +6,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/stage.h"
 
-namespace deadrank::sim::testing {
+namespace deadrank::sim::rig {
 
 inline void play(const std::function<void(Engine&)>& body, const EngineOptions& options = {}) {
     on_stage([&](Engine& engine) {
@@ -15,4 +15,4 @@ inline void play(const std::function<void(Engine&)>& body, const EngineOptions& 
     });
 }
 
-}  // namespace deadrank::sim::testing
+}  // namespace deadrank::sim::rig

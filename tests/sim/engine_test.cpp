@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using testing::play;
+using rig::play;
 
 TEST(Engine, LetsVirtualTimePassOnlyInWaits) {
     play([](Engine& engine) {

@@ -13,7 +13,7 @@ namespace deadrank::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::play;
+using rig::play;
 
 TEST(Timer, CallsHandlersInOrderOfTimeThenOfScheduling) {
     play([](Engine& engine) {
@@ -65,7 +65,7 @@ TEST(Timer, LetsATimerCalledOffNeitherPassTimeNorDelayADeadlock) {
 
 TEST(Timer, SweepsTimeOutsThatNeverRing) {
     play([](Engine& engine) {
-        const std::size_t before = testing::resident_bytes();
+        const std::size_t before = rig::resident_bytes();
         engine.spawn(0, [&] {
             for (int i = 0; i < 100'000; ++i) {
                 const TimerId watchdog = engine.call_after(10min, {}, [] { FAIL(); });
@@ -81,8 +81,8 @@ TEST(Timer, SweepsTimeOutsThatNeverRing) {
         });
         EXPECT_EQ(engine.run().ending, Ending::completed);
         EXPECT_EQ(engine.now(), 100'000us);
-        if (testing::address_sanitizer) return;  // it keeps freed memory in quarantine
-        EXPECT_LE(testing::resident_bytes(), before + (4 << 20)) << "200,000 stale events would take 11 MB";
+        if (rig::address_sanitizer) return;  // it keeps freed memory in quarantine
+        EXPECT_LE(rig::resident_bytes(), before + (4 << 20)) << "200,000 stale events would take 11 MB";
     });
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <fstream>
 
-namespace deadrank::sim::testing {
+namespace deadrank::sim::rig {
 
 inline std::size_t resident_bytes() {
     std::ifstream statm("/proc/self/statm");
@@ -14,4 +14,4 @@ inline std::size_t resident_bytes() {
     return resident * 4096;
 }
 
-}  // namespace deadrank::sim::testing
+}  // namespace deadrank::sim::rig

@@ -7,7 +7,7 @@
 
 #include "sim/engine/engine.h"
 
-namespace deadrank::sim::testing {
+namespace deadrank::sim::rig {
 
 class Ring {
 public:
@@ -73,4 +73,4 @@ private:
     std::vector<Mailbox> mailboxes_;
 };
 
-}  // namespace deadrank::sim::testing
+}  // namespace deadrank::sim::rig

@@ -18,11 +18,11 @@ struct Recorded {
 };
 
 // ThreadSanitizer keeps the frames of all fibers on one shadow stack of 65,536.
-bool too_many_fibers_here() { return testing::thread_sanitizer; }
+bool too_many_fibers_here() { return rig::thread_sanitizer; }
 
 void expect_recorded(Engine& engine, QueueKind queue, const Recorded& recorded) {
     engine.reset({.actors = recorded.ranks, .stack_bytes = 16 << 10, .queue = queue});
-    testing::Ring ring(engine, recorded.ranks, recorded.rounds);
+    rig::Ring ring(engine, recorded.ranks, recorded.rounds);
     ring.spawn();
     const Outcome outcome = engine.run();
     EXPECT_EQ(outcome.ending, Ending::completed);

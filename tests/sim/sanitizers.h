@@ -5,7 +5,7 @@
 #define __has_feature(feature) 0  // g++ has macros of its own instead
 #endif
 
-namespace deadrank::sim::testing {
+namespace deadrank::sim::rig {
 
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 inline constexpr bool address_sanitizer = true;
@@ -19,4 +19,4 @@ inline constexpr bool thread_sanitizer = true;
 inline constexpr bool thread_sanitizer = false;
 #endif
 
-}  // namespace deadrank::sim::testing
+}  // namespace deadrank::sim::rig

@@ -7,7 +7,7 @@
 #include "sim/engine/engine.h"
 #include "tests/sim/ring.h"
 
-namespace deadrank::sim::testing {
+namespace deadrank::sim::rig {
 
 class StacklessRing final : public StacklessActor {
 public:
@@ -43,4 +43,4 @@ private:
     std::vector<Place> at_;
 };
 
-}  // namespace deadrank::sim::testing
+}  // namespace deadrank::sim::rig

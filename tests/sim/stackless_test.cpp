@@ -15,14 +15,14 @@ using namespace std::chrono_literals;
 TEST(StacklessActor, GivesTheSameRunAsAFiber) {
     on_stage([](Engine& engine) {
         engine.reset({.actors = 1'000});
-        testing::Ring ring(engine, 1'000, 200);
+        rig::Ring ring(engine, 1'000, 200);
         ring.spawn();
         engine.run();
         const std::uint64_t by_fibers = engine.trace().value();
 
         engine.reset({.actors = 1'000});
-        testing::Ring same(engine, 1'000, 200);
-        testing::StacklessRing crowd(engine, same, 1'000);
+        rig::Ring same(engine, 1'000, 200);
+        rig::StacklessRing crowd(engine, same, 1'000);
         crowd.spawn();
         EXPECT_EQ(engine.run().ending, Ending::completed);
         EXPECT_EQ(engine.trace().value(), by_fibers);

@@ -21,14 +21,14 @@ using namespace std::chrono_literals;
 std::uint64_t play(Engine& engine, std::uint32_t ranks, std::uint64_t rounds, std::uint64_t seed,
                    const EngineOptions& options = {}) {
     engine.reset(options);
-    testing::Ring ring(engine, ranks, rounds, seed);
+    rig::Ring ring(engine, ranks, rounds, seed);
     ring.spawn();
     engine.run();
     engine.close();
     return engine.trace().value();
 }
 
-using testing::resident_bytes;
+using rig::resident_bytes;
 
 TEST(Stage, PlaysTheSameSimulationTwiceAlike) {
     on_stage([](Engine& engine) {
@@ -44,7 +44,7 @@ TEST(Stage, LeavesNothingOfARunThatWasCutShort) {
         const std::uint64_t clean = play(engine, 16, 20, 1);
         for (Time until : {Time(0), Time(1500), Time(9000)}) {
             engine.reset();
-            testing::Ring ring(engine, 16, 20, 1);
+            rig::Ring ring(engine, 16, 20, 1);
             ring.spawn();
             EXPECT_EQ(engine.run({.until = until}).ending, Ending::time_limit);
             engine.close();
@@ -65,14 +65,14 @@ TEST(Stage, GivesOneHashOnAnyThread) {
 }
 
 TEST(Stage, DoesNotGrowOverTenThousandSmallSimulations) {
-    if (testing::address_sanitizer) GTEST_SKIP() << "AddressSanitizer keeps freed memory in quarantine";
+    if (rig::address_sanitizer) GTEST_SKIP() << "AddressSanitizer keeps freed memory in quarantine";
     on_stage([](Engine& engine) {
         std::set<std::uint64_t> hashes;
         std::size_t settled = 0;
         for (std::uint64_t i = 0; i < 10'000; ++i) {
             // Sizes alternate, and every third run ends in the middle, so that fibers are parked in all ways.
             engine.reset({.actors = 8});
-            testing::Ring ring(engine, 4 + i % 5, 20, i % 10);
+            rig::Ring ring(engine, 4 + i % 5, 20, i % 10);
             ring.spawn();
             engine.run({.until = i % 3 == 0 ? Time(10us) : never});
             engine.close();
@@ -85,8 +85,7 @@ TEST(Stage, DoesNotGrowOverTenThousandSmallSimulations) {
 }
 
 TEST(Stage, GivesTheStacksOfALargeRunBack) {
-    if (testing::thread_sanitizer)
-        GTEST_SKIP() << "its shadow stack holds the frames of 10,000 fibers at most";
+    if (rig::thread_sanitizer) GTEST_SKIP() << "its shadow stack holds the frames of 10,000 fibers at most";
     on_stage([](Engine& engine) {
         play(engine, 8, 20, 1, {.actors = 8, .stack_bytes = 16 << 10});
         const std::size_t before = resident_bytes();
