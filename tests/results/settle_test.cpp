@@ -107,6 +107,15 @@ TEST(Settle, ACrashDoesNotExplainWhatTheRestartAfterItMeets) {
               std::vector<std::string>{"checkpoint_unreadable"});
 }
 
+// The row of shard_mismatch says so; the same words of another detector are explained by the crash.
+TEST(Settle, ACrashDoesNotExplainWhatWasSoFromTheStart) {
+    const Finding crash = said("native_crash_or_illegal_access", 5'500ms);
+    EXPECT_EQ(results::settle({said("parallel_result_mismatch", 5s, {3}, "shard_mismatch"), crash}).size(),
+              2u);
+    EXPECT_EQ(symptoms_of(results::settle({said("parallel_result_mismatch", 5s), crash})),
+              std::vector<std::string>{crash.symptom});
+}
+
 TEST(Settle, WhatRangLongBeforeNeedsNoReasonForItsConsequence) {
     const Finding doubled = said("wrong_rank_or_group_membership", 1s, {6});
     EXPECT_EQ(results::settle({doubled, said("communication_setup_hang", 61s, {6}, "environment_fault")}),

@@ -244,15 +244,23 @@ TEST_F(DeviceGpu, ARankThatHasAnotherReleaseFailsInItsWordsOnTheDropIn) {
 
 TEST(GpuLevers, ReachTheVariablesThatMeanSomething) {
     RealLevers without(gpu_reach(true), 4, 2, 0), with(gpu_reach(false), 4, 2, 0);
-    EXPECT_FALSE(without.set_env(0, "NCCL_ALGO", "Tree")) << "a fault without effect is no fault";
-    EXPECT_TRUE(without.set_env(0, "NCCL_HOSTID", "elsewhere"));
-    EXPECT_TRUE(with.set_env(0, "NCCL_ALGO", "Tree"));
-    EXPECT_FALSE(with.set_version(0, "torch", "2.6.0"));
-    EXPECT_TRUE(with.set_version(0, "nccl", "2.27.7"));
+    EXPECT_FALSE(without.pull(inject::SetEnv{0, "NCCL_ALGO", "Tree"}))
+        << "a fault without effect is no fault";
+    EXPECT_TRUE(without.pull(inject::SetEnv{0, "NCCL_HOSTID", "elsewhere"}));
+    EXPECT_TRUE(with.pull(inject::SetEnv{0, "NCCL_ALGO", "Tree"}));
+    EXPECT_FALSE(with.pull(inject::SetVersion{0, "torch", "2.6.0"}));
+    EXPECT_TRUE(with.pull(inject::SetVersion{0, "nccl", "2.27.7"}));
     sim::Call call{.rank = 0, .op = results::Op::all_reduce};
     with.under_way(&call);
-    EXPECT_TRUE(with.alter_call(0, {.op = results::Op::broadcast}));
+    EXPECT_TRUE(with.pull(inject::AlterCall{0, {.op = results::Op::broadcast}}));
     EXPECT_EQ(call.op, results::Op::broadcast);
+}
+
+TEST(GpuLevers, AreNamedAsFaultsAskForThem) {
+    const auto names = RealLevers::names(gpu_reach(true));
+    EXPECT_THAT(names,
+                testing::IsSupersetOf({"alter_call.operation", "set_version", "change_device.memory"}));
+    EXPECT_THAT(names, testing::Not(testing::Contains("change_device.fault")));
 }
 
 }  // namespace
