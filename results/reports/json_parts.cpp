@@ -31,7 +31,7 @@ Json judgement_json(const Judgement& judgement) {
     return {{"verdict", name_of(judgement.verdict)},
             {"outcome", name_of(judgement.outcome)},
             {"reason", judgement.reason},
-            {"reaction", name_of(judgement.reaction)},
+            {"reaction", name_of(judgement.job.reaction)},
             {"culprit", blame_json(judgement.culprit)},
             {"fault_at", time_json(judgement.fault_at)},
             {"noticed_at", time_json(judgement.noticed_at)},

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "inject/core/mark.h"
-#include "results/judging/resilience.h"
+#include "results/record/subject.h"
 #include "runners/backends/local/log_reader.h"
 #include "runners/backends/process/event_reader.h"
 
@@ -211,13 +211,13 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
             moment.step = said.value("step", std::int64_t{-1});
             const std::string call = said.value("call", "");
             moment.call = call;
-            const std::string kind = said.value("kind", "");
-            if (kind == "fault.applied") {
+            const auto kind = results::mark_kind_named(said.value("kind", ""));
+            if (kind == results::MarkKind::applied) {
                 truth.marks.push_back(
                     inject::applied_mark(index, planned, moment.rank, moment, harvest.levers));
-            } else if (kind == "fault.reverted") {
+            } else if (kind == results::MarkKind::reverted) {
                 truth.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-            } else if (kind == "fault.refused") {
+            } else if (kind == results::MarkKind::refused) {
                 const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
                 truth.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
             }
@@ -249,7 +249,7 @@ void gather(const Harvest& harvest, Record& record) {
     record_restarts(evidence);
     read_truth(harvest, record.truth);
     record.ended = Time(harvest.launched.ended - harvest.launched.started);
-    record.waiting = harvest.launched.waiting;
+    record.truth.waiting = harvest.launched.waiting;
     evidence.finish(record.ended);
     record.events = evidence.events().size();
 }
