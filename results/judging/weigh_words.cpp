@@ -144,10 +144,7 @@ private:
         return static_cast<std::int32_t>(job_.culprit.ranks.size()) >= job_.evidence.world_size();
     }
 
-    bool is_culprit(Rank rank) const {
-        const auto& ranks = job_.culprit.ranks;
-        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-    }
+    bool is_culprit(Rank rank) const { return culprits_.contains(rank); }
 
     // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
     // is called the root cause; or of the one who is called so about the culprit.
@@ -173,11 +170,15 @@ private:
         return nullptr;
     }
 
+    // A blame of nodes alone means everybody on them.
     void find_whole_nodes() {
-        whole_nodes_.insert(job_.culprit.nodes.begin(), job_.culprit.nodes.end());
-        if (job_.culprit.ranks.empty()) return;
+        const Blame& culprit = job_.culprit;
+        whole_nodes_.insert(culprit.nodes.begin(), culprit.nodes.end());
+        culprits_.insert(culprit.ranks.begin(), culprit.ranks.end());
         for (const Event* event : job_.evidence.each<RankStart>()) {
-            if (!is_culprit(event->rank)) whole_nodes_.erase(event->as<RankStart>()->node);
+            const std::int32_t node = event->as<RankStart>()->node;
+            if (culprit.ranks.empty() && whole_nodes_.contains(node)) culprits_.insert(event->rank);
+            if (!is_culprit(event->rank)) whole_nodes_.erase(node);
         }
     }
 
@@ -201,6 +202,7 @@ private:
 
     const Reacting& job_;
     std::vector<ErrorText> texts_;
+    std::set<Rank> culprits_;
     std::set<std::int32_t> whole_nodes_;  // on which everybody is a culprit
     Rank root_ = no_rank;
     std::string signal_;
