@@ -41,8 +41,9 @@ TEST_F(Liveness, AJobThatIsStuckIsKnownAtOnceWithWhoWaitsForWhom) {
     const auto trialled = play(catalog_.named("communication/rank_leaves_all_reduce"));
     ASSERT_TRUE(trialled.fault) << trialled.outcome.reason;
     const results::Truth& truth = trialled.fault->record.truth;
-    const auto mark = std::find_if(truth.marks.begin(), truth.marks.end(),
-                                   [](const results::Mark& one) { return one.kind == "deadlock"; });
+    const auto mark = std::find_if(truth.marks.begin(), truth.marks.end(), [](const results::Mark& one) {
+        return one.kind == results::MarkKind::deadlock;
+    });
     ASSERT_NE(mark, truth.marks.end());
     EXPECT_LT(mark->at - truth.first_fault(), 1s) << "no time passes where nothing can happen";
     EXPECT_THAT(mark->says, HasSubstr("waits in all_reduce"));

@@ -29,9 +29,7 @@ struct Play {
             if (i != detector) all.insert(all.end(), said[i].begin(), said[i].end());
         }
         const results::Evidence* beside = control ? &control->evidence : nullptr;
-        return results::judge(trial.fault.expect, record.truth, record.evidence,
-                              results::settle(std::move(all)), beside)
-            .verdict;
+        return results::judge(trial.fault, record, results::settle(std::move(all)), beside).verdict;
     }
 };
 
@@ -106,8 +104,7 @@ TEST(SlowMutation, EveryKindOfFaultTakenAwayTurnsAScenarioRed) {
             std::erase_if(plan.faults, [&](const auto& fault) { return fault.kind == kind; });
             const auto record = sim.run(plan, {});
             ASSERT_TRUE(record) << play.scenario->id;
-            const auto judged = results::judge(plan.expect, record->truth, record->evidence,
-                                               results::detect(record->evidence, detectors),
+            const auto judged = results::judge(plan, *record, results::detect(record->evidence, detectors),
                                                play.control ? &play.control->evidence : nullptr);
             if (judged.verdict != results::Verdict::pass) all[kind].red = play.scenario->id;
         }

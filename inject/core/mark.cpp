@@ -49,7 +49,7 @@ results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank 
     const results::Blame blame = complete(planned.fault->blame(levers), rank, moment, levers);
     const bool few = blame.ranks.size() <= 8;
     return {.at = moment.now,
-            .kind = "fault.applied",
+            .kind = results::MarkKind::applied,
             .fault = static_cast<std::int32_t>(fault),
             .blame = blame,
             .says = planned.spec.kind + whose(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
@@ -57,7 +57,7 @@ results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank 
 
 results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now) {
     return {.at = now,
-            .kind = "fault.reverted",
+            .kind = results::MarkKind::reverted,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
             .says = planned.spec.kind + whose(rank)};
@@ -66,7 +66,7 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const scenarios::Error& error) {
     return {.at = moment.now,
-            .kind = "fault.refused",
+            .kind = results::MarkKind::refused,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
             .says = fmt::format("{}{}{}: {}", planned.spec.kind, whose(rank), where(moment), error.text())};

@@ -65,7 +65,6 @@ void Lives::see(const Event& event) {
         begins_.push_back(event.at);
         attempts_.emplace_back(static_cast<std::size_t>(count_));
     }
-    if (event.as<JobStop>()) stopped_ = true;
     if (event.rank < 0) return;
     Life& life = attempts_.back()[static_cast<std::size_t>(event.rank)];
     if (!event.as<LinkSample>() && !event.as<DeviceError>()) life.last_seen = event.at;

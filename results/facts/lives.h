@@ -46,7 +46,6 @@ public:
 
     Time median_step() const { return median_step_; }  // 0 when no step ended
     Time hang_after() const;                           // how long silence must last to be called a hang
-    bool job_stopped() const { return stopped_; }
 
 private:
     void see(const Event& event);
@@ -57,7 +56,6 @@ private:
     Rank count_ = 0;
     int nodes_ = 0;
     Time median_step_{0};
-    bool stopped_ = false;
 };
 
 // The middle of them, 0 when there are none. The order of `values` is lost.

@@ -211,32 +211,4 @@ std::vector<std::size_t> not_allowed(const scenarios::Expectation& expect,
     return others;
 }
 
-std::string_view wanted_text(std::string_view wanted) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> texts = {{
-        {"complete", "complete"},
-        {"warn_and_complete", "warn and complete"},
-        {"restart", "restart and complete"},
-        {"refuse_to_start", "refuse to start"},
-        {"clear_error", "end with an error that names the culprit"},
-    }};
-    for (const auto& [word, text] : texts) {
-        if (word == wanted) return text;
-    }
-    return "end in any way";
-}
-
-std::string_view reaction_text(Reaction reaction) {
-    static constexpr std::array<std::string_view, 8> texts = {
-        "it completed without a word",
-        "it warned and completed",
-        "it ended with a clear error",
-        "it ended with a misleading error",
-        "it refused to start",
-        "it restarted and completed",
-        "it hung",
-        "it completed without a word and with a wrong result",
-    };
-    return texts.at(static_cast<std::size_t>(reaction));
-}
-
 }  // namespace deadrank::results

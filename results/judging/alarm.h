@@ -35,7 +35,4 @@ std::vector<std::string> differing_fields(const std::vector<std::string>& fields
 std::vector<std::size_t> not_allowed(const scenarios::Expectation& expect,
                                      const std::vector<Finding>& findings);
 
-std::string_view wanted_text(std::string_view wanted);  // "end with a clear error"
-std::string_view reaction_text(Reaction reaction);      // "it hung"
-
 }  // namespace deadrank::results

@@ -70,8 +70,8 @@ std::vector<ErrorText> error_texts(const Evidence& evidence) {
 }
 
 bool tells_of_others(const std::string& text) {
-    static constexpr std::array signs = {"timeout", "timed out", "connection",
-                                         "remote",  "aborted",   "sigterm"};
+    static constexpr std::array signs = {"timeout",     "timed out",     "connection", "remote process",
+                                         "remote peer", "remote server", "aborted",    "sigterm"};
     return std::any_of(signs.begin(), signs.end(),
                        [&](const char* sign) { return text.find(sign) != std::string::npos; });
 }

@@ -40,24 +40,27 @@ bool crashed(Judgement& judgement) {
 }
 
 std::string why_never_applied(const Truth& truth) {
-    for (const Mark& mark : truth.marks) {
-        if (mark.kind == "fault.refused") return mark.says;
-    }
-    return "no moment of the run matched its `when`";
+    const Mark* refusal = truth.refusal();
+    return refusal ? refusal->says : "no moment of the run matched its `when`";
 }
 
 // The job's own reaction, judged after the alarm: it can only make a verdict worse.
-void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect, const Evidence& evidence) {
-    const bool named = error_names(evidence, judgement.culprit);
-    if (judgement.reaction == Reaction::clear_error && !named)
-        judgement.reaction = Reaction::misleading_error;
-    if (judgement.verdict != Verdict::pass || reaction_meets(expect.reaction, judgement.reaction)) return;
+void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) {
+    const Grade& job = judgement.job;
+    if (judgement.verdict != Verdict::pass || reaction_meets(expect.reaction, job)) return;
+    if (job.reaction == Reaction::hung && !job.untold.empty()) {
+        judgement.verdict = Verdict::unknown;
+        judgement.reason += fmt::format("; but whether the job hung is not known: {}", job.untold);
+        return;
+    }
     judgement.verdict = Verdict::fail;
-    judgement.reason = fmt::format("{}; but {} where it should {}", judgement.reason,
-                                   reaction_text(judgement.reaction), wanted_text(expect.reaction));
-    if (judgement.reaction == Reaction::misleading_error) {
+    judgement.reason +=
+        fmt::format("; but {} where it should {}", reaction_text(job.reaction), wanted_text(expect.reaction));
+    if (job.reaction == Reaction::misleading_error) {
         judgement.reason +=
             fmt::format(" (no error text names {})", blame_text(judgement.culprit, expect.blames));
+    } else if (job.reaction == Reaction::wrong_rank || job.reaction == Reaction::silent_wrong_result) {
+        judgement.reason += fmt::format(" ({})", job.says);
     }
 }
 
@@ -74,14 +77,6 @@ void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, 
     judgement.reason =
         fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
                     judgement.reason, duration_text(Time{expect.recovers_within}), took);
-}
-
-Judgement begun(const Truth& truth, const std::vector<Finding>& findings, Reaction reaction) {
-    Judgement judgement;
-    judgement.findings = findings;
-    judgement.reaction = reaction;
-    judgement.fault_at = truth.first_fault();
-    return judgement;
 }
 
 // A job that ends cleanly because of the fault may be reported, under whatever symptom, as long as the blame
@@ -121,57 +116,75 @@ void judge_silence(Judgement& judgement, const Truth& truth) {
     }
 }
 
-}  // namespace
-
-Judgement judge(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
-                const std::vector<Finding>& findings, const Evidence* control) {
-    Judgement judgement = begun(truth, findings, reaction_of(evidence, control));
-    judgement.culprit = culprit_of(expect, truth);
-    if (!truth.applied()) {
+void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
+    if (!record.truth.applied()) {
         set(judgement, Verdict::unknown, Outcome::not_applied,
-            "the fault never happened: " + why_never_applied(truth));
-        return judgement;
+            "the fault never happened: " + why_never_applied(record.truth));
+        return;
     }
-    if (crashed(judgement)) return judgement;
-    const Alarm alarm = weigh_alarm(expect, judgement.culprit, judgement.fault_at, findings);
+    if (crashed(judgement)) return;
+    const Alarm alarm = weigh_alarm(expect, judgement.culprit, judgement.fault_at, judgement.findings);
     judgement.answer = alarm.answer;
     if (const Finding* answer = judgement.answering()) judgement.noticed_at = answer->at;
     set(judgement, alarm.verdict, alarm.outcome, alarm.reason);
-    judge_reaction(judgement, expect, evidence);
-    judge_recovery(judgement, expect, evidence);
-    return judgement;
+    judge_reaction(judgement, expect);
+    judge_recovery(judgement, expect, record.evidence);
 }
 
-Judgement judge_quiet(const Truth& truth, const Evidence& evidence, const std::vector<Finding>& findings) {
-    Judgement judgement = begun(truth, findings, reaction_of(evidence));
-    judge_silence(judgement, truth);
-    return judgement;
-}
-
-Judgement judge_healed(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
-                       const std::vector<Finding>& findings) {
-    Judgement judgement = begun(truth, findings, reaction_of(evidence));
-    const bool clean_end = judgement.reaction == Reaction::clear_error ||
-                           judgement.reaction == Reaction::refused_to_start ||
-                           judgement.reaction == Reaction::restarted;
-    if (!truth.applied() || !clean_end) {
+void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, const Truth& truth) {
+    const Reaction reaction = judgement.job.reaction;
+    if (!truth.applied() || (!ended_with_error(reaction) && reaction != Reaction::restarted)) {
         judge_silence(judgement, truth);
-        return judgement;
+        return;
     }
-    judgement.culprit = culprit_of(expect, truth);
-    if (crashed(judgement)) return judgement;
-    const std::vector<std::size_t> others = about_others(expect, judgement.culprit, findings);
+    if (crashed(judgement)) return;
+    const std::vector<std::size_t> others = about_others(expect, judgement.culprit, judgement.findings);
     if (!others.empty()) {
         set(judgement, Verdict::fail, Outcome::false_alarm,
-            "healed, yet it rang: " + list_of(findings, others));
-    } else if (judgement.reaction != Reaction::restarted && !error_names(evidence, judgement.culprit)) {
-        judgement.reaction = Reaction::misleading_error;
+            "healed, yet it rang: " + list_of(judgement.findings, others));
+    } else if (!is_good(reaction)) {
         set(judgement, Verdict::fail, Outcome::unfinished,
             "the fix made the job end, but no error text names " + blame_text(judgement.culprit));
     } else {
         set(judgement, Verdict::pass, Outcome::quiet,
-            fmt::format("the fault stayed, and the job reacted well: {}", reaction_text(judgement.reaction)));
+            fmt::format("the fault stayed, and the job reacted well: {}", reaction_text(reaction)));
     }
+}
+
+}  // namespace
+
+Judgement judge(const scenarios::Plan& plan, const Record& record, const std::vector<Finding>& findings,
+                const Evidence* control) {
+    using scenarios::Variant;
+    Judgement judgement;
+    judgement.findings = findings;
+    judgement.fault_at = record.truth.first_fault();
+    if (plan.variant == Variant::fault || record.truth.applied())
+        judgement.culprit = culprit_of(plan.expect, record.truth);
+    judgement.job = grade(record, plan.variant == Variant::fault ? control : nullptr, judgement.culprit);
+    if (record.truth.interrupted) {
+        set(judgement, Verdict::unknown, Outcome::unjudged, "it was stopped before it was done");
+        return judgement;
+    }
+    if (plan.variant == Variant::fault) judge_fault(judgement, plan.expect, record);
+    if (plan.variant == Variant::control) judge_silence(judgement, record.truth);
+    if (plan.variant == Variant::healed) judge_healed(judgement, plan.expect, record.truth);
+    // Part of the bug never happened: nothing that followed proves anything.
+    if (const Mark* refusal = record.truth.refusal(); refusal && judgement.verdict != Verdict::unknown)
+        set(judgement, Verdict::unknown, Outcome::not_applied, "a fault was refused: " + refusal->says);
+    return judgement;
+}
+
+Judgement unjudged(std::string reason) {
+    Judgement judgement;
+    set(judgement, Verdict::unknown, Outcome::unjudged, std::move(reason));
+    return judgement;
+}
+
+Judgement unjudged(std::string reason, const Record& record, const std::vector<Finding>& findings) {
+    Judgement judgement = unjudged(std::move(reason));
+    judgement.findings = findings;
+    judgement.job = grade(record, nullptr);
     return judgement;
 }
 

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "results/judging/reaction.h"
-#include "results/record/evidence.h"
 #include "results/record/finding.h"
-#include "results/record/truth.h"
-#include "scenarios/model/scenario.h"
+#include "results/record/record.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::results {
 
@@ -34,7 +33,7 @@ enum class Outcome {
     as_unseen,    // nothing could show it, and nothing did
     quiet,        // control or healed run without findings
     unfinished,   // control or healed run that did not come to its end
-    unjudged,     // there was no truth to judge against
+    unjudged,     // nothing to judge against, or half a run
 };
 std::string_view name_of(Verdict);
 std::string_view name_of(Outcome);
@@ -43,7 +42,7 @@ Verdict worse(Verdict, Verdict);
 struct Judgement {
     Verdict verdict = Verdict::unknown;
     Outcome outcome = Outcome::silent;
-    Reaction reaction = Reaction::completed;
+    Grade job;                      // how the job itself reacted
     std::string reason;             // one sentence: which rank was blamed instead, how late, what else rang
     std::vector<Finding> findings;  // all of them
     Time fault_at = never;
@@ -51,21 +50,27 @@ struct Judgement {
     int answer = -1;  // index in `findings` of the one that answers the expectation best; -1 = none
     Blame culprit;    // who it was, as the truth or the scenario says
 
+    bool operator==(const Judgement&) const = default;
+
     const Finding* answering() const {
         return answer < 0 ? nullptr : &findings[static_cast<std::size_t>(answer)];
     }
 };
 
-// `control`: the same run without the fault. Only beside it can a wrong result be told from a right one.
-Judgement judge(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
-                const std::vector<Finding>& findings, const Evidence* control = nullptr);
+// The one verdict, for whoever played a run or reads it from files. The plan's variant says what is asked:
+// - fault: the alarm that the plan expects, and the reaction. `control` is the evidence of the same run
+//   without the fault: only beside it can a wrong result be told from a right one.
+// - control: no finding, and every rank finished.
+// - healed: likewise where the fix removes the fault; where the fault stays the job may also end cleanly,
+// with
+//   a clear error, a refusal or a restart.
+// A run that was interrupted, whose fault never happened, or of whose fault a lever was refused proves
+// nothing: unknown.
+Judgement judge(const scenarios::Plan& plan, const Record& record, const std::vector<Finding>& findings,
+                const Evidence* control = nullptr);
 
-// For control and healed runs: no finding, every rank finished.
-Judgement judge_quiet(const Truth& truth, const Evidence& evidence, const std::vector<Finding>& findings);
-
-// For a healed run. Where the fix removes the fault it must be quiet; where the fault stays, the job must
-// react as it should: end cleanly with a clear error, refuse, restart, or complete.
-Judgement judge_healed(const scenarios::Expectation& expect, const Truth& truth, const Evidence& evidence,
-                       const std::vector<Finding>& findings);
+// Of a run that cannot be judged: it was not played, or its files lack the plan or the truth.
+Judgement unjudged(std::string reason);
+Judgement unjudged(std::string reason, const Record& record, const std::vector<Finding>& findings);
 
 }  // namespace deadrank::results

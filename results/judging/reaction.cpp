@@ -1,131 +1,264 @@
-// results/judging/reaction.cpp — The end of a job, from exits, restarts, log lines and calls that nobody
-// left.
+// results/judging/reaction.cpp — Ended or not, then how: by an error, whose words are weighed elsewhere, or
+// by a result, which is compared with the control's.
 #include "results/judging/reaction.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <fmt/format.h>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
-#include "results/judging/error_texts.h"
+#include "results/judging/weigh_words.h"
+#include "results/record/subject.h"
 
 namespace deadrank::results {
 
 namespace {
 
 // What the launcher and the ranks showed of the end. A restarted rank counts with its last life.
-struct End {
+struct Ending {
     std::set<Rank> started, ended, failed;
     std::map<Rank, std::int32_t> node_of;
     bool stopped = false;
     std::int32_t stop_code = 0;
-    bool restarted = false;
-    bool stepped = false;
-    bool warned = false;
+    bool restarted = false, stepped = false, warned = false;
+    Time last_exit{0};
+    Time progress{0};      // the last step that any rank finished, or the last one to come to the rendezvous
+    Time closing = never;  // since then: the launcher has noticed, and asks the other ranks to end
+
+    bool has_failed() const { return !failed.empty() || stop_code != 0; }
 };
 
-bool by_itself_or_asked(const RankExit& exit) { return exit.code == 0 && exit.signal == 0; }
+// torchrun gives a rank that long to answer its SIGTERM. Two waits of a time-out and this one would be a
+// hang.
+constexpr Time launchers_patience{30'000'000'000};
 
-void see(End& end, const Event& event) {
+void see_log(Ending& ending, const Evidence& evidence, const Event& event, const RankLog& log) {
+    ending.warned = ending.warned || log.level >= 1;
+    if (event.rank != no_rank) return;
+    const bool asks = evidence.text(log.line).find("closing signal") != std::string_view::npos;
+    if (asks) ending.closing = std::min(ending.closing, event.at);
+}
+
+void see_progress(Ending& ending, Time at) {
+    ending.progress = at;
+    ending.closing = never;
+}
+
+void see(Ending& ending, const Evidence& evidence, const Event& event) {
     if (const auto* start = event.as<RankStart>()) {
-        end.started.insert(event.rank);
-        end.ended.erase(event.rank);
-        end.failed.erase(event.rank);
-        end.node_of[event.rank] = start->node;
+        ending.started.insert(event.rank);
+        ending.ended.erase(event.rank);
+        ending.failed.erase(event.rank);
+        ending.node_of[event.rank] = start->node;
     } else if (const auto* exit = event.as<RankExit>()) {
-        end.ended.insert(event.rank);
-        if (!by_itself_or_asked(*exit)) end.failed.insert(event.rank);
+        ending.ended.insert(event.rank);
+        if (exit->code != 0 || exit->signal != 0) ending.failed.insert(event.rank);
+        ending.last_exit = event.at;
     } else if (const auto* stop = event.as<JobStop>()) {
-        end.stopped = true;
-        end.stop_code = stop->code;
+        ending.stopped = true;
+        ending.stop_code = stop->code;
+        ending.last_exit = event.at;
     } else if (event.as<Restart>()) {
-        end.restarted = true;
-        end.stopped = false;
-        end.stop_code = 0;
-    } else if (event.as<StepBegin>() || event.as<ServeOutput>()) {
-        end.stepped = true;
+        ending.restarted = true;
+        ending.stopped = false;
+        ending.stop_code = 0;
+    } else if (event.as<StepBegin>()) {
+        ending.stepped = true;
+    } else if (event.as<ServeOutput>()) {
+        ending.stepped = true;
+        see_progress(ending, event.at);
+    } else if (event.as<StepEnd>() || event.as<RendezvousEnter>()) {
+        // Until a rank comes to the rendezvous it loads its libraries, for as long as the machine needs.
+        see_progress(ending, event.at);
     } else if (const auto* log = event.as<RankLog>()) {
-        end.warned = end.warned || log->level >= 1;
+        see_log(ending, evidence, event, *log);
     }
 }
 
-End end_of(const Evidence& evidence) {
-    End end;
-    for (const Event& event : evidence.events()) see(end, event);
-    return end;
+Ending ending_of(const Evidence& evidence) {
+    Ending ending;
+    for (const Event& event : evidence.events()) see(ending, evidence, event);
+    return ending;
 }
 
-// Ranks without an exit hang, unless their whole node fell silent while others ended with an error:
-// from a lost node no exit is ever reported.
-bool hangs(const End& end) {
-    if (end.stopped) return false;
+bool never_ends(const Ending& ending) {
+    if (ending.stopped) return false;
     std::set<std::int32_t> reporting;
-    for (const Rank rank : end.ended) {
-        if (const auto node = end.node_of.find(rank); node != end.node_of.end())
+    for (const Rank rank : ending.ended) {
+        if (const auto node = ending.node_of.find(rank); node != ending.node_of.end())
             reporting.insert(node->second);
     }
-    return std::any_of(end.started.begin(), end.started.end(), [&](Rank rank) {
-        if (end.ended.contains(rank)) return false;
-        return end.failed.empty() || reporting.contains(end.node_of.at(rank));
+    return std::any_of(ending.started.begin(), ending.started.end(), [&](Rank rank) {
+        if (ending.ended.contains(rank)) return false;
+        return ending.failed.empty() || reporting.contains(ending.node_of.at(rank));
     });
 }
 
-// The last digest and loss of each rank, and every served answer: what a user would call the result.
-using Results = std::map<std::tuple<Rank, std::string, std::int64_t>, std::uint64_t>;
+struct EndResult {
+    std::map<Rank, double> loss;
+    std::map<std::pair<Rank, std::string_view>, std::uint64_t> parameters;
+    std::map<Rank, std::uint64_t> samples;  // a hash of all of them in order
+    std::map<std::pair<Rank, std::int64_t>, std::uint64_t> answers;
+};
 
-std::uint64_t bits_of(double value) {
-    std::uint64_t bits = 0;
-    static_assert(sizeof bits == sizeof value);
-    std::copy_n(reinterpret_cast<const char*>(&value), sizeof value, reinterpret_cast<char*>(&bits));
-    return bits;
+// FNV-1a, continued.
+std::uint64_t hashed(std::uint64_t hash, std::string_view text) {
+    constexpr std::uint64_t prime = 0x100000001b3;
+    for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * prime;
+    return (hash ^ 0xff) * prime;
 }
 
-Results results_of(const Evidence& evidence) {
-    Results results;
+EndResult result_of(const Evidence& evidence) {
+    EndResult result;
     for (const Event& event : evidence.events()) {
-        if (const auto* digest = event.as<ParametersDigest>()) {
-            results[{event.rank, std::string(evidence.text(digest->name)), 0}] = digest->digest;
-        } else if (const auto* step = event.as<StepEnd>()) {
-            results[{event.rank, "loss", 0}] = bits_of(step->loss);
+        if (const auto* step = event.as<StepEnd>()) {
+            result.loss[event.rank] = step->loss;
+        } else if (const auto* digest = event.as<ParametersDigest>()) {
+            result.parameters[{event.rank, evidence.text(digest->name)}] = digest->digest;
+        } else if (const auto* batch = event.as<DataBatch>()) {
+            auto& hash = result.samples[event.rank];
+            hash = hashed(hash, evidence.text(batch->samples));
         } else if (const auto* answer = event.as<ServeOutput>()) {
-            results[{event.rank, "answer", answer->request}] = answer->digest;
+            result.answers[{event.rank, answer->request}] = answer->digest;
         }
     }
-    return results;
+    return result;
 }
+
+bool same_number(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || a == b;
+}
+
+// "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs.
+std::string difference(const EndResult& seen, const EndResult& right, bool restarted) {
+    for (const auto& [rank, loss] : right.loss) {
+        const auto found = seen.loss.find(rank);
+        if (found == seen.loss.end()) return fmt::format("rank {} ended without a loss", rank);
+        if (!same_number(found->second, loss))
+            return fmt::format("rank {} ends with a loss of {:.6g} where {:.6g} was right", rank,
+                               found->second, loss);
+    }
+    for (const auto& [key, digest] : right.parameters) {
+        const auto found = seen.parameters.find(key);
+        if (found == seen.parameters.end() || found->second != digest)
+            return fmt::format("rank {} ends with other {} than the control", key.first, key.second);
+    }
+    for (const auto& [key, digest] : right.answers) {
+        const auto found = seen.answers.find(key);
+        if (found == seen.answers.end() || found->second != digest)
+            return fmt::format("rank {} answers request {} otherwise than the control", key.first,
+                               key.second);
+    }
+    for (const auto& [rank, samples] : right.samples) {
+        const auto found = seen.samples.find(rank);
+        if (!restarted && (found == seen.samples.end() || found->second != samples))
+            return fmt::format("rank {} saw other samples than the control", rank);
+    }
+    return "";
+}
+
+std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e9); }
+
+class Grading {
+public:
+    explicit Grading(const Reacting& job) : job_(job), ending_(ending_of(job.evidence)) {
+        ended_ = !never_ends(ending_);
+        const Time until = job.evidence.observed_until();
+        at_ = ended_ ? ending_.last_exit : std::max(until, ending_.last_exit);
+        begun_ = std::max(job.fault_at, Time{0});
+    }
+
+    Grade all() const {
+        Grade grade = by_ending();
+        grade.stepped = ending_.stepped;
+        grade.restarted = ending_.restarted;
+        return grade;
+    }
+
+private:
+    Grade by_ending() const {
+        const Time still = stillness();
+        const bool past = job_.timeout.count() > 0 && still > bound();
+        if (!ended_ || (ending_.has_failed() && past)) return hang(still, past);
+        return ending_.has_failed() ? error() : completion();
+    }
+
+    Time bound() const { return hang_multiple * job_.timeout; }
+
+    Time stillness() const {
+        const Time closed = ended_ && ending_.closing != never
+                                ? std::min(at_ - ending_.closing, launchers_patience)
+                                : Time{0};
+        return at_ - closed - std::max(begun_, ending_.progress);
+    }
+
+    Grade hang(Time still, bool past) const {
+        Grade grade{.reaction = Reaction::hung, .took = still, .says = {}};
+        grade.says =
+            fmt::format("{} {} without a step", ended_ ? "ended after" : "watched for", seconds(still));
+        if (job_.timeout.count() > 0) {
+            grade.says +=
+                fmt::format(", {:.1f} times its time-out of {}",
+                            static_cast<double>(still.count()) / static_cast<double>(job_.timeout.count()),
+                            seconds(job_.timeout));
+        }
+        const Time waited = waited_between(job_.waiting, at_ - still, at_);
+        if (past && still - waited <= bound()) grade.untold = "this machine was too slow to tell";
+        return grade;
+    }
+
+    Grade error() const {
+        const Words words = weigh_words(job_);
+        Grade grade{.reaction = words.reaction, .took = at_ - begun_, .says = words.says};
+        if (grade.reaction == Reaction::clear_error && !ending_.stepped)
+            grade.reaction = Reaction::refused_to_start;
+        return grade;
+    }
+
+    Grade completion() const {
+        Grade grade{.says = "the same result as the control's"};
+        if (ending_.restarted) {
+            grade = {.reaction = Reaction::restarted,
+                     .took = at_ - begun_,
+                     .says = "started again, to the same result"};
+        } else if (ending_.warned) {
+            grade.reaction = Reaction::warned_and_completed;
+        }
+        if (!job_.control) {
+            grade.says.clear();
+            grade.untold = "there is no control to compare with";
+            return grade;
+        }
+        const std::string differs =
+            difference(result_of(job_.evidence), result_of(*job_.control), ending_.restarted);
+        if (!differs.empty()) return {.reaction = Reaction::silent_wrong_result, .says = differs};
+        return grade;
+    }
+
+    const Reacting& job_;
+    Ending ending_;
+    bool ended_ = false;
+    Time at_{0}, begun_{0};
+};
 
 }  // namespace
 
-std::string_view name_of(Reaction reaction) {
-    static constexpr std::array<std::string_view, 8> names = {"completed",
-                                                              "warned_and_completed",
-                                                              "clear_error",
-                                                              "misleading_error",
-                                                              "refused_to_start",
-                                                              "restarted",
-                                                              "hung",
-                                                              "silent_wrong_result"};
-    return names.at(static_cast<std::size_t>(reaction));
-}
+Grade grade(const Reacting& job) { return Grading(job).all(); }
 
-Reaction reaction_of(const Evidence& evidence, const Evidence* control) {
-    const End end = end_of(evidence);
-    if (hangs(end)) return Reaction::hung;
-    const bool failed = !end.failed.empty() || end.stop_code != 0;
-    if (failed) {
-        if (!end.stepped) return Reaction::refused_to_start;
-        return error_texts(evidence).empty() ? Reaction::misleading_error : Reaction::clear_error;
-    }
-    if (end.restarted) return Reaction::restarted;
-    if (end.warned) return Reaction::warned_and_completed;
-    if (control && results_of(evidence) != results_of(*control)) return Reaction::silent_wrong_result;
-    return Reaction::completed;
+Grade grade(const Record& run, const Evidence* control, const Blame& culprit) {
+    const Time fault_at = run.truth.first_fault();
+    return grade({.evidence = run.evidence,
+                  .control = control,
+                  .culprit = culprit,
+                  .fault_at = fault_at == never ? Time{0} : fault_at,
+                  .timeout = subject_of(run.evidence).timeout,
+                  .waiting = run.truth.waiting});
 }
 
 Time settled_at(const Evidence& evidence) {
-    if (hangs(end_of(evidence))) return never;
+    if (never_ends(ending_of(evidence))) return never;
     Time last_restart = never, step_after = never, last_exit = never;
     for (const Event& event : evidence.events()) {
         if (event.as<Restart>()) {
@@ -136,44 +269,6 @@ Time settled_at(const Evidence& evidence) {
         if (event.as<RankExit>() || event.as<JobStop>()) last_exit = event.at;
     }
     return step_after != never ? step_after : last_exit;
-}
-
-bool error_names(const Evidence& evidence, const Blame& culprit) {
-    const std::vector<ErrorText> texts = error_texts(evidence);
-    if (culprit == Blame{}) return !texts.empty();
-    return std::any_of(texts.begin(), texts.end(), [&](const ErrorText& error) {
-        const std::string text = lower(error.text);
-        const auto& ranks = culprit.ranks;
-        if (std::count(ranks.begin(), ranks.end(), error.rank) > 0 && !tells_of_others(text)) return true;
-        if (std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) { return names_rank(text, rank); }))
-            return true;
-        const auto names_node = [&](std::int32_t node) { return says(text, fmt::format("node{}", node)); };
-        if (std::any_of(culprit.nodes.begin(), culprit.nodes.end(), names_node)) return true;
-        return says(text, lower(culprit.variable)) || says(text, lower(culprit.component)) ||
-               says(text, lower(culprit.shard));
-    });
-}
-
-std::vector<std::string> error_lines(const Evidence& evidence) {
-    std::vector<std::string> lines;
-    for (const ErrorText& error : error_texts(evidence)) {
-        const std::string who = error.rank == no_rank ? "launcher" : fmt::format("rank {}", error.rank);
-        std::string line = fmt::format("{}: {}", who, error.text);
-        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
-    }
-    return lines;
-}
-
-bool reaction_meets(std::string_view wanted, Reaction reaction) {
-    const bool completes = reaction == Reaction::completed || reaction == Reaction::warned_and_completed;
-    if (wanted == "complete") return completes;
-    if (wanted == "warn_and_complete") return reaction == Reaction::warned_and_completed;
-    if (wanted == "restart") return reaction == Reaction::restarted;
-    if (wanted == "refuse_to_start") return reaction == Reaction::refused_to_start;
-    if (wanted == "clear_error") {
-        return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
-    }
-    return wanted.empty() || wanted == "any";
 }
 
 }  // namespace deadrank::results

@@ -1,13 +1,36 @@
-// results/judging/reaction.h — How the job itself reacted to what happened to it, read from evidence alone.
-// A hang is the absence of an end; a clear error is one whose words name who or what was at fault.
+// results/judging/reaction.h — How a job reacted to what happened to it, read from evidence, its control run
+// and the truth about who it was. Judge, resilience table and search ask this one grading, so they cannot
+// contradict each other.
+//
+// Hang. A job hangs when a rank never ends, unless the rank's whole node fell silent while others ended with
+// an error: from a lost node no exit is ever reported. An error that comes after more than hang_multiple
+// time-outs without a step is a hang as well, where the job has a time-out: whoever waits for it has long
+// given up. Neither the launcher's patience with a rank that it asked to end nor the time for which others
+// had the processor counts.
+//
+// Error. It is clear when it leads to the cause and blames nobody else: it names the culprit's rank, node,
+// variable, part or file, is the culprit's own sentence about what happened, or the launcher calls the
+// culprit the root cause and says by which signal it ended. Words from before the fault, the heading and the
+// frames of a traceback, the speaker's name in front of its line and a victim's complaint about a time-out or
+// a lost peer name nobody. A node stands for the culprit where all of its ranks do. It is the same question
+// before the first step: a job that refuses to start with an error about something else misleads.
+//
+// Result. What a user would call it: each rank's last loss and parameters, the samples that it saw (not after
+// a restart, which repeats some), and every served answer. Whatever the control has must be there and the
+// same. A job that warned or restarted and came to another result is wrong: those who look at the result
+// alone would never know.
+//
+// A scenario's word asks for what it says and no more: `refuse_to_start` for an error before the first step,
+// whatever its words, and `restart` for a job that started again and ended well, whatever its result, which
+// is for a detector to notice. `clear_error`, `complete` and `warn_and_complete` ask for the grade.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "results/record/blame.h"
-#include "results/record/evidence.h"
+#include "results/record/record.h"
 
 namespace deadrank::results {
 
@@ -15,29 +38,53 @@ enum class Reaction {
     completed,
     warned_and_completed,
     clear_error,
-    misleading_error,
-    refused_to_start,
-    restarted,
+    misleading_error,  // an error from which the cause cannot be told
+    wrong_rank,        // an error that calls somebody else the root cause
+    refused_to_start,  // a clear error before the first step
+    restarted,         // and completed
     hung,
     silent_wrong_result,  // only a control run can tell
 };
 std::string_view name_of(Reaction);
+std::string_view reaction_text(Reaction reaction);      // "it hung"
+std::string_view wanted_text(std::string_view wanted);  // "end with a clear error"
 
-// An error without any words is misleading; whether its words name the culprit is asked by error_names().
-Reaction reaction_of(const Evidence& evidence, const Evidence* control = nullptr);
+bool ended_with_error(Reaction reaction);
+bool is_good(Reaction reaction);  // nobody is left waiting, misled or wrong
 
-// Do the job's own error texts name one of these ranks or nodes, or the variable, component or shard?
-// A text that a blamed rank printed itself names that rank. Without anything to blame, any error text does.
-bool error_names(const Evidence& evidence, const Blame& culprit);
+// A job that needs more than this many times its time-out to end is a hang, however it ends.
+inline constexpr std::int64_t hang_multiple = 5;
+
+// One run, as its reaction is graded.
+struct Reacting {
+    const Evidence& evidence;
+    const Evidence* control = nullptr;  // without it no completed run can be told from a wrong one
+    Blame culprit = {};                 // empty: nothing to blame, and any error text is clear
+    Time fault_at{0};
+    Time timeout{0};  // what bounds a wait in the job; 0 = unknown
+    Waiting waiting = {};
+};
+
+struct Grade {
+    Reaction reaction = Reaction::completed;
+    Time took =
+        never;         // from the fault to the job's end, or as long as a hang was watched; never = not asked
+    std::string says;  // one sentence: the words that were found, or what differs
+    std::string untold = {};  // what kept us from telling it for sure; empty = it is told
+    bool stepped = false;     // it came to its first step
+    bool restarted = false;
+
+    bool operator==(const Grade&) const = default;
+};
+
+// Is it what was asked for? `wanted` is a word of [expect] reaction; "any" takes everything.
+bool reaction_meets(std::string_view wanted, const Grade& job);
+
+Grade grade(const Reacting& job);
+Grade grade(const Record& run, const Evidence* control, const Blame& culprit = {});
 
 // When the job was well again or at its end: the first step done after its last restart, else its last exit.
 // `never` while it hangs.
 Time settled_at(const Evidence& evidence);
-
-// The job's own error lines, in order of time, each once: "rank 3: RuntimeError: …".
-std::vector<std::string> error_lines(const Evidence& evidence);
-
-// Is this reaction the one asked for? `wanted` is a word of [expect] reaction; "any" takes every one.
-bool reaction_meets(std::string_view wanted, Reaction reaction);
 
 }  // namespace deadrank::results

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <set>
 
 #include "results/judging/error_texts.h"
 #include "results/text/words.h"
@@ -20,6 +21,15 @@ std::string shortened(std::string text) {
     return text.size() <= most ? text : text.substr(0, most) + "…";
 }
 
+// The launcher and a traceback may say several lines at once.
+void add_lines(std::vector<std::string_view>& lines, std::string_view text) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        if (end > begin) lines.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
+
 // What torchrun calls the root cause: a heading, and some lines below it "rank : 2 (local_rank: 2)" and
 // "traceback : Signal 9 (SIGKILL) received by PID 7".
 struct RootCause {
@@ -28,11 +38,13 @@ struct RootCause {
 };
 
 RootCause root_cause(const Evidence& evidence) {
+    std::vector<std::string_view> lines;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->rank == no_rank) add_lines(lines, evidence.text(event->as<RankLog>()->line));
+    }
     RootCause root;
     bool below = false;
-    for (const Event* event : evidence.each<RankLog>()) {
-        if (event->rank != no_rank) continue;
-        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+    for (const std::string_view line : lines) {
         below = below || line.find("Root Cause") != std::string_view::npos;
         const std::size_t begin = line.find_first_not_of(" \t"), colon = line.find(':');
         if (!below || begin == std::string_view::npos || colon == std::string_view::npos) continue;
@@ -97,47 +109,49 @@ bool names_variable(const std::string& text, const std::string& variable) {
                                                    : says(lower(text), lower(variable));
 }
 
-class Words {
+class ErrorWords {
 public:
-    Words(const Stood& stood) : stood_(stood), texts_(error_texts(stood.evidence)) {
-        // Why the job stopped is the observer's own sentence.
-        std::erase_if(texts_, [&](const ErrorText& error) {
-            return error.at < stood.fault_at || is_reason_of_stop(stood.evidence, error);
-        });
-        const RootCause root = root_cause(stood.evidence);
+    explicit ErrorWords(const Reacting& job) : job_(job) {
+        for (const ErrorText& error : error_texts(job.evidence)) {
+            // Why the job stopped is the observer's own sentence.
+            if (error.at < job.fault_at || is_reason_of_stop(job.evidence, error)) continue;
+            std::vector<std::string_view> lines;
+            add_lines(lines, error.text);
+            for (const std::string_view line : lines)
+                texts_.push_back({error.at, error.rank, std::string(line)});
+        }
+        find_whole_nodes();
+        const RootCause root = root_cause(job.evidence);
         root_ = root.rank != no_rank ? root.rank : missing_rank(texts_);
         signal_ = root.signal;
     }
 
-    Resilience weigh() const {
-        const Blame& culprit = stood_.culprit;
+    Words weigh() const {
+        const Blame& culprit = job_.culprit;
+        if (culprit == Blame{} && !texts_.empty()) return {Reaction::clear_error, quoted(last_words())};
         if (is_culprit(root_) && !everybody() && !signal_.empty())
-            return {Response::clear_error, never, fmt::format("rank {}: {}", root_, signal_)};
-        if (const ErrorText* cause = cause_text()) return {Response::clear_error, never, quoted(*cause)};
+            return {Reaction::clear_error, fmt::format("rank {}: {}", root_, signal_)};
+        if (const ErrorText* cause = cause_text()) return {Reaction::clear_error, quoted(*cause)};
         const bool one_was_blamed = root_ != no_rank && !culprit.ranks.empty() && !everybody();
         if (one_was_blamed && !is_culprit(root_))
-            return {Response::wrong_rank, never,
-                    fmt::format("rank {} is called the root cause; it was rank {}", root_,
-                                ranges_text(culprit.ranks))};
-        return {Response::misleading_error, never, texts_.empty() ? "no words at all" : quoted(last_words())};
+            return {Reaction::wrong_rank, fmt::format("rank {} is called the root cause; it was rank {}",
+                                                      root_, ranges_text(culprit.ranks))};
+        return {Reaction::misleading_error, texts_.empty() ? "no words at all" : quoted(last_words())};
     }
 
 private:
     bool everybody() const {
-        return static_cast<std::int32_t>(stood_.culprit.ranks.size()) >= stood_.evidence.world_size();
+        return static_cast<std::int32_t>(job_.culprit.ranks.size()) >= job_.evidence.world_size();
     }
 
-    bool is_culprit(Rank rank) const {
-        const auto& ranks = stood_.culprit.ranks;
-        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-    }
+    bool is_culprit(Rank rank) const { return culprits_.contains(rank); }
 
     // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
     // is called the root cause; or of the one who is called so about the culprit.
     const ErrorText* cause_text() const {
         for (const ErrorText& error : texts_) {
             const std::string text = lower(error.text);
-            const Blame& culprit = stood_.culprit;
+            const Blame& culprit = job_.culprit;
             if (names_variable(error.text, culprit.variable) || names_part(text, lower(culprit.component)) ||
                 says(text, lower(culprit.shard)))
                 return &error;
@@ -148,11 +162,29 @@ private:
             if (own_words && believed && is_culprit(error.rank) && is_cause(text)) return &error;
             const std::string words = without_prefix(text);
             const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
-                                           [&](Rank rank) { return names_rank(words, rank); });
+                                           [&](Rank rank) { return names_rank(words, rank); }) ||
+                               names_whole_node(words);
             const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
             if (names && points && !is_culprit(error.rank)) return &error;
         }
         return nullptr;
+    }
+
+    // A blame of nodes alone means everybody on them.
+    void find_whole_nodes() {
+        const Blame& culprit = job_.culprit;
+        whole_nodes_.insert(culprit.nodes.begin(), culprit.nodes.end());
+        culprits_.insert(culprit.ranks.begin(), culprit.ranks.end());
+        for (const Event* event : job_.evidence.each<RankStart>()) {
+            const std::int32_t node = event->as<RankStart>()->node;
+            if (culprit.ranks.empty() && whole_nodes_.contains(node)) culprits_.insert(event->rank);
+            if (!is_culprit(event->rank)) whole_nodes_.erase(node);
+        }
+    }
+
+    bool names_whole_node(const std::string& text) const {
+        return std::any_of(whole_nodes_.begin(), whole_nodes_.end(),
+                           [&](std::int32_t node) { return says(text, fmt::format("node{}", node)); });
     }
 
     const ErrorText& last_words() const {
@@ -168,14 +200,16 @@ private:
         return fmt::format("{}: {}", who, shortened(error.text));
     }
 
-    const Stood& stood_;
+    const Reacting& job_;
     std::vector<ErrorText> texts_;
+    std::set<Rank> culprits_;
+    std::set<std::int32_t> whole_nodes_;  // on which everybody is a culprit
     Rank root_ = no_rank;
     std::string signal_;
 };
 
 }  // namespace
 
-Resilience weigh_words(const Stood& stood) { return Words(stood).weigh(); }
+Words weigh_words(const Reacting& job) { return ErrorWords(job).weigh(); }
 
 }  // namespace deadrank::results

@@ -1,11 +1,17 @@
 // results/judging/weigh_words.h — Of a job that ended with an error: do its words lead to the cause?
 #pragma once
 
-#include "results/judging/resilience.h"
+#include <string>
+
+#include "results/judging/reaction.h"
 
 namespace deadrank::results {
 
-// clear_error, misleading_error or wrong_rank, with the words that decided; `took` is left open.
-Resilience weigh_words(const Stood& stood);
+struct Words {
+    Reaction reaction = Reaction::misleading_error;  // clear_error, misleading_error or wrong_rank
+    std::string says;                                // the words that decided, or the last ones
+};
+
+Words weigh_words(const Reacting& job);
 
 }  // namespace deadrank::results

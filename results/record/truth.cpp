@@ -2,6 +2,7 @@
 #include "results/record/truth.h"
 
 #include <algorithm>
+#include <array>
 
 namespace deadrank::results {
 
@@ -15,18 +16,40 @@ void unite(std::vector<T>& all, const std::vector<T>& more) {
     }
 }
 
+// In the order of the enumeration.
+constexpr std::array<std::string_view, 5> mark_names = {"fault.applied", "fault.reverted", "fault.refused",
+                                                        "deadlock", "outcome"};
+
 void prefer(std::string& kept, const std::string& other) {
     if (kept.empty()) kept = other;
 }
 
 }  // namespace
 
+std::string_view name_of(MarkKind kind) { return mark_names.at(static_cast<std::size_t>(kind)); }
+
+std::optional<MarkKind> mark_kind_named(std::string_view name) {
+    const auto found = std::find(mark_names.begin(), mark_names.end(), name);
+    if (found == mark_names.end()) return std::nullopt;
+    return static_cast<MarkKind>(found - mark_names.begin());
+}
+
+bool is_about_a_fault(MarkKind kind) { return kind <= MarkKind::refused; }
+
 bool Truth::applied() const { return first_fault() != never; }
+
+const Mark* Truth::refusal() const {
+    const auto found = std::find_if(marks.begin(), marks.end(),
+                                    [](const Mark& mark) { return mark.kind == MarkKind::refused; });
+    return found == marks.end() ? nullptr : &*found;
+}
+
+bool Truth::took_place() const { return applied() && !refusal(); }
 
 Time Truth::first_fault() const {
     Time first = never;
     for (const Mark& mark : marks) {
-        if (mark.kind == "fault.applied") first = std::min(first, mark.at);
+        if (mark.kind == MarkKind::applied) first = std::min(first, mark.at);
     }
     return first;
 }
@@ -34,7 +57,7 @@ Time Truth::first_fault() const {
 Blame Truth::culprit() const {
     Blame all;
     for (const Mark& mark : marks) {
-        if (mark.kind != "fault.applied") continue;
+        if (mark.kind != MarkKind::applied) continue;
         unite(all.ranks, mark.blame.ranks);
         unite(all.nodes, mark.blame.nodes);
         if (!all.step) all.step = mark.blame.step;

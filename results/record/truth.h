@@ -2,18 +2,33 @@
 // shown to a detector.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record/blame.h"
+#include "results/record/waiting.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results {
 
+enum class MarkKind : std::uint8_t {
+    applied,   // a fault acted
+    reverted,  // it was taken back
+    refused,   // a lever could not be pulled: that part of the fault never happened
+    deadlock,  // nothing could happen any more
+    ending,    // how the simulator's run ended
+};
+std::string_view name_of(MarkKind);  // "fault.applied", as truth files and the ranks' own files have it
+std::optional<MarkKind> mark_kind_named(std::string_view name);
+bool is_about_a_fault(MarkKind);
+
 struct Mark {
     Time at{0};
-    std::string kind;         // "fault.applied", "fault.reverted", "fault.refused", "deadlock", "outcome"
+    MarkKind kind = MarkKind::applied;
     std::int32_t fault = -1;  // index in the plan
     Blame blame;              // who is really at fault
     std::string says;         // one sentence; for a deadlock the wait-for graph in words
@@ -28,11 +43,15 @@ struct Truth {
     std::vector<Mark> marks;
     std::vector<RankEnd> ends;           // by rank
     std::vector<std::string> waits_for;  // wait-for edges in words, when the job was stuck
+    bool interrupted = false;            // somebody stopped the run: half of one proves nothing
+    Waiting waiting = {};                // of real processes, for a processor that others had
 
-    bool applied() const;      // did any fault really happen?
-    Time first_fault() const;  // `never` when none did
-    Blame culprit() const;     // union of the applied faults' blames
-    bool completed() const;    // every rank finished
+    bool applied() const;         // did any fault really happen?
+    const Mark* refusal() const;  // the first lever that was refused; null when none was
+    bool took_place() const;      // applied, and all of it
+    Time first_fault() const;     // `never` when none did
+    Blame culprit() const;        // union of the applied faults' blames
+    bool completed() const;       // every rank finished
 };
 
 scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::path& file);

@@ -26,6 +26,11 @@ RankEnd end_named(const std::string& name) {
     throw std::invalid_argument(fmt::format("'{}' is not an end of a rank", name));
 }
 
+MarkKind kind_named(const std::string& name) {
+    if (const auto kind = mark_kind_named(name)) return *kind;
+    throw std::invalid_argument(fmt::format("'{}' is not a kind of mark", name));
+}
+
 Truth truth_from(const OrderedJson& json) {
     if (json.at("deadrank") != "truth" || json.at("version") != truth_version) {
         throw std::invalid_argument("this is not a truth file of version 1");
@@ -33,13 +38,16 @@ Truth truth_from(const OrderedJson& json) {
     Truth truth;
     for (const OrderedJson& mark : json.at("marks")) {
         truth.marks.push_back({.at = Time{mark.at("t").get<std::int64_t>()},
-                               .kind = mark.at("kind").get<std::string>(),
+                               .kind = kind_named(mark.at("kind").get<std::string>()),
                                .fault = mark.value("fault", -1),
                                .blame = blame_from(mark.value("blame", OrderedJson::object())),
                                .says = mark.value("says", "")});
     }
     for (const OrderedJson& end : json.at("ends")) truth.ends.push_back(end_named(end.get<std::string>()));
     truth.waits_for = json.value("waits_for", std::vector<std::string>{});
+    truth.interrupted = json.value("interrupted", false);
+    for (const OrderedJson& look : json.value("waiting", OrderedJson::array()))
+        truth.waiting[Time{look.at(0).get<std::int64_t>()}] = Time{look.at(1).get<std::int64_t>()};
     return truth;
 }
 
@@ -49,7 +57,7 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
     OrderedJson json = {{"deadrank", "truth"}, {"version", truth_version}, {"marks", OrderedJson::array()}};
     for (const Mark& mark : truth.marks) {
         json["marks"].push_back({{"t", mark.at.count()},
-                                 {"kind", mark.kind},
+                                 {"kind", name_of(mark.kind)},
                                  {"fault", mark.fault},
                                  {"blame", blame_json(mark.blame)},
                                  {"says", mark.says}});
@@ -57,6 +65,8 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
     json["ends"] = OrderedJson::array();
     for (const RankEnd end : truth.ends) json["ends"].push_back(end_names[static_cast<std::size_t>(end)]);
     json["waits_for"] = truth.waits_for;
+    if (truth.interrupted) json["interrupted"] = true;
+    for (const auto& [at, sum] : truth.waiting) json["waiting"].push_back({at.count(), sum.count()});
     std::ofstream out(file, std::ios::binary);
     out << json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
     out.flush();

@@ -40,7 +40,7 @@ Json judgement_json(const Judgement& judgement) {
     return {{"verdict", name_of(judgement.verdict)},
             {"outcome", name_of(judgement.outcome)},
             {"reason", judgement.reason},
-            {"reaction", name_of(judgement.reaction)},
+            {"reaction", name_of(judgement.job.reaction)},
             {"culprit", blame_json(judgement.culprit)},
             {"fault_at", time_json(judgement.fault_at)},
             {"noticed_at", time_json(judgement.noticed_at)},
@@ -210,21 +210,21 @@ std::string with_standing(const std::string& json_line, const Standing& standing
                        {"debug", standing.subject.debug}};
     json["again"] = standing.again;
     json["stood"] = nullptr;
-    if (!standing.stood) json["untold"] = standing.untold;
-    if (standing.stood) {
-        const Time took = standing.stood->took;
-        json["stood"] = {{"response", name_of(standing.stood->response)},
+    if (!standing.grade) json["untold"] = standing.untold;
+    if (standing.grade) {
+        const Time took = standing.grade->took;
+        json["stood"] = {{"response", table_word(standing.grade->reaction).id},
                          {"took", took == never ? Json(nullptr) : Json(took.count())},
-                         {"says", standing.stood->says}};
+                         {"says", standing.grade->says}};
     }
     return dumped(json);
 }
 
 namespace {
 
-Response response_named(const std::string& name) {
-    for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i) {
-        if (name_of(static_cast<Response>(i)) == name) return static_cast<Response>(i);
+Reaction reaction_called(const std::string& name) {
+    for (const TableWord& word : table_words) {
+        if (word.id == name) return word.reaction;
     }
     throw std::invalid_argument(fmt::format("there is no response '{}'", name));
 }
@@ -236,12 +236,13 @@ Standing standing_from(const Json& json) {
                  .subject = {subject.at("name"), subject.at("framework"), subject.at("version"), Time(0),
                              subject.value("debug", "")},
                  .again = json.at("again"),
-                 .stood = std::nullopt,
+                 .grade = std::nullopt,
                  .untold = json.value("untold", "")};
     if (const Json& stood = json.at("stood"); !stood.is_null()) {
         const Json& took = stood.at("took");
-        one.stood = Resilience{response_named(stood.at("response")),
-                               took.is_null() ? never : Time(took.get<std::int64_t>()), stood.at("says")};
+        one.grade = Grade{.reaction = reaction_called(stood.at("response")),
+                          .took = took.is_null() ? never : Time(took.get<std::int64_t>()),
+                          .says = stood.at("says")};
     }
     return one;
 }

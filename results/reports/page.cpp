@@ -155,14 +155,14 @@ Json standing_view(const Standing& standing) {
                  {"cause", standing.cause},
                  {"program", framework_text(standing.subject)},
                  {"again", standing.again}};
-    if (!standing.stood) {
+    if (!standing.grade) {
         json["untold"] = standing.untold;
         return json;
     }
-    json["response"] = text_of(standing.stood->response);
-    json["good"] = is_good(standing.stood->response);
-    json["took"] = took_text(*standing.stood);
-    json["says"] = standing.stood->says;
+    json["response"] = table_word(standing.grade->reaction).text;
+    json["good"] = is_good(standing.grade->reaction);
+    json["took"] = took_text(*standing.grade);
+    json["says"] = standing.grade->says;
     return json;
 }
 

@@ -24,24 +24,24 @@ constexpr PagePlace summary_place{"<!-- resilience summary -->", "<!-- end of th
 std::string row_of(const Standing& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
 
 // "hang ≥ 66 s"
-std::string cell_words(const Resilience& stood) {
-    const std::string took = took_text(stood);
-    return fmt::format("{}{}{}", text_of(stood.response), took.empty() ? "" : " ", took);
+std::string cell_words(const Grade& grade) {
+    const std::string took = took_text(grade);
+    return fmt::format("{}{}{}", table_word(grade.reaction).text, took.empty() ? "" : " ", took);
 }
 
 class Table {
 public:
     void add(const Standing& one) {
         if (one.subject.name.empty()) return;
-        if (!one.stood) {
+        if (!one.grade) {
             ++untold_;
             return;
         }
         const std::string column = framework_text(one.subject);
         if (std::find(columns_.begin(), columns_.end(), column) == columns_.end()) columns_.push_back(column);
         auto& cell = cells_[{one.cause, row_of(one)}][column];
-        if (!cell || (is_good(cell->stood->response) && !is_good(one.stood->response))) cell = &one;
-        ++counts_[{column, one.stood->response}];
+        if (!cell || (is_good(cell->grade->reaction) && !is_good(one.grade->reaction))) cell = &one;
+        ++counts_[{column, table_word(one.grade->reaction).text}];
     }
 
     std::string text() const {
@@ -65,13 +65,13 @@ public:
 
 private:
     static std::string cell_text(const Standing& one, int& number, std::string& notes) {
-        const Resilience& stood = *one.stood;
-        const std::string words = cell_words(stood);
-        if (is_good(stood.response)) return fmt::format(" {} |", words);
+        const Grade& grade = *one.grade;
+        const std::string words = cell_words(grade);
+        if (is_good(grade.reaction)) return fmt::format(" {} |", words);
         ++number;
         notes += fmt::format("{}. <a id=\"b{}\"></a>**{}**, {}: {}: {}  \n   `{}`\n", number, number,
                              plain_cell(row_of(one)), plain_cell(framework_text(one.subject)), words,
-                             plain_cell(stood.says), one.again);
+                             plain_cell(grade.says), one.again);
         return fmt::format(" [**{}**](#b{}) |", words, number);
     }
 
@@ -80,10 +80,10 @@ private:
         for (const std::string& column : columns_) {
             text += fmt::format("- {}:", plain_cell(column));
             const char* between = " ";
-            for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i) {
-                const auto found = counts_.find({column, static_cast<Response>(i)});
+            for (const TableWord& word : table_words) {
+                const auto found = counts_.find({column, word.text});
                 if (found == counts_.end()) continue;
-                text += fmt::format("{}{} {}", between, found->second, text_of(found->first.second));
+                text += fmt::format("{}{} {}", between, found->second, word.text);
                 between = " · ";
             }
             text += "\n";
@@ -96,7 +96,7 @@ private:
 
     std::vector<std::string> columns_;  // in order of first use
     std::map<std::pair<std::string, std::string>, std::map<std::string, const Standing*>> cells_;
-    std::map<std::pair<std::string, Response>, int> counts_;
+    std::map<std::pair<std::string, std::string_view>, int> counts_;
     std::size_t untold_ = 0;
 };
 
@@ -108,10 +108,10 @@ std::string framework_text(const Subject& subject) {
     return more.empty() ? subject.framework : fmt::format("{} ({})", subject.framework, more);
 }
 
-std::string took_text(const Resilience& stood) {
-    if (stood.took == never) return "";
-    const double seconds = static_cast<double>(stood.took.count()) / 1e9;
-    return fmt::format("{}{:.0f} s", stood.response == Response::hang ? "≥ " : "", seconds);
+std::string took_text(const Grade& grade) {
+    if (grade.took == never) return "";
+    const double seconds = static_cast<double>(grade.took.count()) / 1e9;
+    return fmt::format("{}{:.0f} s", grade.reaction == Reaction::hung ? "≥ " : "", seconds);
 }
 
 std::string between_table_marks(std::string page, std::string_view table) {
@@ -135,32 +135,31 @@ scenarios::Result<void> write_resilience_table(const std::vector<Standing>& stan
 
 std::string resilience_summary(const std::vector<Standing>& standings) {
     std::vector<std::string> frameworks;
-    std::map<std::pair<std::string, Response>, int> counts;
+    std::map<std::pair<std::string, std::string_view>, int> counts;
     std::map<std::string, int> told;
     std::set<std::string> bugs;
     int all = 0;
     for (const Standing& one : standings) {
-        if (!one.stood) continue;
+        if (!one.grade) continue;
         const std::string framework = framework_text(one.subject);
         if (std::find(frameworks.begin(), frameworks.end(), framework) == frameworks.end())
             frameworks.push_back(framework);
-        ++counts[{framework, one.stood->response}];
+        ++counts[{framework, table_word(one.grade->reaction).text}];
         ++told[framework];
         bugs.insert(one.scenario);
         ++all;
     }
-    constexpr int last = static_cast<int>(Response::unaffected);
     std::string text =
         fmt::format("{}\n{} over {}, {}:\n\n| framework | bugs |", written_by, counted(bugs.size(), "bug"),
                     counted(frameworks.size(), "framework"), counted(static_cast<std::size_t>(all), "run"));
-    for (int i = 0; i <= last; ++i) text += fmt::format(" {} |", text_of(static_cast<Response>(i)));
+    for (const TableWord& word : table_words) text += fmt::format(" {} |", word.text);
     text += "\n|---|---|";
-    for (int i = 0; i <= last; ++i) text += "---|";
+    for (std::size_t i = 0; i < table_words.size(); ++i) text += "---|";
     text += "\n";
     for (const std::string& framework : frameworks) {
         text += fmt::format("| {} | {} |", plain_cell(framework), told[framework]);
-        for (int i = 0; i <= last; ++i) {
-            const auto found = counts.find({framework, static_cast<Response>(i)});
+        for (const TableWord& word : table_words) {
+            const auto found = counts.find({framework, word.text});
             text += found == counts.end() ? " |" : fmt::format(" {} |", found->second);
         }
         text += "\n";
@@ -174,14 +173,14 @@ scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& st
 }
 
 std::string standing_line(const Standing& standing, const Style& style) {
-    if (!standing.stood) return {};
-    const Resilience& stood = *standing.stood;
-    const std::string took = stood.took == never ? "" : ", " + duration_text(stood.took);
-    const std::string words = fmt::format("{}: {}", framework_text(standing.subject), one_line(stood.says));
-    const std::string head = fmt::format("{}{}", text_of(stood.response), took);
+    if (!standing.grade) return {};
+    const Grade& grade = *standing.grade;
+    const std::string took = grade.took == never ? "" : ", " + duration_text(grade.took);
+    const std::string words = fmt::format("{}: {}", framework_text(standing.subject), one_line(grade.says));
+    const std::string head = fmt::format("{}{}", table_word(grade.reaction).text, took);
     const std::size_t used = 6 + columns_of(head) + 3;
     const std::size_t room = style.width > used + 20 ? style.width - used : 0;
-    return fmt::format("      {} · {}\n", style.paint(is_good(stood.response) ? Ink::green : Ink::red, head),
+    return fmt::format("      {} · {}\n", style.paint(is_good(grade.reaction) ? Ink::green : Ink::red, head),
                        style.paint(Ink::dim, style.cut(words, room)));
 }
 

@@ -17,7 +17,7 @@ namespace deadrank::results::reports {
 
 // "PyTorch DDP (torch 2.11.0, debug DETAIL)"; and "≥ 66 s" of a hang, empty where no time was asked for.
 std::string framework_text(const Subject& subject);
-std::string took_text(const Resilience& stood);
+std::string took_text(const Grade& grade);
 
 // Those that could not be told are left out, and counted.
 std::string resilience_table(const std::vector<Standing>& standings);

@@ -63,9 +63,9 @@ Json ends_view(const Truth& truth) {
 Json marks_view(const Truth& truth) {
     Json marks = Json::array();
     for (const Mark& mark : truth.marks) {
-        if (!mark.kind.starts_with("fault.")) continue;
+        if (!is_about_a_fault(mark.kind)) continue;
         marks.push_back({{"t", micros_of(mark.at)},
-                         {"kind", mark.kind},
+                         {"kind", name_of(mark.kind)},
                          {"says", mark.says},
                          {"ranks", ranges_text(mark.blame.ranks)}});
     }
@@ -133,7 +133,7 @@ Json run_view(const SeenRun& run, std::size_t bytes_most) {
         view["verdict"] = name_of(run.judgement->verdict);
         view["outcome"] = name_of(run.judgement->outcome);
         view["reason"] = run.judgement->reason;
-        view["job"] = reaction_text(run.judgement->reaction);
+        view["job"] = reaction_text(run.judgement->job.reaction);
         view["culprit"] = blame_text(run.judgement->culprit);
     }
     return view;

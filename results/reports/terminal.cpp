@@ -122,7 +122,7 @@ std::string failure_block(const Case& one, const Style& style) {
     if (one.fault) {
         if (!one.expect.symptom.empty()) block.row("was due", due(one));
         findings(block, "was said", *one.fault);
-        block.row("the job", reaction_text(one.fault->reaction));
+        block.row("the job", reaction_text(one.fault->job.reaction));
     }
     if (one.control)
         block.row("control", one.control->reason, one.control->verdict == Verdict::pass ? Ink::dim : ink);

@@ -171,7 +171,7 @@ private:
         };
         if (truth) {
             for (const Mark& mark : truth->marks) {
-                if (mark.kind.starts_with("fault.")) flag(mark.at, mark.kind, mark.says);
+                if (is_about_a_fault(mark.kind)) flag(mark.at, name_of(mark.kind), mark.says);
             }
         }
         for (const Finding& finding : findings) flag(finding.at, "alarm: " + finding.symptom, finding.says);

@@ -16,11 +16,11 @@ void see(std::vector<SeenRun>& runs, std::string_view variant, const std::option
                     judgement ? &*judgement : nullptr});
 }
 
-void see(std::vector<SeenRun>& runs, std::string_view variant, const std::optional<Heard>& heard,
+void see(std::vector<SeenRun>& runs, std::string_view variant, const std::optional<RunFiles>& run,
          const std::optional<results::Judgement>& judgement) {
-    if (!heard) return;
-    runs.push_back({variant, &heard->evidence, heard->truth ? &*heard->truth : nullptr, &heard->findings,
-                    judgement ? &*judgement : nullptr});
+    if (!run) return;
+    runs.push_back({variant, &run->record.evidence, run->has_truth ? &run->record.truth : nullptr,
+                    &run->findings, judgement ? &*judgement : nullptr});
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ private:
             one.simulated = simulated_findings(*same, {arguments_.seed}, **sim, reality,
                                                arguments_.ranks_most, library_->vocabulary);
             const auto reason = same->parity.find(arguments_.runner);
-            judge(one, reason == same->parity.end() ? "" : reason->second);
+            conclude(one, reason == same->parity.end() ? "" : reason->second);
             due_.erase(same);
             page_.compared.push_back(std::move(one));
         }

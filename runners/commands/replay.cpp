@@ -84,12 +84,14 @@ scenarios::Result<void> write_replay_page(Replayed& replayed, const Wanted& want
     auto& judgement = variant == scenarios::Variant::control  ? one.control
                       : variant == scenarios::Variant::healed ? one.healed
                                                               : one.fault;
-    auto& heard = variant == scenarios::Variant::control  ? judged.control
-                  : variant == scenarios::Variant::healed ? judged.healed
-                                                          : judged.fault;
+    auto& run = variant == scenarios::Variant::control  ? judged.control
+                : variant == scenarios::Variant::healed ? judged.healed
+                                                        : judged.fault;
     judgement = replayed.judgement;
-    heard = Heard{std::move(played.plan), std::move(played.record.truth), std::move(played.record.evidence),
-                  std::move(played.findings)};
+    run = RunFiles{.plan = std::move(played.plan),
+                   .has_truth = true,
+                   .record = std::move(played.record),
+                   .findings = std::move(played.findings)};
     results::reports::Page page;
     add_to_page(page, 0, judged);
     return page.write(file, results::score_by_class({one}, library.taxonomy), "class",

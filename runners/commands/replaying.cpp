@@ -20,6 +20,7 @@ namespace deadrank::runners::commands {
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
+using scenarios::Variant;
 namespace fs = std::filesystem;
 
 namespace {
@@ -72,6 +73,14 @@ void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played&
     }
 }
 
+Result<results::Judgement> judge_again(const Wanted& wanted, Runner& runner, const LineOptions& options,
+                                       const Played& played) {
+    if (!wanted.control) return results::judge(played.plan, played.record, played.findings);
+    const auto control = play_plan(*wanted.control, runner, options);
+    if (!control) return tl::unexpected(control.error());
+    return results::judge(played.plan, played.record, played.findings, &control->record.evidence);
+}
+
 }  // namespace
 
 std::string_view name_of(Replayed::Outcome outcome) {
@@ -98,7 +107,12 @@ Result<Wanted> wanted_by_token(const Library& library, const std::string& text, 
     auto trial = scenarios::resolve(scenario, scenarios::Seed{token->seed}, (*runner)->capabilities(),
                                     library.vocabulary);
     if (!trial) return tl::unexpected(trial.error());
-    Wanted wanted{trial->fault, token->runner, token->explored, token->trace_hash, {}, {}, token->build};
+    Wanted wanted{.plan = trial->fault,
+                  .control = trial->control,
+                  .runner = token->runner,
+                  .explore_order = token->explored,
+                  .trace_hash = token->trace_hash,
+                  .build = token->build};
     const Token now = token_of(wanted.plan, token->runner, token->explored, 0);
     if (now.scenario_digest != token->scenario_digest) {
         wanted.changes.push_back(changed("the scenario's file", token->scenario_digest, now.scenario_digest));
@@ -119,6 +133,12 @@ Result<Wanted> wanted_by_plan(const Library& library, const fs::path& file, cons
     if (const fs::path beside = file.parent_path() / "evidence.jsonl"; fs::exists(beside, ignored)) {
         wanted.against = beside;
     }
+    const fs::path control = file.parent_path() / scenarios::variant_name(Variant::control) / "plan.toml";
+    if (wanted.plan.variant == Variant::fault && fs::exists(control, ignored)) {
+        auto without = scenarios::load_plan(control, library.taxonomy, library.vocabulary);
+        if (!without) return tl::unexpected(without.error());
+        wanted.control = std::move(*without);
+    }
     return wanted;
 }
 
@@ -135,11 +155,16 @@ Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::a
     Replayed replayed;
     replayed.trace_hash = played->record.trace_hash;
     replayed.events = played->record.events;
-    replayed.judgement =
-        judge_variant(played->plan, played->record.truth, played->record.evidence, played->findings, nullptr);
+    if (auto judged = judge_again(wanted, **runner, options, *played); judged) {
+        replayed.judgement = std::move(*judged);
+    } else {
+        return tl::unexpected(judged.error());
+    }
     replayed.token =
         to_text(token_of(played->plan, wanted.runner, wanted.explore_order, replayed.trace_hash));
     replayed.notes = wanted.changes;
+    if (played->plan.variant == Variant::fault && !wanted.control)
+        replayed.notes.emplace_back(no_control_note);
     if (wanted.runner != "sim") {
         settle(replayed, Replayed::untold,
                "played again; real processes are never twice the same run, event by event");

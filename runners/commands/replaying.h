@@ -18,6 +18,7 @@ namespace deadrank::runners::commands {
 
 struct Wanted {
     scenarios::Plan plan;
+    std::optional<scenarios::Plan> control;  // to be played as well, so that the verdict is the one of `run`
     std::string runner;
     bool explore_order = false;
     std::uint64_t trace_hash = 0;      // 0 = not known

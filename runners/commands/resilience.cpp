@@ -34,7 +34,7 @@ void keep(std::vector<Standing>& standings, Standing&& one) {
                                     [&](const Standing& other) { return same_cell(one, other); });
     if (found == standings.end()) {
         standings.push_back(std::move(one));
-    } else if (one.stood || !found->stood) {
+    } else if (one.grade || !found->grade) {
         *found = std::move(one);
     }
 }
@@ -54,7 +54,7 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
         for (Standing& one : *lines) keep(standings, std::move(one));
     }
     const auto told = static_cast<std::size_t>(
-        std::count_if(standings.begin(), standings.end(), [](const Standing& one) { return one.stood; }));
+        std::count_if(standings.begin(), standings.end(), [](const Standing& one) { return one.grade; }));
     if (told == 0) {
         session.complain({scenarios::ErrorCode::usage, "no line tells how a program stood a bug",
                           "play some with `deadrank run … --runner local --subject NAME --json`"});
@@ -71,7 +71,7 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
     if (arguments.table.empty() && arguments.summary.empty() && arguments.html.empty())
         fmt::print("{}", results::reports::resilience_table(standings));
     for (const Standing& one : standings) {
-        if (arguments.untold && !one.stood)
+        if (arguments.untold && !one.grade)
             fmt::print(stderr, "not told: {}, {}: {}\n", one.scenario, one.subject.name, one.untold);
     }
     if (session.code == exit_pass && told < standings.size()) session.code = exit_unknown;

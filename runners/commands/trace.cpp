@@ -35,10 +35,10 @@ bool is_run(const std::filesystem::path& place) {
 }
 
 Result<Trace> of_files(const TraceArguments& arguments, const Library& library) {
-    auto heard = read_run(library, arguments.what);
-    if (!heard) return tl::unexpected(heard.error());
-    return results::reports::trace_of(heard->evidence, heard->findings,
-                                      heard->truth ? &*heard->truth : nullptr, arguments.most);
+    auto run = read_run(library, arguments.what);
+    if (!run) return tl::unexpected(run.error());
+    return results::reports::trace_of(run->record.evidence, run->findings,
+                                      run->has_truth ? &run->record.truth : nullptr, arguments.most);
 }
 
 Result<Trace> of_scenario(const TraceArguments& arguments, const Library& library, Session& session) {

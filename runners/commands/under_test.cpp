@@ -94,33 +94,15 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
                                              one.file.empty() ? one.scenario : one.file.string(), one.seed),
                                  words);
     const auto& seen = trial.fault ? trial.fault : trial.control;
-    standing.untold = one.reason;
+    standing.untold = one.fault ? one.fault->reason : one.reason;
     if (!seen) return standing;
     standing.subject = results::subject_of(seen->record.evidence);
     if (standing.subject.name.empty() || !trial.fault) return standing;
-    standing.untold = "the fault never happened";
-    if (!trial.fault->record.truth.applied()) return standing;
-    for (const std::string& note : trial.fault->record.notes) {
-        standing.untold = note;  // half a run looks like a hang
-        if (note.starts_with("stopped by request")) return standing;
-    }
-    for (const results::Mark& mark : trial.fault->record.truth.marks) {
-        standing.untold = "a fault was refused: " + mark.says;
-        if (mark.kind == "fault.refused") return standing;
-    }
-    const Record& record = trial.fault->record;
-    const results::Blame culprit = record.truth.culprit();
-    standing.stood =
-        results::resilience_of({.evidence = record.evidence,
-                                .control = trial.control ? &trial.control->record.evidence : nullptr,
-                                .culprit = culprit,
-                                .fault_at = record.truth.first_fault(),
-                                .timeout = standing.subject.timeout,
-                                .waiting = record.waiting});
-    standing.untold = "";
-    if (!standing.stood)
-        standing.untold =
-            trial.control ? "this machine was too slow to tell" : "there is no control to compare with";
+    const results::Truth& truth = trial.fault->record.truth;
+    if (truth.interrupted || !truth.took_place()) return standing;  // the verdict says which
+    const results::Grade& grade = one.fault->job;
+    standing.untold = grade.untold;
+    if (standing.untold.empty()) standing.grade = grade;
     return standing;
 }
 

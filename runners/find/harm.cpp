@@ -10,7 +10,7 @@ namespace deadrank::runners::find {
 namespace {
 
 constexpr std::array<std::string_view, 6> harm_names = {"none",   "slower",    "wrong_result",
-                                                   "failed", "restarted", "hung"};
+                                                        "failed", "restarted", "hung"};
 constexpr std::array<std::string_view, 6> texts = {
     "the job took no harm", "the job took longer",   "the job ended with another result",
     "the job failed",       "the job was restarted", "the job hung"};
@@ -25,7 +25,7 @@ std::string_view name_of(Harm harm) { return harm_names.at(static_cast<std::size
 std::string_view text_of(Harm harm) { return texts.at(static_cast<std::size_t>(harm)); }
 
 Harm harm_of(const Record& fault, const Record& control) {
-    switch (results::reaction_of(fault.evidence, &control.evidence)) {
+    switch (results::grade(fault, &control.evidence).reaction) {
         case results::Reaction::completed:
         case results::Reaction::warned_and_completed:
             return took_longer(fault, control) ? Harm::slower : Harm::none;

@@ -1,5 +1,6 @@
 // runners/find/harm.h — What a plan did to its job, told from its control run alone: no expectation is
-// needed.
+// needed. It is the job's reaction (results/judging/reaction.h) by what it costs: which words an error had
+// does not matter, how long the job took does.
 #pragma once
 
 #include <string_view>

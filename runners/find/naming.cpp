@@ -51,7 +51,7 @@ bool is_nowhere(const Blame& blame) {
 std::vector<Blame> culprits_of(const results::Truth& truth) {
     std::vector<Blame> culprits;
     for (const results::Mark& mark : truth.marks) {
-        if (mark.kind == "fault.applied") culprits.push_back(mark.blame);
+        if (mark.kind == results::MarkKind::applied) culprits.push_back(mark.blame);
     }
     return culprits;
 }

@@ -46,12 +46,7 @@ Ways healthy_is_quiet(const Sight& sight) {
 }
 
 // A fault that was refused, or found no moment, proves nothing about what follows.
-bool took_place(const Sight& sight) {
-    const auto& marks = sight.fault.record.truth.marks;
-    return sight.is_job() && sight.fault.record.truth.applied() &&
-           std::none_of(marks.begin(), marks.end(),
-                        [](const results::Mark& mark) { return mark.kind == "fault.refused"; });
-}
+bool took_place(const Sight& sight) { return sight.is_job() && sight.fault.record.truth.took_place(); }
 
 Ways harm_is_noticed(const Sight& sight) {
     if (!took_place(sight) || sight.harm == Harm::none || !sight.fault.findings.empty()) return {};
@@ -85,8 +80,8 @@ Ways nothing_rings_too_early(const Sight& sight) {
 Ways expectation_is_met(const Sight& sight) {
     const auto& expect = sight.fault.plan.expect;
     if (!took_place(sight) || expect.symptom.empty()) return {};
-    const auto judged = results::judge(expect, sight.fault.record.truth, sight.fault.record.evidence,
-                                       sight.fault.findings, &sight.control->record.evidence);
+    const auto judged = results::judge(sight.fault.plan, sight.fault.record, sight.fault.findings,
+                                       &sight.control->record.evidence);
     if (judged.verdict != results::Verdict::fail) return {};
     return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom)};
 }
@@ -94,8 +89,8 @@ Ways expectation_is_met(const Sight& sight) {
 bool all_taken_back(const Sight& sight) {
     std::size_t applied = 0, reverted = 0;
     for (const results::Mark& mark : sight.fault.record.truth.marks) {
-        applied += mark.kind == "fault.applied" ? 1 : 0;
-        reverted += mark.kind == "fault.reverted" ? 1 : 0;
+        applied += mark.kind == results::MarkKind::applied ? 1 : 0;
+        reverted += mark.kind == results::MarkKind::reverted ? 1 : 0;
     }
     return applied > 0 && reverted >= applied;
 }

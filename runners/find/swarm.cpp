@@ -66,7 +66,7 @@ Plan needed_faults(const Plan& plan, Bench& bench, const Signature& signature) {
 std::vector<bool> faults_that_acted(const Sight& sight) {
     std::vector<bool> acted(sight.fault.plan.faults.size(), false);
     for (const auto& mark : sight.fault.record.truth.marks) {
-        if (mark.kind == "fault.applied" && mark.fault >= 0)
+        if (mark.kind == results::MarkKind::applied && mark.fault >= 0)
             acted[static_cast<std::size_t>(mark.fault)] = true;
     }
     return acted;

@@ -146,11 +146,6 @@ private:
     std::map<Runner*, std::unique_ptr<Bench>> benches_;
 };
 
-bool refused(const results::Truth& truth) {
-    return std::any_of(truth.marks.begin(), truth.marks.end(),
-                       [](const results::Mark& mark) { return mark.kind == "fault.refused"; });
-}
-
 std::string sight_said(const Sight& sight) {
     if (sight.fault.findings.empty()) return std::string(text_of(sight.harm));
     const results::Finding& first = sight.fault.findings.front();
@@ -172,9 +167,8 @@ Caught by_naming(const Sight& sight) {
 }
 
 Caught by_expectation(const Sight& sight, std::string& says) {
-    const auto judged =
-        results::judge(sight.fault.plan.expect, sight.fault.record.truth, sight.fault.record.evidence,
-                       sight.fault.findings, &sight.control->record.evidence);
+    const auto judged = results::judge(sight.fault.plan, sight.fault.record, sight.fault.findings,
+                                       &sight.control->record.evidence);
     says = judged.reason;
     if (judged.verdict == results::Verdict::pass) return Caught::named;
     if (judged.outcome == results::Outcome::silent) return Caught::missed;
@@ -188,7 +182,7 @@ void look(const Sight& sight, bool own, SweepCell& cell) {
     cell.says = sight_said(sight);
     if (!sight.is_job()) {
         cell.says = "the job does not end even without a fault";
-    } else if (!truth.applied() || refused(truth)) {
+    } else if (!truth.took_place()) {
         cell.caught = Caught::not_applied;
     } else {
         cell.caught = own ? by_expectation(sight, cell.says) : by_naming(sight);

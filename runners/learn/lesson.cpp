@@ -67,7 +67,7 @@ void compare(Lesson& lesson, const Trialled& trial) {
     const Evidence& bad = trial.fault->record.evidence;
     const Evidence& good = trial.healed->record.evidence;
     const auto job = [](const std::optional<results::Judgement>& judgement) {
-        return judgement ? std::string(results::reaction_text(judgement->reaction)) : "—";
+        return judgement ? std::string(results::reaction_text(judgement->job.reaction)) : "—";
     };
     lesson.sides = {{"the job", job(trial.outcome.fault), job(trial.outcome.healed)},
                     {"steps done", steps_of(bad), steps_of(good)},

@@ -17,22 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-results::Judgement unjudged(const Heard& heard, std::string reason) {
-    results::Judgement judgement;
-    judgement.outcome = results::Outcome::unjudged;
-    judgement.reaction = results::reaction_of(heard.evidence);
-    judgement.findings = heard.findings;
-    judgement.reason = std::move(reason);
-    return judgement;
-}
-
-results::Judgement judge_heard(const Heard& heard, const results::Evidence* control) {
-    if (heard.plan && heard.truth) {
-        return judge_variant(*heard.plan, *heard.truth, heard.evidence, heard.findings, control);
-    }
-    return unjudged(heard, fmt::format("{}, and no {} to judge against",
-                                       results::counted(heard.findings.size(), "finding"),
-                                       heard.plan ? "truth" : "plan"));
+results::Judgement judge_files(const RunFiles& run, const results::Evidence* control) {
+    if (run.plan && run.has_truth) return results::judge(*run.plan, run.record, run.findings, control);
+    return results::unjudged(
+        fmt::format("{}, and no {} to judge against", results::counted(run.findings.size(), "finding"),
+                    run.plan ? "truth" : "plan"),
+        run.record, run.findings);
 }
 
 bool there(const fs::path& file) {
@@ -40,55 +30,41 @@ bool there(const fs::path& file) {
     return fs::exists(file, ignored);
 }
 
-// A variant's own directory below the run's; nothing when it was not played.
-Result<std::optional<Heard>> read_variant(const Library& library, const fs::path& place, Variant variant) {
-    const fs::path below = place / scenarios::variant_name(variant);
-    if (!there(below / "evidence.jsonl")) return std::optional<Heard>();
-    auto heard = read_run(library, below);
-    if (!heard) return tl::unexpected(heard.error());
-    return std::optional<Heard>(std::move(*heard));
-}
-
 }  // namespace
 
-Result<Heard> read_run(const Library& library, const fs::path& place) {
+Result<std::optional<RunFiles>> read_variant(const Library& library, const fs::path& place, Variant variant) {
+    const fs::path below = place / scenarios::variant_name(variant);
+    if (!there(below / "evidence.jsonl")) return std::optional<RunFiles>();
+    auto run = read_run(library, below);
+    if (!run) return tl::unexpected(run.error());
+    return std::optional<RunFiles>(std::move(*run));
+}
+
+Result<RunFiles> read_run(const Library& library, const fs::path& place) {
     std::error_code ignored;
     const bool directory = fs::is_directory(place, ignored);
     auto evidence = results::read_evidence(directory ? place / "evidence.jsonl" : place);
     if (!evidence) return tl::unexpected(evidence.error());
-    Heard heard;
-    heard.evidence = std::move(*evidence);
-    heard.findings = results::detect(heard.evidence, library.detectors());
+    RunFiles run;
+    run.record.evidence = std::move(*evidence);
+    run.findings = results::detect(run.record.evidence, library.detectors());
     if (directory && there(place / "plan.toml")) {
         auto plan = scenarios::load_plan(place / "plan.toml", library.taxonomy, library.vocabulary);
         if (!plan) return tl::unexpected(plan.error());
-        heard.plan = std::move(*plan);
+        run.plan = std::move(*plan);
     }
     if (directory && there(place / "truth.json")) {
         auto truth = results::read_truth(place / "truth.json");
         if (!truth) return tl::unexpected(truth.error());
-        heard.truth = std::move(*truth);
+        run.record.truth = std::move(*truth);
+        run.has_truth = true;
     }
-    return heard;
-}
-
-results::Judgement judge_variant(const scenarios::Plan& plan, const results::Truth& truth,
-                                 const results::Evidence& evidence,
-                                 const std::vector<results::Finding>& findings,
-                                 const results::Evidence* control) {
-    switch (plan.variant) {
-        case Variant::control:
-            return results::judge_quiet(truth, evidence, findings);
-        case Variant::healed:
-            return results::judge_healed(plan.expect, truth, evidence, findings);
-        default:
-            return results::judge(plan.expect, truth, evidence, findings, control);
-    }
+    return run;
 }
 
 Result<JudgedRun> judge_directory(const Library& library, const fs::path& place) {
-    auto heard = read_run(library, place);
-    if (!heard) return tl::unexpected(heard.error());
+    auto run = read_run(library, place);
+    if (!run) return tl::unexpected(run.error());
     auto control = read_variant(library, place, Variant::control);
     if (!control) return tl::unexpected(control.error());
     auto healed = read_variant(library, place, Variant::healed);
@@ -97,18 +73,19 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     results::Case& one = judged.outcome;
     one.scenario = place.string();
     one.runner = results::reports::from_files;
-    if (heard->plan) {
-        one.scenario = heard->plan->scenario;
-        one.seed = heard->plan->seed.number;
-        one.bug = heard->plan->bug;
-        one.expect = heard->plan->expect;
+    if (run->plan) {
+        one.scenario = run->plan->scenario;
+        one.seed = run->plan->seed.number;
+        one.bug = run->plan->bug;
+        one.expect = run->plan->expect;
+        if (run->plan->variant == Variant::fault && !*control) one.notes.emplace_back(no_control_note);
     }
-    one.fault = judge_heard(*heard, *control ? &(*control)->evidence : nullptr);
-    if (*control) one.control = judge_heard(**control, nullptr);
-    if (*healed) one.healed = judge_heard(**healed, nullptr);
+    one.fault = judge_files(*run, *control ? &(*control)->record.evidence : nullptr);
+    if (*control) one.control = judge_files(**control, nullptr);
+    if (*healed) one.healed = judge_files(**healed, nullptr);
     one.directory = place;
     one.conclude();
-    judged.fault = std::move(*heard);
+    judged.fault = std::move(*run);
     judged.control = std::move(*control);
     judged.healed = std::move(*healed);
     return judged;

@@ -1,8 +1,9 @@
-// runners/line/judge_files.h — Judges what was played or read back, by the variant that its plan says it is.
+// runners/line/judge_files.h — Judges the files of a run, and of its control and healed runs.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "results/judging/case.h"
@@ -11,28 +12,31 @@
 
 namespace deadrank::runners {
 
-// One run's values, played or read from its directory. Without plan or truth there are findings and no
-// verdict.
-struct Heard {
+// One run as it was read from its directory. Without plan or truth there are findings and no verdict.
+struct RunFiles {
     std::optional<scenarios::Plan> plan;
-    std::optional<results::Truth> truth;
-    results::Evidence evidence;
+    bool has_truth = false;
+    results::Record record;                  // evidence, and the truth where there is one
     std::vector<results::Finding> findings;  // detected anew
 };
 
 // `place`: a run's directory, or an evidence file alone. Errors: io, bad_input.
-scenarios::Result<Heard> read_run(const Library& library, const std::filesystem::path& place);
+scenarios::Result<RunFiles> read_run(const Library& library, const std::filesystem::path& place);
 
-// As the plan's variant asks: with its expectation, or quiet.
-results::Judgement judge_variant(const scenarios::Plan& plan, const results::Truth& truth,
-                                 const results::Evidence& evidence,
-                                 const std::vector<results::Finding>& findings,
-                                 const results::Evidence* control);
+// A run's control or healed run, in a directory of its own below; nothing when it was not kept.
+scenarios::Result<std::optional<RunFiles>> read_variant(const Library& library,
+                                                        const std::filesystem::path& place,
+                                                        scenarios::Variant variant);
 
-// The case that a run's directory holds, with its control and healed runs where they lie beside it.
+// Said of a run with a fault that is judged without its control.
+inline constexpr std::string_view no_control_note =
+    "there is no control run beside it: a wrong result cannot be told from a right one";
+
+// The case that a run's directory holds, with its control and healed runs where they lie beside it: what
+// `deadrank run` said when it kept these files.
 struct JudgedRun {
     results::Case outcome;
-    std::optional<Heard> fault, control, healed;
+    std::optional<RunFiles> fault, control, healed;
 };
 scenarios::Result<JudgedRun> judge_directory(const Library& library, const std::filesystem::path& place);
 

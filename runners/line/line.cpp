@@ -27,25 +27,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Judgement unknown(std::string reason) {
-    Judgement judgement;
-    judgement.verdict = Verdict::unknown;
-    judgement.outcome = results::Outcome::unjudged;
-    judgement.reason = std::move(reason);
-    return judgement;
-}
-
-// A lever that was refused half-way: part of the bug never happened, so nothing that followed proves
-// anything.
-void demand_levers(Judgement& judgement, const results::Truth& truth) {
-    for (const results::Mark& mark : truth.marks) {
-        if (mark.kind != "fault.refused" || judgement.verdict == Verdict::unknown) continue;
-        judgement.verdict = Verdict::unknown;
-        judgement.outcome = results::Outcome::not_applied;
-        judgement.reason = "a fault was refused: " + mark.says;
-    }
-}
-
 // Several faults, and some of them never found their moment: said, since the verdict rests on the others.
 void note_silent_faults(const Played& played, std::vector<std::string>& notes) {
     std::set<std::int32_t> happened;
@@ -87,28 +68,11 @@ private:
     Judgement play_one(const Plan& plan, std::optional<Played>& kept) {
         const std::filesystem::path raw = directory_ ? directory_->of(plan.variant) : std::filesystem::path();
         auto played = play_plan(plan, runner_, options_, raw);
-        if (!played) return unknown(played.error().text());
+        if (!played) return results::unjudged(played.error().text());
         kept = std::move(*played);
         if (directory_) note(directory_->write(*kept));
-        if (stopped(options_)) return unknown("it was stopped before it was done");
-        Judgement judgement = judge(*kept);
-        demand_levers(judgement, kept->record.truth);
-        return judgement;
-    }
-
-    Judgement judge(const Played& played) const {
-        const Record& record = played.record;
-        switch (played.plan.variant) {
-            case Variant::control:
-                return results::judge_quiet(record.truth, record.evidence, played.findings);
-            case Variant::healed:
-                return results::judge_healed(played.plan.expect, record.truth, record.evidence,
-                                             played.findings);
-            case Variant::fault:
-                break;
-        }
         const results::Evidence* control = result_.control ? &result_.control->record.evidence : nullptr;
-        return results::judge(played.plan.expect, record.truth, record.evidence, played.findings, control);
+        return results::judge(plan, kept->record, kept->findings, control);
     }
 
     void describe(const Played& played) {
@@ -151,8 +115,9 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Line
     how.stop = options.stop;
     auto record = runner.run(plan, how);
     if (!record) return tl::unexpected(record.error());
+    record->truth.interrupted = stopped(options);
     std::vector<results::Finding> findings;
-    if (!stopped(options)) {  // half a run proves nothing, and whoever pressed Ctrl-C waits
+    if (!record->truth.interrupted) {  // half a run proves nothing, and whoever pressed Ctrl-C waits
         findings = options.detectors ? results::detect(record->evidence, *options.detectors)
                                      : results::detect(record->evidence, results::all_detectors());
     }

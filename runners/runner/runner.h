@@ -9,36 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "results/record/evidence.h"
-#include "results/record/truth.h"
-#include "results/record/waiting.h"
+#include "results/record/record.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
 
-// One event of the simulator's own trace, of which evidence is a part: who, what, and what identifies it.
-struct TraceEvent {
-    std::uint64_t index = 0;  // its place in the run, from 0
-    results::Time at{0};
-    results::Rank rank = results::no_rank;
-    std::string what;
-    std::uint64_t digest = 0;
-
-    bool operator==(const TraceEvent&) const = default;
-};
-
-struct Record {
-    results::Evidence evidence;
-    results::Truth truth;
-    std::uint64_t trace_hash = 0;  // over every event; the simulator only
-    std::vector<std::uint64_t> rank_hashes;
-    std::vector<std::uint64_t> checkpoints;  // global hash after every 4,096 events
-    std::uint64_t events = 0;
-    std::vector<TraceEvent> watched;  // those that RunOptions::watch asked for
-    results::Time ended{0};           // virtual or monotonic
-    results::Waiting waiting;         // of real processes, for a processor that others had
-    std::vector<std::string> notes;  // what the backend wants said: which torch, which NCCL, what was skipped
-};
+using results::Record;
+using results::TraceEvent;
 
 struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere

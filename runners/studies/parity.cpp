@@ -48,13 +48,6 @@ scenarios::Scenario over_the_library_of(const Runner& reality, scenarios::Scenar
     return scenario;
 }
 
-// All of it: a lever that was refused half-way makes another bug of it.
-bool happened(const results::Truth& truth) {
-    const bool refused = std::any_of(truth.marks.begin(), truth.marks.end(),
-                                     [](const auto& mark) { return mark.kind == "fault.refused"; });
-    return truth.applied() && !refused;
-}
-
 }  // namespace
 
 std::string_view name_of(Parity parity) {
@@ -90,7 +83,7 @@ std::string kind_of_reason(std::string_view why) {
     return kind;
 }
 
-void judge(Compared& compared, const std::string& reason) {
+void conclude(Compared& compared, const std::string& reason) {
     compared.why = reason;
     compared.parity = compared.simulated == compared.real ? Parity::agree
                       : reason.empty()                    ? Parity::differ
@@ -113,7 +106,8 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     };
     const Trialled simulated = play_on(sim, over_the_library_of(reality, scenario));
     const Trialled real = simulated.fault ? play_on(reality, scenario) : Trialled{};
-    if (!simulated.fault || !real.fault || !happened(real.fault->record.truth)) {
+    // A lever that was refused half-way makes another bug of it.
+    if (!simulated.fault || !real.fault || !real.fault->record.truth.took_place()) {
         const results::Case& outcome = simulated.fault ? real.outcome : simulated.outcome;
         compared.why = outcome.reason.empty() ? "the fault never found its moment" : outcome.reason;
         return compared;
@@ -122,7 +116,7 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     compared.real = diagnosis(real);
     compared.played_on = fmt::format("{} ranks", real.fault->plan.world_size());
     const auto reason = scenario.parity.find(std::string(reality.name()));
-    judge(compared, reason == scenario.parity.end() ? "" : reason->second);
+    conclude(compared, reason == scenario.parity.end() ? "" : reason->second);
     return compared;
 }
 

@@ -32,7 +32,7 @@ std::string why_not_on_paper(const scenarios::Scenario& scenario, scenarios::See
 std::string kind_of_reason(std::string_view why);
 
 // The verdict from its findings, and the reason that its scenario has for a difference, if any.
-void judge(Compared& compared, const std::string& reason);
+void conclude(Compared& compared, const std::string& reason);
 
 // Both play the same draws. Beyond `ranks_most` both play on that many.
 Compared compare(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& sim, Runner& reality,

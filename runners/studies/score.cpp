@@ -69,15 +69,16 @@ ToolCase judge_tool(const Tool& tool, const Trialled& played) {
     result.pinned = results::known_limit(tool.name, tool.version, one.scenario);
     if (played.control) {
         const Record& record = played.control->record;
-        one.control = results::judge_quiet(record.truth, record.evidence,
-                                           results::detect(record.evidence, tool.detectors));
+        one.control =
+            results::judge(played.control->plan, record, results::detect(record.evidence, tool.detectors));
     }
     if (!played.fault) return result;
     const Record& record = played.fault->record;
     const auto findings = results::detect(record.evidence, tool.detectors);
-    one.expect = expectation_for(tool, played.fault->plan.expect, findings);
-    one.fault = results::judge(one.expect, record.truth, record.evidence, findings,
-                               played.control ? &played.control->record.evidence : nullptr);
+    scenarios::Plan plan = played.fault->plan;
+    plan.expect = one.expect = expectation_for(tool, plan.expect, findings);
+    one.fault =
+        results::judge(plan, record, findings, played.control ? &played.control->record.evidence : nullptr);
     one.conclude();
     return result;
 }

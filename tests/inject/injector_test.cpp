@@ -33,7 +33,7 @@ protected:
     }
     std::vector<std::string> marks() const {
         std::vector<std::string> kinds;
-        for (const auto& mark : truth.marks) kinds.push_back(mark.kind);
+        for (const auto& mark : truth.marks) kinds.emplace_back(name_of(mark.kind));
         return kinds;
     }
 

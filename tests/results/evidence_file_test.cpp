@@ -184,7 +184,7 @@ TEST(EvidenceFile, SortsEventsOfRealProcessesByTimeAndKeepsTheirOrderOtherwise) 
 TEST(TruthFile, ReadsBackWhatWasWrittenAndRefusesTheRest) {
     Truth truth;
     truth.marks.push_back({.at = 7s,
-                           .kind = "fault.applied",
+                           .kind = MarkKind::applied,
                            .fault = 2,
                            .blame = {.ranks = {1, 3},
                                      .nodes = {0},
@@ -194,9 +194,11 @@ TEST(TruthFile, ReadsBackWhatWasWrittenAndRefusesTheRest) {
                                      .collective = "all_reduce",
                                      .shard = "weights"},
                            .says = "a \"word\""});
-    truth.marks.push_back({.at = 8s, .kind = "deadlock"});
+    truth.marks.push_back({.at = 8s, .kind = MarkKind::deadlock});
     truth.ends = {RankEnd::finished, RankEnd::killed, RankEnd::stuck};
     truth.waits_for = {"rank 0 waits for rank 1"};
+    truth.interrupted = true;
+    truth.waiting = {{1s, 2s}, {3s, 4s}};
     const auto file = place("truth.json");
     ASSERT_TRUE(write_truth(truth, file));
     const auto back = read_truth(file);
@@ -204,6 +206,8 @@ TEST(TruthFile, ReadsBackWhatWasWrittenAndRefusesTheRest) {
     EXPECT_EQ(back->marks, truth.marks);
     EXPECT_EQ(back->ends, truth.ends);
     EXPECT_EQ(back->waits_for, truth.waits_for);
+    EXPECT_TRUE(back->interrupted);
+    EXPECT_EQ(back->waiting, truth.waiting);
     EXPECT_FALSE(back->completed());
     EXPECT_EQ(back->first_fault(), 7s);
 

@@ -55,7 +55,7 @@ inline results::Evidence healthy(std::int32_t ranks) {
 inline results::Truth truth_of_rank_3() {
     results::Truth truth;
     truth.marks.push_back({.at = 10s,
-                           .kind = "fault.applied",
+                           .kind = results::MarkKind::applied,
                            .fault = 0,
                            .blame = {.ranks = {3}, .nodes = {0}, .step = 7, .collective = "all_reduce"},
                            .says = "kill_rank on rank 3 in step 7 before all_reduce"});
@@ -67,6 +67,36 @@ inline results::Truth truth_of_nothing(std::size_t ranks) {
     results::Truth truth;
     truth.ends.assign(ranks, results::RankEnd::finished);
     return truth;
+}
+
+// Plan and record as a run has them; the evidence is given back, to be judged again.
+template <class E>
+results::Judgement judge_as(scenarios::Variant variant, const scenarios::Expectation& expect,
+                            const results::Truth& truth, E&& evidence,
+                            const std::vector<results::Finding>& findings,
+                            const results::Evidence* control = nullptr) {
+    scenarios::Plan plan;
+    plan.variant = variant;
+    plan.expect = expect;
+    results::Record record;
+    record.evidence = std::move(evidence);
+    record.truth = truth;
+    auto judgement = results::judge(plan, record, findings, control);
+    evidence = std::move(record.evidence);
+    return judgement;
+}
+
+template <class E>
+results::Judgement judge_fault(const scenarios::Expectation& expect, const results::Truth& truth,
+                               E&& evidence, const std::vector<results::Finding>& findings,
+                               const results::Evidence* control = nullptr) {
+    return judge_as(scenarios::Variant::fault, expect, truth, evidence, findings, control);
+}
+
+template <class E>
+results::Judgement judge_control(const results::Truth& truth, E&& evidence,
+                                 const std::vector<results::Finding>& findings) {
+    return judge_as(scenarios::Variant::control, {}, truth, evidence, findings);
 }
 
 inline scenarios::Expectation expect_hang_of_a_rank() {

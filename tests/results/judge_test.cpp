@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/judging/alarm.h"
+#include "results/record/subject.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 
 Judgement judged(const std::vector<Finding>& findings,
                  const scenarios::Expectation& expect = expect_hang_of_a_rank()) {
-    return judge(expect, truth_of_rank_3(), started(8), findings);
+    return judge_fault(expect, truth_of_rank_3(), started(8), findings);
 }
 
 void expect_judgement(const Judgement& judgement, Verdict verdict, Outcome outcome,
@@ -79,7 +80,7 @@ TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
     for (const std::string field : {"rank", "node", "step", "variable", "component", "collective", "shard"}) {
         scenarios::Expectation expect = expect_hang_of_a_rank();
         expect.blames = {field};
-        EXPECT_EQ(judge(expect, truth, started(8), {right}).outcome, Outcome::caught) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {right}).outcome, Outcome::caught) << field;
         Finding wrong = right;
         wrong.blame = {.ranks = {1},
                        .nodes = {1},
@@ -88,9 +89,9 @@ TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
                        .component = "gpu",
                        .collective = "broadcast",
                        .shard = "model-00001"};
-        EXPECT_EQ(judge(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
         wrong.blame = {};
-        EXPECT_EQ(judge(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
     }
 }
 
@@ -129,10 +130,10 @@ TEST(Judge, DoesNotTakeAnAlarmFromBeforeTheFault) {
 
 TEST(Judge, DoesNotKnowWhenTheFaultNeverHappened) {
     results::Truth truth = truth_of_nothing(8);
-    expect_judgement(judge(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
+    expect_judgement(judge_fault(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
                      Outcome::not_applied, "the fault never happened");
-    truth.marks.push_back({0s, "fault.refused", 0, {}, "this backend has no lever drop_link"});
-    expect_judgement(judge(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
+    truth.marks.push_back({0s, results::MarkKind::refused, 0, {}, "this backend has no lever drop_link"});
+    expect_judgement(judge_fault(expect_hang_of_a_rank(), truth, healthy(8), {}), Verdict::unknown,
                      Outcome::not_applied, "no lever drop_link");
 }
 
@@ -141,7 +142,7 @@ TEST(Judge, NeverPassesOverACrashedDetector) {
     crash.says = "index out of range";
     expect_judgement(judged({hang_of({3}, 40s), crash}), Verdict::unknown, Outcome::crashed,
                      "index out of range");
-    const Judgement control = judge_quiet(truth_of_nothing(8), healthy(8), {crash});
+    const Judgement control = judge_control(truth_of_nothing(8), healthy(8), {crash});
     expect_judgement(control, Verdict::unknown, Outcome::crashed, "straggler crashed");
 }
 
@@ -162,11 +163,11 @@ TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
     results::Evidence evidence = started(8);
     log_line(evidence, 12s, 0, 2, "[Rank 0] Watchdog caught collective operation timeout");
     exits(evidence, 13s, 8, 1);
-    const Judgement vague = judge(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
+    const Judgement vague = judge_fault(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
     expect_judgement(vague, Verdict::fail, Outcome::caught, "no error text names rank 3");
 
     log_line(evidence, 14s, results::no_rank, 2, "rank 3 exited with signal 9");
-    const Judgement clear = judge(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
+    const Judgement clear = judge_fault(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
     expect_judgement(clear, Verdict::pass, Outcome::caught, "noticed");
 }
 
@@ -179,12 +180,13 @@ TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
         exits(evidence, 10s, 8);
         return evidence;
     };
-    const results::Evidence wrong = run(1), right = run(2);
+    results::Evidence wrong = run(1);
+    const results::Evidence same = run(1), right = run(2);
     const auto truth = truth_of_rank_3();
-    EXPECT_EQ(judge(expect, truth, wrong, {hang_of({3}, 40s)}).verdict, Verdict::pass);
-    EXPECT_EQ(judge(expect, truth, wrong, {hang_of({3}, 40s)}, &wrong).verdict, Verdict::pass);
-    expect_judgement(judge(expect, truth, wrong, {hang_of({3}, 40s)}, &right), Verdict::fail, Outcome::caught,
-                     "with a wrong result");
+    EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}).verdict, Verdict::pass);
+    EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}, &same).verdict, Verdict::pass);
+    expect_judgement(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}, &right), Verdict::fail,
+                     Outcome::caught, "with a wrong result");
 }
 
 TEST(Judge, BoundsHowLongTheJobMayTakeToRecover) {
@@ -194,27 +196,67 @@ TEST(Judge, BoundsHowLongTheJobMayTakeToRecover) {
     expect_judgement(judged(right, expect), Verdict::fail, Outcome::caught, "it never was");
     results::Evidence evidence = started(8);
     exits(evidence, 31s, 8, 1);
-    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
+    expect_judgement(judge_fault(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
                      "it took 21.0 s");
     evidence.record(event(32s, results::no_rank, results::Restart{.attempt = 1}));
     evidence.record(event(33s, 0, results::StepEnd{.step = 7}));
     exits(evidence, 90s, 8);
-    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
+    expect_judgement(judge_fault(expect, truth_of_rank_3(), evidence, right), Verdict::fail, Outcome::caught,
                      "it took 23.0 s");
     expect.recovers_within = 23'000'000'000;
-    expect_judgement(judge(expect, truth_of_rank_3(), evidence, right), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judge_fault(expect, truth_of_rank_3(), evidence, right), Verdict::pass, Outcome::caught,
+                     "");
 }
 
 TEST(JudgeQuiet, PassesOnlyAQuietRunThatFinished) {
-    expect_judgement(judge_quiet(truth_of_nothing(8), healthy(8), {}), Verdict::pass, Outcome::quiet,
+    expect_judgement(judge_control(truth_of_nothing(8), healthy(8), {}), Verdict::pass, Outcome::quiet,
                      "quiet");
-    expect_judgement(judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)}), Verdict::fail,
+    expect_judgement(judge_control(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)}), Verdict::fail,
                      Outcome::false_alarm, "collective_deadlock_hang about rank 3");
     results::Truth stuck = truth_of_nothing(8);
     stuck.ends[2] = stuck.ends[3] = results::RankEnd::stuck;
-    expect_judgement(judge_quiet(stuck, started(8), {}), Verdict::fail, Outcome::unfinished,
+    expect_judgement(judge_control(stuck, started(8), {}), Verdict::fail, Outcome::unfinished,
                      "rank 2,3 did not finish");
-    expect_judgement(judge_quiet({}, started(8), {}), Verdict::fail, Outcome::unfinished, "");
+    expect_judgement(judge_control({}, started(8), {}), Verdict::fail, Outcome::unfinished, "");
+}
+
+// Goal: half a fault proves nothing, in whichever run it is; nor does half a run.
+TEST(Judge, DoesNotKnowWhereALeverWasRefusedOrSomebodyStoppedTheRun) {
+    const auto expect = expect_hang_of_a_rank();
+    results::Truth truth = truth_of_rank_3();
+    EXPECT_EQ(judge_fault(expect, truth, started(8), {hang_of({3}, 40s)}).verdict, Verdict::pass);
+    truth.marks.push_back({11s, results::MarkKind::refused, 1, {}, "this backend has no lever drop_link"});
+    for (const auto& findings : {std::vector<Finding>{hang_of({3}, 40s)}, std::vector<Finding>{}}) {
+        for (const auto variant : {scenarios::Variant::fault, scenarios::Variant::healed}) {
+            expect_judgement(judge_as(variant, expect, truth, started(8), findings), Verdict::unknown,
+                             Outcome::not_applied,
+                             "a fault was refused: this backend has no lever drop_link");
+        }
+    }
+    results::Truth stopped = truth_of_rank_3();
+    stopped.interrupted = true;
+    expect_judgement(judge_fault(expect, stopped, started(8), {hang_of({3}, 40s)}), Verdict::unknown,
+                     Outcome::unjudged, "it was stopped");
+}
+
+// Goal: a machine that kept the job from the processor makes the verdict unknown, not the job a hang.
+TEST(Judge, DoesNotKnowWhetherAJobHungThatWasKeptFromTheProcessor) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.reaction = "clear_error";
+    results::Truth truth = truth_of_rank_3();
+    for (const bool kept : {false, true}) {
+        results::Evidence evidence;
+        const std::string lines = results::subject_lines({"ddp", "PyTorch DDP", "torch 2.11.0", 10s});
+        evidence.record(event(0s, results::no_rank, results::JobStart{.what = evidence.text(lines)}));
+        evidence.record(event(1s, 3, results::RankStart{}));
+        log_line(evidence, 69s, 3, 2, "ValueError: the shape is wrong");
+        evidence.record(event(70s, 3, results::RankExit{.code = 1}));
+        evidence.finish(70s);
+        if (kept) truth.waiting = {{11s, 0s}, {69s, 20s}};
+        expect_judgement(judge_fault(expect, truth, evidence, {hang_of({3}, 40s)}),
+                         kept ? Verdict::unknown : Verdict::fail, Outcome::caught,
+                         kept ? "too slow to tell" : "it hung");
+    }
 }
 
 TEST(JudgeHealed, TakesACleanEndOnlyWhereTheFaultStays) {
@@ -223,26 +265,27 @@ TEST(JudgeHealed, TakesACleanEndOnlyWhereTheFaultStays) {
     log_line(evidence, 12s, 0, 2, "RuntimeError: rank 3 did not agree");
     exits(evidence, 13s, 8, 1);
     results::Truth stays = truth_of_rank_3();
-    expect_judgement(judge_healed(expect, stays, evidence, {}), Verdict::pass, Outcome::quiet, "clear error");
-    expect_judgement(
-        judge_healed(expect, stays, evidence, {finding("framework_runtime_exception", {3}, 13s)}),
-        Verdict::pass, Outcome::quiet, "clear error");
-    expect_judgement(
-        judge_healed(expect, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
-        Verdict::fail, Outcome::false_alarm, "rank 4");
+    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence, {}), Verdict::pass,
+                     Outcome::quiet, "clear error");
+    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence,
+                              {finding("framework_runtime_exception", {3}, 13s)}),
+                     Verdict::pass, Outcome::quiet, "clear error");
+    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence,
+                              {finding("framework_runtime_exception", {4}, 13s)}),
+                     Verdict::fail, Outcome::false_alarm, "rank 4");
     stays.marks.clear();
-    expect_judgement(judge_healed(expect, stays, evidence, {}), Verdict::fail, Outcome::unfinished,
-                     "did not finish");
+    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence, {}), Verdict::fail,
+                     Outcome::unfinished, "did not finish");
 }
 
 TEST(Judge, LetsTheWorstOfThreeRunsWin) {
     results::Case one;
     one.fault = judged({hang_of({3}, 40s)});
-    one.control = judge_quiet(truth_of_nothing(8), healthy(8), {});
+    one.control = judge_control(truth_of_nothing(8), healthy(8), {});
     one.healed = one.control;
     one.conclude();
     EXPECT_EQ(one.verdict, Verdict::pass);
-    one.healed = judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)});
+    one.healed = judge_control(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)});
     one.conclude();
     EXPECT_EQ(one.verdict, Verdict::fail);
     EXPECT_THAT(one.reason, testing::StartsWith("healed: "));

@@ -1,19 +1,17 @@
 // Goal: how a job reacted is read from evidence alone, and a text counts as clear only if it names the right
 // one.
-#include "results/judging/reaction.h"
-
 #include <gtest/gtest.h>
 
+#include "results/judging/resilience.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {
 namespace {
 
-using results::error_names;
-using results::reaction_of;
+using results::Blame;
 
 std::string reaction(const results::Evidence& evidence) {
-    return std::string(name_of(reaction_of(evidence)));
+    return std::string(name_of(results::grade({.evidence = evidence}).reaction));
 }
 
 TEST(Reaction, IsCompletedWhenEveryRankLeftByItself) { EXPECT_EQ(reaction(healthy(4)), "completed"); }
@@ -64,31 +62,86 @@ TEST(Reaction, IsARestartOnlyWhenTheSecondLifeEndsWell) {
     EXPECT_EQ(reaction(evidence), "restarted");
 }
 
+// After these words everybody fails.
+bool error_names(results::Evidence evidence, const Blame& culprit) {
+    exits(evidence, 5s, 1, 1);
+    const auto reaction = results::grade({.evidence = evidence, .culprit = culprit}).reaction;
+    return reaction == results::Reaction::clear_error;
+}
+
 TEST(ErrorNames, WantsTheWholeNumberAndTheRightOne) {
-    results::Evidence evidence = started(16);
-    log_line(evidence, 3s, results::no_rank, 2, "rank 12 (local_rank: 4) exitcode: -9");
-    EXPECT_TRUE(error_names(evidence, {.ranks = {12}}));
-    EXPECT_FALSE(error_names(evidence, {.ranks = {1}}));
-    EXPECT_FALSE(error_names(evidence, {.ranks = {2}}));
-    EXPECT_FALSE(error_names(evidence, {.variable = "RANK_ZERO"}));
-    EXPECT_TRUE(error_names(evidence, {}));
+    const auto words = [] {
+        results::Evidence evidence = started(16);
+        log_line(evidence, 3s, results::no_rank, 2, "rank 12 (local_rank: 4) exitcode: -9");
+        return evidence;
+    };
+    EXPECT_TRUE(error_names(words(), {.ranks = {12}}));
+    EXPECT_FALSE(error_names(words(), {.ranks = {1}}));
+    EXPECT_FALSE(error_names(words(), {.ranks = {2}}));
+    EXPECT_FALSE(error_names(words(), {.variable = "RANK_ZERO"}));
+    EXPECT_TRUE(error_names(words(), {}));
     EXPECT_FALSE(error_names(started(4), {}));
 }
 
 TEST(ErrorNames, TakesARanksOwnErrorButNotItsComplaintAboutOthers) {
     results::Evidence own = started(4);
     log_line(own, 3s, 2, 2, "RuntimeError: shape '[4]' is invalid for input of size 3");
-    EXPECT_TRUE(error_names(own, {.ranks = {2}}));
+    EXPECT_TRUE(error_names(std::move(own), {.ranks = {2}}));
     results::Evidence victim = started(4);
     log_line(victim, 3s, 2, 2, "Connection closed by remote peer");
-    EXPECT_FALSE(error_names(victim, {.ranks = {2}}));
+    EXPECT_FALSE(error_names(std::move(victim), {.ranks = {2}}));
 }
 
 TEST(ErrorNames, FindsVariablesAndComponentsWhateverTheirCase) {
-    results::Evidence evidence = started(4);
-    log_line(evidence, 3s, 2, 2, "timeout: Invalid MASTER_PORT: 'abc'");
-    EXPECT_TRUE(error_names(evidence, {.ranks = {0}, .variable = "MASTER_PORT"}));
-    EXPECT_FALSE(error_names(evidence, {.ranks = {0}, .variable = "MASTER"}));
+    const auto words = [] {
+        results::Evidence evidence = started(4);
+        log_line(evidence, 3s, 2, 2, "timeout: Invalid MASTER_PORT: 'abc'");
+        return evidence;
+    };
+    EXPECT_TRUE(error_names(words(), {.ranks = {0}, .variable = "MASTER_PORT"}));
+    EXPECT_FALSE(error_names(words(), {.ranks = {0}, .variable = "MASTER"}));
+}
+
+// Goal: who wants a clear error is not content with a refusal that leads nowhere.
+TEST(Reaction, IsNoRefusalWhenItsErrorIsAboutSomethingElse) {
+    for (const bool named : {false, true}) {
+        results::Evidence evidence;
+        evidence.record(event(1s, 0, results::RankStart{}));
+        log_line(evidence, 2s, 0, 2, named ? "ValueError: MASTER_PORT is no number" : "connection timed out");
+        exits(evidence, 3s, 1, 1);
+        const auto job =
+            results::grade({.evidence = evidence, .culprit = {.ranks = {1}, .variable = "MASTER_PORT"}});
+        EXPECT_EQ(name_of(job.reaction), named ? "refused_to_start" : "misleading_error");
+        EXPECT_EQ(reaction_meets("clear_error", job), named);
+        EXPECT_TRUE(reaction_meets("refuse_to_start", job));
+    }
+}
+
+// Goal: a warning or a restart on the way does not make another result the right one.
+TEST(Reaction, IsAWrongResultHoweverTheJobCameToIt) {
+    for (const bool restarts : {false, true}) {
+        const auto run = [&](std::uint64_t digest) {
+            results::Evidence evidence = started(2);
+            if (restarts) evidence.record(event(3s, results::no_rank, results::Restart{.attempt = 1}));
+            if (!restarts) log_line(evidence, 3s, 1, 1, "something looks odd");
+            evidence.record(event(4s, 0, results::ServeOutput{.request = 7, .digest = digest}));
+            exits(evidence, 5s, 2);
+            return evidence;
+        };
+        const results::Evidence seen = run(1), same = run(1), other = run(2);
+        EXPECT_EQ(name_of(results::grade({.evidence = seen, .control = &same}).reaction),
+                  restarts ? "restarted" : "warned_and_completed");
+        EXPECT_EQ(name_of(results::grade({.evidence = seen, .control = &other}).reaction),
+                  "silent_wrong_result");
+    }
+}
+
+// Goal: no table has a word of its own for a reaction, nor a reaction without a word.
+TEST(Reaction, HasOneWordInTheTableAndIsAsGoodAsIt) {
+    for (int i = 0; i <= static_cast<int>(results::Reaction::silent_wrong_result); ++i) {
+        const auto reaction = static_cast<results::Reaction>(i);
+        EXPECT_EQ(is_good(reaction), is_good(results::table_word(reaction).reaction)) << name_of(reaction);
+    }
 }
 
 }  // namespace

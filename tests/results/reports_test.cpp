@@ -32,9 +32,9 @@ Case judged_case(const std::vector<Finding>& findings, std::uint64_t seed = 1) {
                "validation_and_failure_handling",
                {}};
     one.expect = expect_hang_of_a_rank();
-    one.fault = judge(one.expect, truth_of_rank_3(), started(8), findings);
-    one.control = judge_quiet(truth_of_nothing(8), healthy(8), {});
-    one.healed = judge_quiet(truth_of_nothing(8), healthy(8), {});
+    one.fault = judge_fault(one.expect, truth_of_rank_3(), started(8), findings);
+    one.control = judge_control(truth_of_nothing(8), healthy(8), {});
+    one.healed = judge_control(truth_of_nothing(8), healthy(8), {});
     one.trace_hash = 0x0123456789abcdef;
     one.token = "dr1-build-sim-communication/rank_leaves_all_reduce-1-11111111-22222222-0123456789abcdef";
     one.excerpt = {R"({"at":10000000000,"rank":3,"kind":"rank.exit"})"};
@@ -73,7 +73,7 @@ TEST(ScenarioLine, LetsTheWorstSeedSpeakAndCountsTheOthers) {
 
 TEST(ScenarioLine, NamesTheRunThatFailedWhenTheFaultWasCaught) {
     Case one = good_case();
-    one.healed = judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({1}, 5s)});
+    one.healed = judge_control(truth_of_nothing(8), healthy(8), {hang_of({1}, 5s)});
     one.conclude();
     EXPECT_THAT(scenario_line({one}, 24, Style{}),
                 HasSubstr("       60.0 s  healed: nothing was wrong, yet it rang"));
@@ -151,7 +151,7 @@ TEST(Scorecard, CountsWhatBecameOfTheAlarms) {
 
 TEST(Scorecard, CountsAnAlarmInTheControlAgainstPrecision) {
     Case one = good_case();
-    one.control = judge_quiet(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)});
+    one.control = judge_control(truth_of_nothing(8), healthy(8), {hang_of({3}, 5s)});
     one.conclude();
     const auto card = results::score_by_symptom({one});
     EXPECT_DOUBLE_EQ(*card.total.precision(), 0.5);

@@ -15,16 +15,18 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using results::Response;
+using results::Grade;
+using results::Reaction;
+
+const Grade hang{.reaction = Reaction::hung, .took = 66s, .says = "watched"};
 
 // Goal: a bad cell leads to the command that shows it again; what could not be told is counted, never
 // guessed.
 TEST(ResilienceTable, HasACommandBehindEachBadCell) {
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
     const std::string table = results::reports::resilience_table(
-        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1",
-          results::Resilience{Response::hang, 66s, "watched"}},
-         {"communication/b_bug", "cause_b", ddp, "unused", results::Resilience{}},
+        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1", hang},
+         {"communication/b_bug", "cause_b", ddp, "unused", Grade{}},
          {"communication/c_bug", "cause_c", ddp, "unused", std::nullopt}});
     EXPECT_NE(table.find("| a\\_bug | cause\\_a | [**hang ≥ 66 s**](#b1) |"), std::string::npos) << table;
     EXPECT_NE(table.find("| b\\_bug | cause\\_b | unaffected |"), std::string::npos) << table;
@@ -38,7 +40,7 @@ TEST(ResilienceTable, HasACommandBehindEachBadCell) {
 TEST(ResilienceSummary, HasARowForEachFramework) {
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
     const results::Subject louder{"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"};
-    const results::Resilience hang{Response::hang, 66s, "watched"}, clear{Response::clear_error, 1s, "words"};
+    const Grade clear{.reaction = Reaction::clear_error, .took = 1s, .says = "words"};
     const std::string text = results::reports::resilience_summary({{"a", "cause", ddp, "", hang},
                                                                    {"b", "cause", ddp, "", hang},
                                                                    {"a", "cause", louder, "", clear},
@@ -55,8 +57,8 @@ TEST(Standings, AreReadBackFromLinesOfJson) {
     namespace reports = results::reports;
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 0s, "DETAIL"};
     const std::vector<results::Standing> written = {
-        {"a", "cause", ddp, "deadrank run a", results::Resilience{Response::hang, 66s, "watched"}},
-        {"b", "cause", ddp, "deadrank run b", results::Resilience{Response::unaffected}},
+        {"a", "cause", ddp, "deadrank run a", hang},
+        {"b", "cause", ddp, "deadrank run b", Grade{.reaction = Reaction::completed}},
         {"c", "cause", ddp, "deadrank run c", std::nullopt, "too slow"}};
     const fs::path file = fs::path(testing::TempDir()) / "deadrank_lines.jsonl";
     {
@@ -113,8 +115,8 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
     ASSERT_NE(end, std::string::npos);
     std::istringstream lines(page.substr(begin, end - begin));
     std::string words;
-    for (int i = 0; i <= static_cast<int>(Response::unaffected); ++i)
-        words += (i ? "|" : "") + std::string(text_of(static_cast<Response>(i)));
+    for (const results::TableWord& word : results::table_words)
+        words += (words.empty() ? "" : "|") + std::string(word.text);
     const std::regex cell("( |( (" + words + ")( \\d+ s)? )|( \\[\\*\\*(" + words +
                           ")( (≥ )?\\d+ s)?\\*\\*\\]\\(#b(\\d+)\\) ))");
     const std::regex again(

@@ -73,7 +73,7 @@ Record hung_record() {
     record.evidence.finish(seconds(300));
     record.truth.ends.assign(8, results::RankEnd::stuck);
     record.truth.marks.push_back({.at = seconds(5),
-                                  .kind = "fault.applied",
+                                  .kind = results::MarkKind::applied,
                                   .fault = 0,
                                   .blame = {.ranks = {3}, .step = 2},
                                   .says = ""});

@@ -73,7 +73,8 @@ TEST_F(LineTest, ALeverThatWasRefusedOnTheWayIsUnknownEvenWhenTheRestWasCaught) 
     const Trialled trialled = play_with([](const Plan& plan) {
         auto record = as_expected(plan);
         if (plan.variant == Variant::fault)
-            record->truth.marks.push_back({.kind = "fault.refused", .blame = {}, .says = "no such lever"});
+            record->truth.marks.push_back(
+                {.kind = results::MarkKind::refused, .blame = {}, .says = "no such lever"});
         return record;
     });
     EXPECT_EQ(trialled.outcome.verdict, Verdict::unknown);

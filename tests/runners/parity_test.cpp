@@ -16,7 +16,7 @@ using testing::FakeRunner;
 FakeRunner plays(Record (*record)(), bool happens = true) {
     return FakeRunner([=](const scenarios::Plan&) -> scenarios::Result<Record> {
         Record played = record();
-        if (happens) played.truth.marks.push_back({.kind = "fault.applied", .fault = 0});
+        if (happens) played.truth.marks.push_back({.kind = results::MarkKind::applied, .fault = 0});
         return played;
     });
 }
@@ -43,7 +43,8 @@ TEST(Parity, CountsNothingWhoseFaultWasRefusedHalfWay) {
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
     FakeRunner hung = plays(testing::hung_record), refused([](const scenarios::Plan&) {
         Record record = testing::hung_record();
-        record.truth.marks.push_back({.kind = "fault.refused", .fault = 0, .says = "no such value"});
+        record.truth.marks.push_back(
+            {.kind = results::MarkKind::refused, .fault = 0, .says = "no such value"});
         return scenarios::Result<Record>(std::move(record));
     });
     const Compared one = compare(testing::killed_rank_scenario(), {1}, hung, refused, 64, vocabulary);

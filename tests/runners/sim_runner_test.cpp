@@ -49,7 +49,7 @@ Record played(const Plan& plan) {
 
 std::vector<std::string> mark_kinds(const Record& record) {
     std::vector<std::string> kinds;
-    for (const auto& mark : record.truth.marks) kinds.push_back(mark.kind);
+    for (const auto& mark : record.truth.marks) kinds.emplace_back(name_of(mark.kind));
     return kinds;
 }
 
@@ -92,7 +92,7 @@ TEST(SimRunner, AKilledRankIsGoneAtItsMomentAndTheTruthSaysSo) {
     EXPECT_EQ(record.truth.ends[3], RankEnd::killed);
     EXPECT_EQ(record.truth.ends[0], RankEnd::stuck);
     const results::Mark& mark = record.truth.marks.front();
-    EXPECT_EQ(mark.kind, "fault.applied");
+    EXPECT_EQ(mark.kind, results::MarkKind::applied);
     EXPECT_EQ(mark.blame.ranks, std::vector<results::Rank>{3});
     EXPECT_EQ(mark.blame.step, 2);
     EXPECT_EQ(mark.blame.collective, "all_reduce");
@@ -119,8 +119,8 @@ TEST(SimRunner, APauseMakesTheJobLaterAndNotDead) {
     const Record record = played(with({on({2}, "pause_rank", {.step = 1}, how)}));
     EXPECT_TRUE(record.truth.completed());
     EXPECT_GE(record.ended, healthy.ended + std::chrono::seconds(6));
-    EXPECT_EQ(record.truth.marks[0].kind, "fault.applied");
-    EXPECT_EQ(record.truth.marks[1].kind, "fault.reverted");
+    EXPECT_EQ(record.truth.marks[0].kind, results::MarkKind::applied);
+    EXPECT_EQ(record.truth.marks[1].kind, results::MarkKind::reverted);
     EXPECT_EQ(record.truth.marks[1].at - record.truth.marks[0].at, std::chrono::seconds(7));
 }
 

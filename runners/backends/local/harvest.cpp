@@ -11,7 +11,7 @@
 #include <set>
 
 #include "inject/core/mark.h"
-#include "results/judging/resilience.h"
+#include "results/record/subject.h"
 #include "runners/backends/local/log_reader.h"
 #include "runners/backends/process/event_reader.h"
 
@@ -205,24 +205,25 @@ public:
         const std::size_t index = said.is_object() ? said.value("fault", std::size_t{0}) : faults.size();
         if (index >= faults.size()) return;
         const inject::PlannedFault& planned = faults[index];
-        const std::string kind = said.value("kind", ""), call = said.value("call", "");
+        const std::string word = said.value("kind", ""), call = said.value("call", "");
+        const auto kind = results::mark_kind_named(word);
         inject::Moment moment;
         moment.rank = said.value("rank", results::no_rank);
         moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
         moment.step = said.value("step", std::int64_t{-1});
         moment.call = call;
-        if (kind == "fault.waits") {
+        if (word == "fault.waits") {
             waits_.try_emplace(index, said);
-        } else if (kind == "fault.applied") {
+        } else if (kind == results::MarkKind::applied) {
             happened_.insert(index);
             // It waited for a file: the step is that of its moment.
             if (const auto begun = waits_.find(index); begun != waits_.end() && moment.step < 0)
                 moment.step = begun->second.value("step", std::int64_t{-1});
             truth_.marks.push_back(
                 inject::applied_mark(index, planned, moment.rank, moment, harvest_.levers));
-        } else if (kind == "fault.reverted") {
+        } else if (kind == results::MarkKind::reverted) {
             truth_.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-        } else if (kind == "fault.refused") {
+        } else if (kind == results::MarkKind::refused) {
             happened_.insert(index);
             const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
             truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
@@ -298,7 +299,7 @@ void gather(const Harvest& harvest, Record& record) {
     record_restarts(evidence);
     read_truth(harvest, record.truth);
     record.ended = Time(harvest.launched.ended - harvest.launched.started);
-    record.waiting = harvest.launched.waiting;
+    record.truth.waiting = harvest.launched.waiting;
     evidence.finish(record.ended);
     record.events = evidence.events().size();
 }

@@ -116,7 +116,7 @@ void Gate::flush(const inject::Moment& moment) {
             {"t", moment.now.count()},
             {"rank", own_},
             {"fault", index_[static_cast<std::size_t>(mark.fault)]},
-            {"kind", mark.kind},
+            {"kind", name_of(mark.kind)},
             {"step", moment.step},
             {"call", moment.call},
             {"says",

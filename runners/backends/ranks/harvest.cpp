@@ -88,18 +88,19 @@ void read_truth(const RealHarvest& harvest, results::Truth& truth) {
                 said.is_object() ? said.value("fault", harvest.faults.size()) : harvest.faults.size();
             if (index >= harvest.faults.size()) continue;
             const inject::PlannedFault& planned = harvest.faults[index];
-            const std::string call = said.value("call", ""), kind = said.value("kind", "");
+            const std::string call = said.value("call", "");
+            const auto kind = results::mark_kind_named(said.value("kind", ""));
             const inject::Moment moment{.rank = said.value("rank", results::no_rank),
                                         .now = Time(said.value("t", std::int64_t{0})),
                                         .step = said.value("step", std::int64_t{-1}),
                                         .phase = results::Phase::none,
                                         .call = call};
-            if (kind == "fault.applied")
+            if (kind == results::MarkKind::applied)
                 truth.marks.push_back(
                     inject::applied_mark(index, planned, moment.rank, moment, harvest.levers));
-            if (kind == "fault.reverted")
+            if (kind == results::MarkKind::reverted)
                 truth.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-            if (kind == "fault.refused") {
+            if (kind == results::MarkKind::refused) {
                 const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
                 truth.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
             }

@@ -68,13 +68,13 @@ void conclude(Record& record, const sim::RunResult& result) {
     record.truth.waits_for = result.waits_for;
     if (result.ending == sim::Ending::deadlock) {
         record.truth.marks.push_back({.at = result.end,
-                                      .kind = "deadlock",
+                                      .kind = results::MarkKind::deadlock,
                                       .fault = -1,
                                       .blame = {},
                                       .says = fmt::format("{}", fmt::join(result.waits_for, "; "))});
     }
     record.truth.marks.push_back({.at = result.end,
-                                  .kind = "outcome",
+                                  .kind = results::MarkKind::ending,
                                   .fault = -1,
                                   .blame = {},
                                   .says = std::string(name_of(result.ending))});

@@ -21,10 +21,10 @@ nlohmann::json data_of(const std::string& html) {
     return nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
 }
 
-std::string page_of(const Evidence& evidence, const Truth& truth, const std::vector<Finding>& findings) {
+std::string page_of(Evidence evidence, const Truth& truth, const std::vector<Finding>& findings) {
     Case one;
     one.scenario = "communication/rank_leaves_all_reduce";
-    one.fault = judge(expect_hang_of_a_rank(), truth, evidence, findings);
+    one.fault = judge_fault(expect_hang_of_a_rank(), truth, evidence, findings);
     one.conclude();
     Page page;
     page.add(0, one, {.title = "The one who never came", .story = "", .fix = ""},
@@ -52,7 +52,7 @@ TEST(ReportPage, IsNotBrokenByWhatALogLineHolds) {
     const std::string evil = "</script><script>alert(1)</script> {{style}} <!-- \xff\xfe \\ \"";
     log_line(evidence, 11s, 2, 2, evil);
     evidence.finish(20s);
-    const std::string html = page_of(evidence, truth_of_rank_3(), {});
+    const std::string html = page_of(std::move(evidence), truth_of_rank_3(), {});
     EXPECT_THAT(html, Not(HasSubstr("alert(1)</script>")));
     const auto lines = data_of(html)["cases"][0]["runs"][0]["logs"]["lines"];
     const std::string line = lines.back()[4];
@@ -67,7 +67,7 @@ TEST(ReportPage, HasATableOfHowProgramsStoodBugs) {
     Case one;
     one.scenario = "communication/b_bug";
     page.stand(8, {"communication/b_bug", "cause", ddp, "deadrank run b_bug",
-                   Resilience{Response::hang, 66s, "</script> watched"}});
+                   Grade{.reaction = Reaction::hung, .took = 66s, .says = "</script> watched"}});
     page.stand(3, {"communication/a_bug", "cause", ddp, "deadrank run a_bug", std::nullopt, "too slow"});
     page.stand(4, {});
     page.add(8, one, {}, {});
@@ -132,9 +132,9 @@ TEST(ReportPage, StaysUnderTwoMegabytesForFiveHundredRanks) {
         job.collective(1, step * 2 + 2, job.everybody());
         for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, 1.0, 1.0}).after(47us);
     }
-    const Evidence evidence = job.watched(60s);
+    Evidence evidence = job.watched(60s);
     Truth truth;
-    const std::string html = page_of(evidence, truth, {});
+    const std::string html = page_of(std::move(evidence), truth, {});
     EXPECT_LT(html.size(), 2'000'000u);
     const auto run = data_of(html)["cases"][0]["runs"][0];
     EXPECT_GT(run["rows"]["ranks"].size(), 1u);

@@ -1,0 +1,79 @@
+// results/judging/reaction_words.cpp — The words for reactions: in verdicts, in sentences, in scenarios, and
+// in the resilience table.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "results/judging/resilience.h"
+
+namespace deadrank::results {
+
+std::string_view name_of(Reaction reaction) {
+    static constexpr std::array<std::string_view, 9> names = {
+        "completed",          "warned_and_completed", "clear_error", "misleading_error",
+        "wrong_rank",         "refused_to_start",     "restarted",   "hung",
+        "silent_wrong_result"};
+    return names.at(static_cast<std::size_t>(reaction));
+}
+
+std::string_view reaction_text(Reaction reaction) {
+    static constexpr std::array<std::string_view, 9> texts = {
+        "it completed without a word",
+        "it warned and completed",
+        "it ended with a clear error",
+        "it ended with a misleading error",
+        "it ended with an error that blames the wrong rank",
+        "it refused to start",
+        "it restarted and completed",
+        "it hung",
+        "it completed with a wrong result",
+    };
+    return texts.at(static_cast<std::size_t>(reaction));
+}
+
+std::string_view wanted_text(std::string_view wanted) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> texts = {{
+        {"complete", "complete"},
+        {"warn_and_complete", "warn and complete"},
+        {"restart", "restart and complete"},
+        {"refuse_to_start", "refuse to start"},
+        {"clear_error", "end with an error that names the culprit"},
+    }};
+    for (const auto& [word, text] : texts) {
+        if (word == wanted) return text;
+    }
+    return "end in any way";
+}
+
+bool reaction_meets(std::string_view wanted, const Grade& job) {
+    const Reaction reaction = job.reaction;
+    const bool completes = reaction == Reaction::completed || reaction == Reaction::warned_and_completed;
+    if (wanted == "complete") return completes;
+    if (wanted == "warn_and_complete") return reaction == Reaction::warned_and_completed;
+    if (wanted == "restart")
+        return job.restarted &&
+               (reaction == Reaction::restarted || reaction == Reaction::silent_wrong_result);
+    if (wanted == "refuse_to_start") return !job.stepped && ended_with_error(reaction);
+    if (wanted == "clear_error")
+        return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
+    return wanted.empty() || wanted == "any";
+}
+
+bool ended_with_error(Reaction reaction) {
+    return reaction == Reaction::clear_error || reaction == Reaction::misleading_error ||
+           reaction == Reaction::wrong_rank || reaction == Reaction::refused_to_start;
+}
+
+bool is_good(Reaction reaction) {
+    return reaction != Reaction::misleading_error && reaction != Reaction::wrong_rank &&
+           reaction != Reaction::hung && reaction != Reaction::silent_wrong_result;
+}
+
+const TableWord& table_word(Reaction reaction) {
+    if (reaction == Reaction::refused_to_start) reaction = Reaction::clear_error;
+    if (reaction == Reaction::warned_and_completed) reaction = Reaction::completed;
+    return *std::find_if(table_words.begin(), table_words.end(),
+                         [&](const TableWord& word) { return word.reaction == reaction; });
+}
+
+}  // namespace deadrank::results
