@@ -115,7 +115,8 @@ build_variant() {
     printf '</testcase></testsuite>\n' >> "$RESULTS/builds-$name.xml"
     return
   fi
-  configure dev "$BUILD/$name" -DDEADRANK_TESTS=ON -DCMAKE_CXX_COMPILER="$compiler" "$@"
+  configure dev "$BUILD/$name" -DDEADRANK_TESTS=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
+    -DCMAKE_CXX_COMPILER="$compiler" "$@"
   compile "$BUILD/$name" deadrank_hashes
   hash_catalogue "$name" "$BUILD/$name/tests/deadrank_hashes"
 }
