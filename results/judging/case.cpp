@@ -29,6 +29,14 @@ void Case::conclude() {
     add(healed, "healed");
 }
 
+bool Case::differs_as_documented() const {
+    const auto passed = [](const std::optional<Judgement>& run) {
+        return !run || run->verdict == Verdict::pass;
+    };
+    return !documented.empty() && fault && fault->verdict == Verdict::fail && passed(control) &&
+           passed(healed);
+}
+
 Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::string runner,
                   std::string reason) {
     Case unknown;
@@ -38,6 +46,8 @@ Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::
     unknown.seed = seed;
     unknown.bug = scenario.bug;
     unknown.expect = scenario.expect;
+    if (const auto known = scenario.parity.find(unknown.runner); known != scenario.parity.end())
+        unknown.documented = known->second;
     unknown.reason = std::move(reason);
     return unknown;
 }

@@ -20,6 +20,7 @@ struct Case {
     std::uint64_t seed = 1;
     scenarios::Bug bug;
     scenarios::Expectation expect;
+    std::string documented;  // why this backend may answer otherwise, from [parity]; empty = it should not
 
     Verdict verdict = Verdict::unknown;
     std::string reason;
@@ -34,6 +35,9 @@ struct Case {
 
     // The worst of the three, and the sentence that belongs to it.
     void conclude();
+
+    // The faulty run alone failed, and [parity] says why it does on this backend.
+    bool differs_as_documented() const;
 };
 
 // An error of ours, or a backend that cannot: unknown with its sentence, never pass.

@@ -22,7 +22,9 @@
 //
 // A scenario's word asks for what it says and no more: `refuse_to_start` for an error before the first step,
 // whatever its words, and `restart` for a job that started again and ended well, whatever its result, which
-// is for a detector to notice. `clear_error`, `complete` and `warn_and_complete` ask for the grade.
+// is for a detector to notice, and `error` for any end by an error, whoever it names: where the software that
+// is played cannot know the culprit, no better end is possible. `clear_error`, `complete` and
+// `warn_and_complete` ask for the grade.
 #pragma once
 
 #include <cstdint>

@@ -32,12 +32,13 @@ std::string_view reaction_text(Reaction reaction) {
 }
 
 std::string_view wanted_text(std::string_view wanted) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> texts = {{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> texts = {{
         {"complete", "complete"},
         {"warn_and_complete", "warn and complete"},
         {"restart", "restart and complete"},
         {"refuse_to_start", "refuse to start"},
         {"clear_error", "end with an error that names the culprit"},
+        {"error", "end with an error"},
     }};
     for (const auto& [word, text] : texts) {
         if (word == wanted) return text;
@@ -56,6 +57,7 @@ bool reaction_meets(std::string_view wanted, const Grade& job) {
     if (wanted == "refuse_to_start") return !job.stepped && ended_with_error(reaction);
     if (wanted == "clear_error")
         return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
+    if (wanted == "error") return ended_with_error(reaction);
     return wanted.empty() || wanted == "any";
 }
 

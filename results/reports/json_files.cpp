@@ -107,17 +107,18 @@ Json row_json(const ScoreRow& row) {
 
 std::string json_line(const Case& one) {
     static const std::vector<Finding> none;
-    const Json json = {{"scenario", one.scenario},
-                       {"runner", one.runner},
-                       {"seed", one.seed},
-                       {"verdict", name_of(one.verdict)},
-                       {"reason", one.reason},
-                       {"control", verdict_of(one.control)},
-                       {"healed", verdict_of(one.healed)},
-                       {"findings", findings_json(one.fault ? one.fault->findings : none)},
-                       {"trace_hash", hash_json(one.trace_hash)},
-                       {"token", one.token},
-                       {"seconds", one.seconds}};
+    Json json = {{"scenario", one.scenario},
+                 {"runner", one.runner},
+                 {"seed", one.seed},
+                 {"verdict", name_of(one.verdict)},
+                 {"reason", one.reason},
+                 {"control", verdict_of(one.control)},
+                 {"healed", verdict_of(one.healed)},
+                 {"findings", findings_json(one.fault ? one.fault->findings : none)},
+                 {"trace_hash", hash_json(one.trace_hash)},
+                 {"token", one.token},
+                 {"seconds", one.seconds}};
+    if (one.differs_as_documented()) json["documented"] = one.documented;
     return dumped(json);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <set>
 #include <sys/resource.h>
 
@@ -87,7 +88,7 @@ void RunReport::print_failures() const {
     std::set<std::string> told;
     std::size_t left = 0;
     for (const Case& one : cases_) {
-        if (one.verdict == Verdict::pass) continue;
+        if (one.verdict == Verdict::pass || one.differs_as_documented()) continue;
         if (told.size() >= stories_most || !told.insert(one.scenario).second) {
             ++left;
             continue;
@@ -121,18 +122,31 @@ void RunReport::finish(double seconds) {
         fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
     fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+    const auto documented = static_cast<std::size_t>(std::count_if(
+        cases_.begin(), cases_.end(), [](const Case& one) { return one.differs_as_documented(); }));
+    if (documented > 0)
+        fmt::print(
+            "  {}\n",
+            style_.paint(Ink::dim,
+                         fmt::format("{} more differ{} as documented and count{} neither way", documented,
+                                     documented == 1 ? "s" : "", documented == 1 ? "s" : "")));
     if (!options_.quiet) print_backends();
     if (const long peak = peak_mebibytes(); peak >= worth_mentioning)
         fmt::print("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
 }
 
 results::Scorecard RunReport::scorecard() const {
-    return scorecard_by(options_.by, cases_, taxonomy_, detectors_);
+    std::vector<Case> counted;
+    std::copy_if(cases_.begin(), cases_.end(), std::back_inserter(counted),
+                 [](const Case& one) { return !one.differs_as_documented(); });
+    return scorecard_by(options_.by, counted, taxonomy_, detectors_);
 }
 
 Verdict RunReport::worst() const {
     Verdict verdict = Verdict::pass;
-    for (const Case& one : cases_) verdict = results::worse(verdict, one.verdict);
+    for (const Case& one : cases_) {
+        if (!one.differs_as_documented()) verdict = results::worse(verdict, one.verdict);
+    }
     return verdict;
 }
 

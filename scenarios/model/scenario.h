@@ -60,7 +60,7 @@ struct Expectation {
     std::optional<std::int64_t> step;  // likewise
     std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
     std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms
-    // clear_error · refuse_to_start · restart · warn_and_complete · complete · any
+    // clear_error · error · refuse_to_start · restart · warn_and_complete · complete · any
     std::string reaction = "any";
     std::int64_t recovers_within =
         -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked

@@ -84,7 +84,7 @@ TEST(Taxonomy, FindsById) {
 std::string refusal_of_taxonomy(std::string_view text) {
     const auto file = std::filesystem::path(testing::TempDir()) / "deadrank_taxonomy_test.toml";
     std::ofstream(file) << text;
-    const auto taxonomy = load_taxonomy(file);
+    const auto taxonomy = scenarios::load_taxonomy(file);
     std::filesystem::remove(file);
     return taxonomy ? "loads" : taxonomy.error().text().substr(file.string().size());
 }
@@ -95,7 +95,7 @@ TEST(Taxonomy, RefusesReferencesToNothing) {
               ":1:1: s names the stage 'memry', which is not defined — did you mean 'memory'?");
     EXPECT_EQ(refusal_of_taxonomy("[[symptom]]\nname = \"s\"\n"),
               ":1:1: [[symptom]] lacks 'id' — add id = \"…\"");
-    EXPECT_EQ(load_taxonomy("no/such.toml").error().code, scenarios::ErrorCode::io);
+    EXPECT_EQ(scenarios::load_taxonomy("no/such.toml").error().code, scenarios::ErrorCode::io);
 }
 
 }  // namespace

@@ -124,13 +124,13 @@ TEST(SetupFailure, KnowsADeviceTakenTwiceInTheWordsOfEachRelease) {
           "configuration."}) {
         EvidenceBuilder job = started(4);
         fails_in_init(job, {0, 1}, words);
-        const Finding found = found_by<SetupFailure>(job.watched());
+        const Finding found = found_by("setup_failure", job.watched());
         EXPECT_EQ(found.symptom, "communication_setup_failure") << words;
         EXPECT_EQ(found.blame.ranks, ranks({0, 1})) << words;
         EXPECT_EQ(found.causes.front(), "rank_or_device_derivation_error") << words;
         EvidenceBuilder told = started(4);  // by the log alone
         for (const Rank rank : {0, 1}) told.log(rank, "init.cc:1057 NCCL WARN " + words);
-        EXPECT_EQ(found_by<SetupFailure>(told.watched()).blame.ranks, ranks({0, 1})) << words;
+        EXPECT_EQ(found_by("setup_failure", told.watched()).blame.ranks, ranks({0, 1})) << words;
     }
 }
 

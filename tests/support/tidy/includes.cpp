@@ -1,4 +1,4 @@
-// tests/support/tidy/includes.cpp — The include arrows as two tables: our rooms, and other people's headers.
+// tests/support/tidy/includes.cpp — Who must stay blind to what, and where other people's headers stay.
 #include <algorithm>
 #include <string>
 
@@ -39,65 +39,43 @@ bool starts_with_any(std::string_view text, const std::vector<std::string_view>&
                        [&](auto prefix) { return text.starts_with(prefix); });
 }
 
-// From the first rule whose prefix fits the file: what of ours it may include.
-struct Arrow {
+// What a folder may not include although its row lets it use the library: who must stay blind to what.
+struct Blind {
     std::string_view from;
-    std::vector<std::string_view> may;
+    std::vector<std::string_view> never;
     std::string_view instead;
 };
 
-const std::vector<Arrow>& arrows() {
-    static const std::vector<Arrow> table = {
-        {"scenarios/",
-         {"scenarios/"},
-         "scenarios knows nothing else of ours; take what you need as an argument"},
+const std::vector<Blind>& blind() {
+    static const std::vector<Blind> table = {
+        {"results/facts/",
+         {"results/record/truth", "results/record/record.h", "scenarios/model/plan.h",
+          "scenarios/model/scenario.h"},
+         "a detector is blind: it reads evidence, and never plan, truth or faults"},
         {"results/detectors/",
-         {"results/detectors/", "results/detectors/detect.h", "results/detectors/detector.h",
-          "results/text/words.h", "results/record/evidence.h", "results/record/event.h",
-          "results/record/codes.h", "results/record/signals.h", "results/record", "results/record/blame.h",
-          "results/record/time.h", "scenarios/model/taxonomy.h", "scenarios/model/error.h",
-          "scenarios/model/text.h"},
-         "a detector is blind: it reads results/record/evidence.h, and never plan, truth or faults"},
+         {"results/record/truth", "results/record/record.h", "scenarios/model/plan.h",
+          "scenarios/model/scenario.h"},
+         "a detector is blind: it reads evidence, and never plan, truth or faults"},
         {"results/external/",
-         {"results/external/", "results/detectors/", "results/detectors/detector.h",
-          "results/record/evidence.h", "results/record/event.h", "results/record/codes.h", "results/record",
-          "results/record/blame.h", "results/record/blame_json.h", "results/record/time.h",
-          "results/text/words.h", "results/emitters/", "scenarios/model/taxonomy.h",
-          "scenarios/model/error.h", "scenarios/model/error.h"},
-         "a foreign detector is blind too: it reads results/record/evidence.h, and never plan, truth or "
-         "faults"},
-        {"results/record",
-         {"results/record", "results/record/codes.h", "results/record/time.h"},
-         "payloads are plain data: results/record/codes.h and results/record/time.h are all they need"},
-        {"results/event",
-         {"results/record", "results/record/codes.h", "results/record/time.h", "scenarios/model/error.h",
-          "scenarios/model/error.h"},
-         "events are plain data: let whoever needs more include them"},
-        {"results/evidence",
-         {"results/evidence", "results/event", "results/record", "results/record/codes.h",
-          "results/record/time.h", "scenarios/model/error.h", "scenarios/model/error.h"},
+         {"results/record/truth", "results/record/record.h", "scenarios/model/plan.h",
+          "scenarios/model/scenario.h"},
+         "a foreign detector is blind too: it reads evidence, and never plan, truth or faults"},
+        {"results/record/evidence",
+         {"results/record/truth", "scenarios/model/plan.h"},
          "evidence holds what could be observed; it knows neither plan nor truth"},
-        {"results/truth",
-         {"results/truth", "results/record/blame.h", "results/record/blame_json.h", "results/record/codes.h",
-          "results/record/time.h", "scenarios/model/error.h", "scenarios/model/error.h"},
+        {"results/record/truth",
+         {"results/record/evidence"},
          "truth stands beside evidence and never refers to it"},
-        {"results/", {"results/", "scenarios/"}, "results includes scenarios/ and results/ alone"},
         {"sim/workloads/",
-         {"sim/workloads/", "sim/", "results/record/event.h", "results/record/codes.h",
-          "results/record/time.h", "results/record", "scenarios/model/error.h", "scenarios/model/error.h",
-          "scenarios/model/value.h", "scenarios/model/vocabulary.h"},
-         "a workload sees sim/world/world.h: no fault, no evidence, no plan"},
+         {"results/record/evidence", "results/record/truth", "scenarios/model/plan.h"},
+         "a workload sees sim/world: no fault, no evidence, no plan"},
         {"sim/",
-         {"sim/", "results/record/event.h", "results/record/codes.h", "results/record/signals.h",
-          "results/record/time.h", "results/record", "scenarios/model/error.h", "scenarios/model/chance.h",
-          "scenarios/model/error.h", "scenarios/model/value.h"},
+         {"results/record/evidence", "results/record/truth", "results/record/finding.h",
+          "scenarios/model/plan.h"},
          "the simulated world knows neither faults nor detectors; runners/backends/sim joins them"},
         {"inject/",
-         {"inject/", "scenarios/", "results/record/event.h", "results/record/codes.h",
-          "results/record/time.h", "results/record/blame.h", "results/record", "results/record/truth.h"},
-         "a fault sees inject/core/levers.h and the plan: no world, no evidence, no detector"},
-        {"runners/", {"runners/", "scenarios/", "results/", "sim/", "inject/"}, "include by room"},
-        {"tests/", {"tests/", "runners/", "scenarios/", "results/", "sim/", "inject/"}, "include by room"},
+         {"results/record/evidence", "results/record/finding.h"},
+         "a fault sees its levers and the plan: no world, no evidence, no detector"},
     };
     return table;
 }
@@ -113,26 +91,26 @@ struct Foreign {
 const std::vector<Foreign>& foreigners() {
     static const std::vector<Foreign> table = {
         {{"toml++", "toml.hpp"},
-         {"scenarios/", "results/exporters/"},
+         {"scenarios/", "results/text/"},
          false,
-         "read TOML through scenarios/load; others take a Scenario"},
+         "read TOML through scenarios/format; others take a Scenario"},
         {{"yaml-cpp"}, {"results/alerts/"}, false, "YAML stays where rule files are read"},
         {{"boost/fiber", "boost/context"},
          {"sim/"},
          true,
          "fibers stay in sim/; others see sim/world/world.h"},
         {{"boost/asio", "boost/beast"},
-         {"runners/backends/local/", "runners/serve/", "inject/"},
+         {"runners/backends/", "runners/serve/", "inject/"},
          true,
-         "sockets and processes stay in runners/backends/local, runners/serve and inject/"},
+         "sockets and processes stay in runners/backends, runners/serve and inject/"},
         {{"mpi.h"},
-         {"runners/backends/mpi/", "inject/shims/mpi/"},
+         {"runners/backends/mpi_rank/", "runners/crew/", "inject/shims/mpi/"},
          true,
-         "MPI stays in runners/backends/mpi and inject/shims/mpi"},
+         "MPI stays in runners/backends/mpi_rank, runners/crew and inject/shims/mpi"},
         {{"cuda", "nccl", "nvml", "driver_types.h"},
-         {"runners/backends/gpu/", "inject/standin/", "inject/shims/"},
+         {"runners/backends/gpu_rank/", "inject/standin/", "inject/shims/"},
          true,
-         "CUDA and NCCL stay in runners/backends/gpu, inject/standin and inject/shims"},
+         "CUDA and NCCL stay in runners/backends/gpu_rank, inject/standin and inject/shims"},
         {{"nlohmann/json_fwd.hpp"},
          {"results/", "runners/", "scenarios/", "inject/"},
          true,
@@ -162,24 +140,28 @@ std::string place(const SourceFile& file, const Include& include) {
 
 }  // namespace
 
-Complaints check_include_arrows(const SourceFile& file) {
+std::vector<std::pair<std::size_t, std::string>> own_includes(const SourceFile& file) {
+    std::vector<std::pair<std::size_t, std::string>> found;
+    for (const Include& include : includes_of(file)) {
+        if (!include.angled) found.emplace_back(include.line, include.target);
+    }
+    return found;
+}
+
+Complaints check_blindness(const SourceFile& file) {
     Complaints complaints;
     if (!is_cpp(file.path)) return complaints;
-    const auto arrow = std::find_if(arrows().begin(), arrows().end(),
-                                    [&](const Arrow& one) { return file.path.starts_with(one.from); });
-    if (arrow == arrows().end()) return complaints;
     for (const Include& include : includes_of(file)) {
-        if (include.angled || include.target.find('/') == std::string::npos) continue;
-        if (starts_with_any(include.target,
-                            {"scenarios/", "results/", "sim/", "inject/", "runners/", "tests/"})) {
-            if (!starts_with_any(include.target, arrow->may)) {
-                complaints.push_back(
-                    {place(file, include),
-                     "includes " + include.target + ", against the arrows: " + std::string(arrow->instead)});
-            }
-        } else if (include.target.starts_with("..")) {
+        if (include.angled) continue;
+        if (include.target.starts_with("..")) {
             complaints.push_back({place(file, include), "includes " + include.target +
                                                             ": write the path from the repository's root"});
+        }
+        for (const Blind& one : blind()) {
+            if (!file.path.starts_with(one.from) || !starts_with_any(include.target, one.never)) continue;
+            complaints.push_back(
+                {place(file, include), "includes " + include.target + ": " + std::string(one.instead)});
+            break;
         }
     }
     return complaints;

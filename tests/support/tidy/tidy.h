@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace deadrank::tests {
@@ -33,14 +36,26 @@ std::string without_comments_and_literals(std::string_view cpp);
 // True where `word` stands alone: no letter, digit or underscore touches either end.
 std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0);
 
-// Design: who may include whom, and in which rooms each foreign header stays.
-Complaints check_include_arrows(const SourceFile& file);
+// Which folder may include which: folder -> the folders that its row uses.
+using ModuleRows = std::map<std::string, std::set<std::string>>;
+ModuleRows module_rows(const Tree& tree);
+Complaints check_module_arrows(const Tree& tree);
+Complaints check_module_circles(const Tree& tree);
+// At most 40 C++ files in a folder, and none in a folder above another with sources.
+Complaints check_folders(const Tree& tree);
+Complaints check_function_lengths(const SourceFile& file);
+
+// What a file must not see although its library may link it, and where each foreign header stays.
+Complaints check_blindness(const SourceFile& file);
 Complaints check_third_party(const SourceFile& file);
+
+// "#include \"…\"", with the line of each.
+std::vector<std::pair<std::size_t, std::string>> own_includes(const SourceFile& file);
 
 // Clocks, chance and hash order where one seed must be one run.
 Complaints check_determinism(const SourceFile& file);
 
-// Leftovers, exit(), what a header must not do; 300 lines and 110 columns; the line that says what the file
+// Leftovers, exit(), what a header must not do; 400 lines and 110 columns; the line that says what the file
 // is.
 Complaints check_habits(const SourceFile& file);
 Complaints check_size(const SourceFile& file);

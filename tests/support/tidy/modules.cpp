@@ -1,0 +1,221 @@
+// tests/support/tidy/modules.cpp — One folder is one library: the rows of CMake are the include arrows. They
+// form no circle, a folder with sources has no folder with sources in it, and is small enough to be read.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "tests/support/tidy/tidy.h"
+
+namespace deadrank::tests {
+
+namespace {
+
+constexpr std::size_t files_most = 40;
+
+// Folders that still hold more, and functions that are still longer. The lists only shrink: an entry that
+// keeps the bound is a complaint.
+const std::map<std::string, std::size_t>& folders_to_be_divided() {
+    static const std::map<std::string, std::size_t> known = {{"runners/commands", 88},
+                                                             {"runners/find", 52},
+                                                             {"results/detectors", 44},
+                                                             {"sim/workloads", 43},
+                                                             {"sim/machine", 42}};
+    return known;
+}
+const std::set<std::string>& files_with_long_functions() {
+    static const std::set<std::string> known = {"inject/standin/device/portrait.cpp",
+                                                "results/facts/waits.cpp",
+                                                "runners/backends/local/local_runner.cpp",
+                                                "sim/collectives/bootstrap.cpp",
+                                                "sim/machine/store.cpp",
+                                                "sim/workloads/data_parallel.cpp",
+                                                "sim/workloads/expert_parallel.cpp",
+                                                "sim/workloads/fsdp.cpp",
+                                                "sim/workloads/pipeline.cpp",
+                                                "sim/workloads/places.cpp",
+                                                "sim/workloads/serving.cpp",
+                                                "sim/workloads/zero.cpp"};
+    return known;
+}
+
+std::string folder_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return std::string(path.substr(0, slash == std::string_view::npos ? 0 : slash));
+}
+
+bool is_product(std::string_view path) {
+    return is_cpp(path) && path.find('/') != std::string_view::npos && !path.starts_with("tests/");
+}
+
+// Programs and shared libraries are no modules: what they may use stands here.
+ModuleRows rows_of_programs() {
+    const std::set<std::string> shim = {"inject/core", "inject/shims/core", "results/record",
+                                        "scenarios/model"};
+    ModuleRows rows = {
+        {"inject/standin/device", {}},
+        {"inject/standin/driver", {"inject/standin/device"}},
+        {"inject/standin/exchange", {"results/record", "scenarios/model"}},
+        {"inject/standin/kernels", {}},
+        {"inject/standin/nccl", {"inject/standin/device", "inject/standin/exchange"}},
+        {"inject/standin/nvml", {"inject/standin/device"}},
+        {"inject/standin/runtime", {"inject/standin/device", "inject/standin/kernels"}},
+        {"runners/crew", {}},
+        {"runners/backends/mpi_rank", {"runners/backends/ranks"}},
+        {"runners/backends/gpu_rank",
+         {"results/record", "runners/backends/ranks", "scenarios/model", "sim/collectives", "sim/machine",
+          "sim/world"}},
+    };
+    for (const char* one : {"core", "env", "files", "mpi", "nccl", "net", "profiler", "sockets"})
+        rows[std::string("inject/shims/") + one] = shim;
+    return rows;
+}
+
+void visit(const ModuleRows& rows, const std::string& folder, std::vector<std::string>& way,
+           std::set<std::string>& done, Complaints& complaints) {
+    const auto before = std::find(way.begin(), way.end(), folder);
+    if (before != way.end()) {
+        std::string circle;
+        for (auto at = before; at != way.end(); ++at) circle += *at + " -> ";
+        complaints.push_back({folder, "is in a circle: " + circle + folder});
+        return;
+    }
+    if (done.count(folder) > 0) return;
+    way.push_back(folder);
+    if (const auto row = rows.find(folder); row != rows.end()) {
+        for (const std::string& next : row->second) visit(rows, next, way, done, complaints);
+    }
+    way.pop_back();
+    done.insert(folder);
+}
+
+}  // namespace
+
+ModuleRows module_rows(const Tree& tree) {
+    ModuleRows rows = rows_of_programs();
+    constexpr std::string_view opening = "deadrank_module(";
+    for (const SourceFile& file : tree) {
+        if (!file.path.ends_with("CMakeLists.txt")) continue;
+        for (std::size_t at = file.text.find(opening); at != std::string::npos;
+             at = file.text.find(opening, at + 1)) {
+            const std::size_t begin = at + opening.size();
+            std::istringstream words(file.text.substr(begin, file.text.find(')', begin) - begin));
+            std::string folder, word;
+            words >> folder;
+            bool uses = false;
+            std::set<std::string>& row = rows[folder];
+            while (words >> word) {
+                if (word == "USES") {
+                    uses = true;
+                } else if (word == "LIBS" || word == "PRIVATE_LIBS" || word == "HEADERS") {
+                    uses = false;
+                } else if (uses) {
+                    row.insert(word);
+                }
+            }
+        }
+    }
+    return rows;
+}
+
+Complaints check_module_arrows(const Tree& tree) {
+    Complaints complaints;
+    const ModuleRows rows = module_rows(tree);
+    for (const SourceFile& file : tree) {
+        if (!is_product(file.path)) continue;
+        const std::string folder = folder_of(file.path);
+        const auto row = rows.find(folder);
+        if (row == rows.end()) {
+            complaints.push_back(
+                {file.path, "lies in a folder that is no module: give it a deadrank_module row"});
+            continue;
+        }
+        for (const auto& [line, target] : own_includes(file)) {
+            const std::string other = folder_of(target);
+            if (other.empty() || other == folder || row->second.count(other) > 0) continue;
+            complaints.push_back(
+                {file.path + ":" + std::to_string(line),
+                 "includes " + target + ", but the row of " + folder + " does not use " + other});
+        }
+    }
+    return complaints;
+}
+
+Complaints check_module_circles(const Tree& tree) {
+    Complaints complaints;
+    const ModuleRows rows = module_rows(tree);
+    std::set<std::string> done;
+    for (const auto& [folder, uses] : rows) {
+        std::vector<std::string> way;
+        visit(rows, folder, way, done, complaints);
+    }
+    return complaints;
+}
+
+Complaints check_folders(const Tree& tree) {
+    Complaints complaints;
+    std::map<std::string, std::size_t> sizes;
+    for (const SourceFile& file : tree) {
+        if (is_product(file.path)) ++sizes[folder_of(file.path)];
+    }
+    for (const auto& [folder, count] : sizes) {
+        const auto known = folders_to_be_divided().find(folder);
+        if (known != folders_to_be_divided().end()) {
+            if (count > known->second || count <= files_most)
+                complaints.push_back({folder, "holds " + std::to_string(count) +
+                                                  " C++ files; write that in the list " +
+                                                  "of folders to be divided, or strike it off"});
+        } else if (count > files_most) {
+            complaints.push_back({folder, "holds " + std::to_string(count) + " C++ files; " +
+                                              std::to_string(files_most) + " are as many as one can survey"});
+        }
+        for (std::string above = folder_of(folder); !above.empty(); above = folder_of(above)) {
+            if (sizes.count(above) > 0)
+                complaints.push_back({folder, "lies below " + above + ", which holds sources itself"});
+        }
+    }
+    return complaints;
+}
+
+// A function of the product at namespace scope begins and ends in the first column, as clang-format writes
+// it.
+Complaints check_function_lengths(const SourceFile& file) {
+    constexpr std::size_t lines_most = 60;
+    Complaints complaints;
+    if (!is_product(file.path)) return complaints;
+    const bool known = files_with_long_functions().count(file.path) > 0;
+    bool found_long = false;
+    const auto opens_a_type = [](std::string_view line) {
+        for (const std::string_view word :
+             {"namespace", "struct", "class", "enum", "union", "extern \"C\""}) {
+            if (line.starts_with(word)) return true;
+        }
+        return false;
+    };
+    std::istringstream text(file.text);
+    std::size_t number = 0, begun = 0;
+    std::string head;
+    for (std::string line; std::getline(text, line);) {
+        ++number;
+        if (line.empty() || line[0] == ' ') continue;
+        if (line.ends_with('{') && !opens_a_type(line)) {
+            begun = number;
+            head = line;
+        } else if (line == "}" && begun > 0) {
+            found_long = found_long || number - begun + 1 > lines_most;
+            if (!known && number - begun + 1 > lines_most) {
+                complaints.push_back({file.path + ":" + std::to_string(begun),
+                                      std::to_string(number - begun + 1) + " lines in one function, " +
+                                          std::to_string(lines_most) + " are the bound: " + head});
+            }
+            begun = 0;
+        } else if (line.starts_with('}')) {
+            begun = 0;
+        }
+    }
+    if (known && !found_long)
+        complaints.push_back({file.path, "has no long function any more: strike it off the list"});
+    return complaints;
+}
+
+}  // namespace deadrank::tests
