@@ -57,11 +57,11 @@ TEST(GpuMachine, FindsTheDropInWhateverTheLoaderIsTold) {
 // Goal: a fault that no peer would notice is refused, not played without effect.
 TEST(GpuMachine, LetsARankClaimAReleaseOnlyWhereItsPeersHearIt) {
     const GpuMachine old{.nccl = "2.28.9"};
-    EXPECT_TRUE(RealLevers(reach_of(old), 4, 2, 0).set_version(0, "nccl", "2.27.7"));
+    EXPECT_TRUE(RealLevers(reach_of(old), 4, 2, 0).pull(inject::SetVersion{0, "nccl", "2.27.7"}));
     const GpuMachine recent{.nccl = "2.30.7", .claims_heard = false, .further_releases = {"2.28.9"}};
     RealLevers levers(reach_of(recent), 4, 2, 0);
-    EXPECT_TRUE(levers.set_version(0, "nccl", "2.28.9")) << "it is here";
-    const auto refused = levers.set_version(0, "nccl", "2.27.7");
+    EXPECT_TRUE(levers.pull(inject::SetVersion{0, "nccl", "2.28.9"})) << "it is here";
+    const auto refused = levers.pull(inject::SetVersion{0, "nccl", "2.27.7"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, scenarios::ErrorCode::unsupported);
     EXPECT_THAT(refused.error().text(), HasSubstr("DEADRANK_NCCL_PATH"));

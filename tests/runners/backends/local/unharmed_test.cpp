@@ -134,7 +134,7 @@ TEST_F(DeviceUnharmed, AfterADamageAKillAndARestart) {
     EXPECT_THAT(words(*record), Contains(HasSubstr("begins with step 2")));
     std::set<std::int32_t> happened;
     for (const results::Mark& mark : record->truth.marks) {
-        EXPECT_EQ(mark.kind, "fault.applied") << mark.says;
+        EXPECT_EQ(mark.kind, results::MarkKind::applied) << mark.says;
         happened.insert(mark.fault);
     }
     EXPECT_EQ(happened, (std::set<std::int32_t>{0, 1}));
@@ -153,7 +153,7 @@ TEST_F(DeviceUnharmed, ByADamageThatMeetsNoFileAndIsRefused) {
     EXPECT_FALSE(record->truth.applied());
     EXPECT_TRUE(record->truth.completed());
     ASSERT_FALSE(record->truth.marks.empty());
-    EXPECT_EQ(record->truth.marks.front().kind, "fault.refused");
+    EXPECT_EQ(record->truth.marks.front().kind, results::MarkKind::refused);
     EXPECT_THAT(record->truth.marks.front().says,
                 HasSubstr("the job wrote and read no file whose path has 'another.pt' in it"));
     expect_unharmed();
