@@ -112,7 +112,9 @@ protected:
     }
     void expect_unharmed() const {
         EXPECT_EQ(tree(directory_ / "theirs"), before_);
-        for (const Leftover& one : *leftovers()) EXPECT_THAT(one.deeds, testing::IsEmpty()) << one.journal;
+        const auto left = leftovers();
+        ASSERT_TRUE(left) << left.error().text();
+        for (const Leftover& one : *left) EXPECT_THAT(one.deeds, testing::IsEmpty()) << one.journal;
     }
 
     const fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-unharmed-{}", getpid());
