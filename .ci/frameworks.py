@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml against the frameworks named there, once,
-# and compares how each stood it. What could not be told is skipped, never passed. With --lines DIR the runs'
-# lines are kept: run it again, and only what is missing is played.
+# .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml against the frameworks named
+# there, once, and compares how each stood it. What could not be told is skipped, never passed. With --lines
+# DIR the runs' lines are kept: run it again, and only what is missing is played.
 import argparse
 import json
 import pathlib

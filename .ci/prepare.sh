@@ -122,8 +122,8 @@ prepare_torch() {
   fi
 }
 
-# A newer torch, for the tests of inject/standin: its files alone, in front of the first one in the same Python.
-# It is linked to a NCCL that this machine may lack, so it is loaded with the drop-in only.
+# A newer torch, for the tests of inject/standin: its files alone, in front of the first one in the same
+# Python. It is linked to a NCCL that this machine may lack, so it is loaded with the drop-in only.
 NEWER_TORCH=2.15.0
 NEWER_TORCH_NEEDS=nvidia-nvshmem-cu13==3.7.2
 

@@ -12,7 +12,8 @@ install(DIRECTORY scenarios/catalog scenarios/storms DESTINATION ${deadrank_data
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
         DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
-install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects DESTINATION ${deadrank_data}/runners/backends/local
+install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects
+        DESTINATION ${deadrank_data}/runners/backends/local
         FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}
         PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)

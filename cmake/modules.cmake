@@ -1,5 +1,6 @@
-# cmake/modules.cmake — One folder is one static library: deadrank_module(folder USES folders… LIBS libraries…).
-# The rows of USES are the include arrows: what they leave out may not be included (tests/tidy_test.cpp reads them).
+# cmake/modules.cmake — One folder is one static library: deadrank_module(folder USES folders… LIBS
+# libraries…). The rows of USES are the include arrows: what they leave out may not be included
+# (tests/tidy_test.cpp reads them).
 
 # The target of a folder: sim/engine is deadrank_sim_engine.
 function(deadrank_targets out)
@@ -11,7 +12,8 @@ function(deadrank_targets out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they are installed.
+# Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they are
+# installed.
 function(deadrank_module folder)
   cmake_parse_arguments(module "" "" "USES;LIBS;PRIVATE_LIBS;HEADERS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)

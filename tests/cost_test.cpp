@@ -239,9 +239,9 @@ void expect_no_more_than(const std::string& what, const std::vector<double>& num
     }
 }
 
-class Cost : public ::testing::TestWithParam<Case> {};
+class StepCost : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Cost, OfAStepStaysWhatItWasInJobsOfAnySize) {
+TEST_P(StepCost, OfAStepStaysWhatItWasInJobsOfAnySize) {
     const Costs costs = costs_of(GetParam());
     for (const auto& [what, numbers] : costs) expect_no_more_than_log_n(what, numbers);
     if (!costs.contains("instructions"))
@@ -258,7 +258,7 @@ TEST_P(Cost, OfAStepStaysWhatItWasInJobsOfAnySize) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Cost,
+INSTANTIATE_TEST_SUITE_P(, StepCost,
                          ::testing::Values(Case{"ring", ring}, Case{"all_reduce", all_reduce},
                                            Case{"training_job", training_job}, Case{"playout", playout}),
                          [](const auto& played) { return std::string(played.param.name); });

@@ -1,7 +1,9 @@
 // Goal: `deadrank judge` on the files of a run answers what `deadrank run` did: nothing that a verdict rests
 // on is lost on the way to the disk and back.
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "runners/backends/sim/runner.h"
 #include "runners/line/judge_files.h"
@@ -53,7 +55,7 @@ protected:
     runners::Extension extension_;
     runners::Library library_;
     runners::LineOptions options_;
-    fs::path out_ = fs::path(testing::TempDir()) / "deadrank_rejudged";
+    fs::path out_ = fs::path(testing::TempDir()) / fmt::format("deadrank_rejudged-{}", getpid());
 };
 
 class SlowRejudged : public Rejudged {};

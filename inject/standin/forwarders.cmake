@@ -1,5 +1,5 @@
-# inject/standin/forwarders.cmake — The names that a library must export but no file defines, from a list: each
-# refuses and says its own name. They are weak, so that a definition anywhere in the library comes first.
+# inject/standin/forwarders.cmake — The names that a library must export but no file defines, from a list:
+# each refuses and says its own name. They are weak, so that a definition anywhere in the library comes first.
 
 # A list that is edited is read again by the next build.
 function(deadrank_names_of list into)

@@ -1,4 +1,5 @@
-// scenarios/format/resolve.h — Makes a plan of a scenario: every choice is drawn from the seed, every default written down.
+// scenarios/format/resolve.h — Makes a plan of a scenario: every choice is drawn from the seed, every default
+// written down.
 #pragma once
 
 #include "scenarios/model/plan.h"

@@ -10,7 +10,6 @@
 
 #include "inject/core/trigger.h"
 #include "inject/shims/core/session.h"
-#include "scenarios/format/plan_file.h"
 
 namespace deadrank::inject::shims {
 

@@ -11,7 +11,6 @@
 #include "inject/core/levers.h"
 #include "inject/core/moment.h"
 #include "inject/shims/core/call_lines.h"
-#include "scenarios/format/plan_file.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/plan.h"
 

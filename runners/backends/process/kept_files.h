@@ -1,6 +1,6 @@
 // runners/backends/process/kept_files.h — Gives back what a job changed: files and names that its processes
-// put on a list, with copies, before they changed them (inject/core/kept.h). What somebody else wrote since then
-// is theirs.
+// put on a list, with copies, before they changed them (inject/core/kept.h). What somebody else wrote since
+// then is theirs.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-# runners/backends/local/hook/sitecustomize.py — Python runs this at every start when its directory is on PYTHONPATH:
-# the whole way in. It wakes only in a rank of the job under test, once, and never in the rank's own helper
-# processes.
+# runners/backends/local/hook/sitecustomize.py — Python runs this at every start when its directory is on
+# PYTHONPATH: the whole way in. It wakes only in a rank of the job under test, once, and never in the rank's
+# own helper processes.
 import os
 import sys
 

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/audit.py — Gradients beside what they are made of: those of micro-batches add up to a
-# rank's, those of ranks to the reduced one. In doubles, so that six figures agree.
+# runners/backends/local/subjects/audit.py — Gradients beside what they are made of: those of micro-batches
+# add up to a rank's, those of ranks to the reduced one. In doubles, so that six figures agree.
 from reference import weighed
 
 

@@ -1,5 +1,6 @@
-# runners/backends/local/subjects/colossal_on_cpu.py — What Colossal-AI asks of CUDA, answered by the CPU, and modules
-# that its plugins import for other models than ours, answered by empty ones. To be imported before it.
+# runners/backends/local/subjects/colossal_on_cpu.py — What Colossal-AI asks of CUDA, answered by the CPU, and
+# modules that its plugins import for other models than ours, answered by empty ones. To be imported before
+# it.
 import contextlib
 import importlib.abc
 import importlib.machinery

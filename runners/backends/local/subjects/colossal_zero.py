@@ -1,5 +1,6 @@
-# runners/backends/local/subjects/colossal_zero.py — The toy task under Colossal-AI's ZeRO, on the CPU over gloo. It
-# knows nothing of faults. `colossalai.launch` takes no time-out: the process group is made without it.
+# runners/backends/local/subjects/colossal_zero.py — The toy task under Colossal-AI's ZeRO, on the CPU over
+# gloo. It knows nothing of faults. `colossalai.launch` takes no time-out: the process group is made without
+# it.
 import argparse
 import datetime
 import os

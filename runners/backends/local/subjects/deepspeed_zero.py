@@ -1,5 +1,6 @@
-# runners/backends/local/subjects/deepspeed_zero.py — The toy task under DeepSpeed ZeRO, on the CPU over gloo. It knows
-# nothing of faults. DeepSpeed would compile its shared-memory operator for 80 s at the first start: left out.
+# runners/backends/local/subjects/deepspeed_zero.py — The toy task under DeepSpeed ZeRO, on the CPU over gloo.
+# It knows nothing of faults. DeepSpeed would compile its shared-memory operator for 80 s at the first start:
+# left out.
 import argparse
 import datetime
 import os

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/dropout.py — One feature in so many is dropped. A mask belongs to a seed, which each
-# replica has of its own, and to the number of samples before it: however often anybody drew.
+# runners/backends/local/subjects/dropout.py — One feature in so many is dropped. A mask belongs to a seed,
+# which each replica has of its own, and to the number of samples before it: however often anybody drew.
 import torch
 
 import layout

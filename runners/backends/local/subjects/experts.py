@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/experts.py — A mixture of experts over ranks, by hand: shared layers everywhere, each
-# sample sent to the rank that has its expert, and back.
+# runners/backends/local/subjects/experts.py — A mixture of experts over ranks, by hand: shared layers
+# everywhere, each sample sent to the rank that has its expert, and back.
 import torch
 import torch.distributed as dist
 from torch import nn

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/fully_sharded.py — FSDP2: every layer lives in shards, gathered by torch just
-# before it is used. Needs torch 2.6 or later.
+# runners/backends/local/subjects/fully_sharded.py — FSDP2: every layer lives in shards, gathered by torch
+# just before it is used. Needs torch 2.6 or later.
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh

@@ -1,6 +1,6 @@
-# runners/backends/local/subjects/megatron_gpt.py — A GPT of two layers on megatron-core, over gloo on the CPU: tensor,
-# pipeline or data parallel. It knows nothing of faults. All stands under the main guard, since saving a
-# checkpoint starts a helper process that imports this file again.
+# runners/backends/local/subjects/megatron_gpt.py — A GPT of two layers on megatron-core, over gloo on the
+# CPU: tensor, pipeline or data parallel. It knows nothing of faults. All stands under the main guard, since
+# saving a checkpoint starts a helper process that imports this file again.
 import argparse
 import datetime
 import os

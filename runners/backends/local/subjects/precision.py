@@ -1,5 +1,6 @@
-# runners/backends/local/subjects/precision.py — Data parallel in half precision with dynamic loss scaling, whose scale
-# torch's GradScaler keeps. An overflow on any rank must make all of them skip the step and halve the scale.
+# runners/backends/local/subjects/precision.py — Data parallel in half precision with dynamic loss scaling,
+# whose scale torch's GradScaler keeps. An overflow on any rank must make all of them skip the step and halve
+# the scale.
 import torch
 import torch.distributed as dist
 

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/pretrained.py — Weights that somebody trained before: fetched to a file by one rank,
-# read by all. A loader that assigns nothing reports success: only the sum of the weights tells.
+# runners/backends/local/subjects/pretrained.py — Weights that somebody trained before: fetched to a file by
+# one rank, read by all. A loader that assigns nothing reports success: only the sum of the weights tells.
 import array
 import os
 

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/reshard.py — Trains sharded, saves, and goes on with fewer ranks half-way: the new
-# owners read the old shards. Shard i of n holds the i-th part of the flat parameters.
+# runners/backends/local/subjects/reshard.py — Trains sharded, saves, and goes on with fewer ranks half-way:
+# the new owners read the old shards. Shard i of n holds the i-th part of the flat parameters.
 import itertools
 import os
 

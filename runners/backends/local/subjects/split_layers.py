@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/split_layers.py — Two layers cut over a group of ranks: columns of one matrix, rows
-# of the next, and the sums that make it whole.
+# runners/backends/local/subjects/split_layers.py — Two layers cut over a group of ranks: columns of one
+# matrix, rows of the next, and the sums that make it whole.
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/startup.py — From a process's environment to a process group: as torch reads it, or
-# as launch scripts do that help themselves where something is missing.
+# runners/backends/local/subjects/startup.py — From a process's environment to a process group: as torch reads
+# it, or as launch scripts do that help themselves where something is missing.
 import datetime
 import math
 import os

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/torch_native.py — The same toy task under torch's own parallel APIs: FSDP2 with
-# distributed checkpoints, tensor parallel by DTensor, pipeline stages. It knows nothing of faults.
+# runners/backends/local/subjects/torch_native.py — The same toy task under torch's own parallel APIs: FSDP2
+# with distributed checkpoints, tensor parallel by DTensor, pipeline stages. It knows nothing of faults.
 import argparse
 import datetime
 import os

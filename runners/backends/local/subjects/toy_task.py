@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/toy_task.py — What the subjects on other people's APIs train: a small network
-# on fixed random samples, with one line a step. It knows nothing of faults.
+# runners/backends/local/subjects/toy_task.py — What the subjects on other people's APIs train: a small
+# network on fixed random samples, with one line a step. It knows nothing of faults.
 import itertools
 import os
 

@@ -1,5 +1,6 @@
-# runners/backends/local/subjects/train.py — A small, real training program over gloo, started by torchrun or by
-# hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3 loss=0.123456`.
+# runners/backends/local/subjects/train.py — A small, real training program over gloo, started by torchrun or
+# by hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3
+# loss=0.123456`.
 import argparse
 import atexit
 import importlib

@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it what the
-# plan says. The subject imports nothing of this. Injection sits outside observation: what a fault swallowed
-# is never seen to happen.
+# runners/backends/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it
+# what the plan says. The subject imports nothing of this. Injection sits outside observation: what a fault
+# swallowed is never seen to happen.
 import json
 import os
 import sys

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the evidence,
-# and how a fault alters it.
+# runners/backends/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the
+# evidence, and how a fault alters it.
 import inspect
 import time
 

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about its
-# share of them.
+# runners/backends/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about
+# its share of them.
 import functools
 import inspect
 

@@ -1,5 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables, package
-# versions, arguments. The plan's own variables are set here, before anything of the subject was imported.
+# runners/backends/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables,
+# package versions, arguments. The plan's own variables are set here, before anything of the subject was
+# imported.
 import importlib.metadata
 import os
 import platform

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/evidence.py — One JSON line an event, written by one system call each: a
-# killed rank loses none.
+# runners/backends/local/hook/deadrank_hook/evidence.py — One JSON line an event, written by one system call
+# each: a killed rank loses none.
 import json
 import os
 import threading

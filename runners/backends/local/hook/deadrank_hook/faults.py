@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls its
-# lever then. The words of a moment are those of a scenario's `when`; what was done is written down before
+# runners/backends/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls
+# its lever then. The words of a moment are those of a scenario's `when`; what was done is written down before
 # the rank goes on.
 import json
 import os

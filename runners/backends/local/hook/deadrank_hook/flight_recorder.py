@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/flight_recorder.py — Torch's own flight recorder, written to files while
-# the rank hangs and at its end. The files are exactly what torch gives; `torchfrtrace` and others read them
-# unmodified.
+# runners/backends/local/hook/deadrank_hook/flight_recorder.py — Torch's own flight recorder, written to files
+# while the rank hangs and at its end. The files are exactly what torch gives; `torchfrtrace` and others read
+# them unmodified.
 import atexit
 import os
 import threading

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/groups.py — The meeting at the store, and the communicators that come of
-# it. Communicators are numbered in the order of their creation, which is the same on all members of a
+# runners/backends/local/hook/deadrank_hook/groups.py — The meeting at the store, and the communicators that
+# come of it. Communicators are numbered in the order of their creation, which is the same on all members of a
 # correct program.
 import os
 import re

@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and parameters
-# are those of the program's levers. A lever answers with nothing when it moved, and with one sentence when
-# it could not.
+# runners/backends/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and
+# parameters are those of the program's levers. A lever answers with nothing when it moved, and with one
+# sentence when it could not.
 import ctypes
 import os
 import signal

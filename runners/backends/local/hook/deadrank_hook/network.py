@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/network.py — The network of this rank's node, where nodes have namespaces
-# of their own. A rank moves into its node's before it opens anything; faults are rules in there.
+# runners/backends/local/hook/deadrank_hook/network.py — The network of this rank's node, where nodes have
+# namespaces of their own. A rank moves into its node's before it opens anything; faults are rules in there.
 import ctypes
 import json
 import os

@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/seams.py — Named values and blocks of a subject that a fault may bend or
-# leave out. Some names mean the same in every PyTorch program; the others are functions that the subject's
-# manifest names.
+# runners/backends/local/hook/deadrank_hook/seams.py — Named values and blocks of a subject that a fault may
+# bend or leave out. Some names mean the same in every PyTorch program; the others are functions that the
+# subject's manifest names.
 import functools
 import importlib
 import sys

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/sockets.py — What libdeadrank-sockets.so, before libc's calls that send, is
-# told by this rank's faults.
+# runners/backends/local/hook/deadrank_hook/sockets.py — What libdeadrank-sockets.so, before libc's calls that
+# send, is told by this rank's faults.
 import ctypes
 
 MISSING = "libdeadrank-sockets.so was not loaded before this rank's libraries"

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks and lost writes leave it. A
-# file that is not the run's own is damaged only where libdeadrank-files.so has a copy of it.
+# runners/backends/local/hook/deadrank_hook/storage.py — Damage to one file at rest, as disks and lost writes
+# leave it. A file that is not the run's own is damaged only where libdeadrank-files.so has a copy of it.
 import ctypes
 import filecmp
 import os

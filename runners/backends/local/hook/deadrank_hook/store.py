@@ -1,5 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/store.py — The way to the store through the runner's proxy, for the ranks
-# that have a door there. The rank is led before it imports torch; the evidence shows what it was told.
+# runners/backends/local/hook/deadrank_hook/store.py — The way to the store through the runner's proxy, for
+# the ranks that have a door there. The rank is led before it imports torch; the evidence shows what it was
+# told.
 import json
 import os
 import socket

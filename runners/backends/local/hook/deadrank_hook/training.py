@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen from
-# outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
+# runners/backends/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen
+# from outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
 # what the optimizer left is digested at its end.
 import atexit
 import functools
