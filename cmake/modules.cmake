@@ -53,7 +53,8 @@ function(deadrank_assets target header room)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${room}/ OUTPUT_VARIABLE paths)
   list(JOIN ARGN "," names)
   add_custom_command(OUTPUT ${out} DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMES=${names} -DHEADER=${header} -DFROM=${CMAKE_SOURCE_DIR}/${room}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMES=${names} -DHEADER=${header}
+            -DFROM=${CMAKE_SOURCE_DIR}/${room}
             -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "" VERBATIM)
   target_sources(${target} PRIVATE ${out})

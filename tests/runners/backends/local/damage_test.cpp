@@ -150,7 +150,8 @@ assert read('run/checkpoints/rank0.pt') == 'wh' and told[1:] == ['applied'], tol
 TEST_F(HookStorage, SaysNothingOfADamageThatChangesNothing) {
     holds(R"(
 told = Told()
-write('s/rank0.pt', 'same'); write('s/rank1.pt', 'same'); write('s/empty.pt', ''); write('alone/model.bin', 'x')
+write('s/rank0.pt', 'same'); write('s/rank1.pt', 'same'); write('s/empty.pt', '')
+write('alone/model.bin', 'x')
 for what, file in (('swap', 's/rank0.pt'), ('flip', 's/empty.pt'), ('swap', 'alone/model.bin'),
                    ('stale', 'alone/model.bin')):
     assert not Damage(what, '', 0, report=told).at_rest(file), (what, file)
