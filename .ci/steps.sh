@@ -46,6 +46,7 @@ test_command() {
     *) die "--sanitize knows address, undefined and thread, not '$sanitize'" ;;
   esac
 
+  say_what_tests_need "$quick" "$only" "$ci"
   prepare_packages
   prepare_torch
   [ $ci$frameworks = nono ] || prepare_frameworks
@@ -69,6 +70,17 @@ test_command() {
   [ $frameworks = no ] || stand_frameworks
   [ $builds = no ] || compare_builds "${sanitize:-$watched}"
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
+}
+
+# What a first call fetches, and what is skipped for want of `./dev tools`.
+say_what_tests_need() {
+  local quick=$1 only=$2 ci=$3
+  [ -e "$BUILD/tests/deadrank_tests" ] ||
+    say "${DIM}  The first time this installs packages and torch (1.8 GB on disk) and compiles product and tests.${PLAIN}"
+  if [ $quick$ci = nono ] && [ -z "$only" ] && [ ! -e "$TOOLS/.deadrank" ]; then
+    say "${DIM}  Tests of other people's detectors and frameworks are skipped; './dev tools' and './dev tools" \
+      "--frameworks' bring these.${PLAIN}"
+  fi
 }
 
 # The outcome is read from the JUnit files at the end, so that one red label does not hide the next.

@@ -8,7 +8,7 @@ set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev RelWithDebInfo Release 
 
 option(DEADRANK_WERROR "Treat warnings as errors" OFF)
 option(DEADRANK_TESTS "Build the tests" ON)
-option(DEADRANK_BENCH "Build the benchmarks" OFF)
+option(DEADRANK_BENCH "Have the target deadrank_bench, where Google Benchmark is installed" ON)
 set(DEADRANK_SANITIZE "" CACHE STRING "address, undefined, thread, or empty")
 set_property(CACHE DEADRANK_SANITIZE PROPERTY STRINGS "" address undefined thread)
 foreach(backend MPI GPU)

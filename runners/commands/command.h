@@ -50,8 +50,13 @@ struct CommandRow {
     void (*add)(CLI::App& command, Session& session);  // both outlive the parse
 };
 
-// One line per command, in the order of `deadrank --help`.
-const std::vector<const CommandRow*>& all_commands();
+// Commands that serve one purpose stand together in `deadrank --help`.
+struct CommandGroup {
+    std::string_view title;
+    std::vector<const CommandRow*> rows;
+};
+const std::vector<CommandGroup>& command_groups();
+const std::vector<const CommandRow*>& all_commands();  // of all groups, in their order
 
 int code_of(const scenarios::Error& error);
 

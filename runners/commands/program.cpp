@@ -23,7 +23,7 @@ constexpr const char* program_description =
     "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody "
     "noticed.";
 constexpr const char* program_footer =
-    "`deadrank COMMAND --help` says more of each.\n"
+    "`deadrank COMMAND --help`, or `deadrank help COMMAND`, says more of each.\n"
     "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.";
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -62,13 +62,24 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return {ErrorCode::usage, what.substr(0, what.find('\n')), help};
 }
 
-// A first word that is no command.
+bool is_command(std::string_view word) {
+    const auto& rows = all_commands();
+    return std::any_of(rows.begin(), rows.end(), [&](const CommandRow* row) { return row->name == word; });
+}
+
+// A first word that is no command, or what `help` is asked about.
 const char* unknown_command(int argc, const char* const* argv) {
     if (argc < 2 || argv[1][0] == '-') return nullptr;
-    for (const CommandRow* row : all_commands()) {
-        if (row->name == argv[1]) return nullptr;
-    }
-    return argv[1];
+    const bool help = std::string_view(argv[1]) == "help";
+    if (help && argc < 3) return nullptr;
+    const char* word = help ? argv[2] : argv[1];
+    return is_command(word) || (help && word[0] == '-') ? nullptr : word;
+}
+
+// `help run` is `run --help`, and `help` alone is `--help`.
+std::vector<std::string> help_words(const std::vector<std::string>& words) {
+    if (words.size() < 2 || words[1].starts_with('-')) return {"--help"};
+    return {words[1], "--help"};
 }
 
 Error no_such_command(const std::string& word) {
@@ -94,8 +105,13 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
     app.footer(program_footer);
     app.set_version_flag("--version", "deadrank " + this_build().version);
     app.get_formatter()->column_width(30);
-    for (const CommandRow* row : all_commands())
-        row->add(*app.add_subcommand(std::string(row->name), std::string(row->what)), session);
+    for (const CommandGroup& group : command_groups()) {
+        for (const CommandRow* row : group.rows) {
+            CLI::App& command = *app.add_subcommand(std::string(row->name), std::string(row->what));
+            command.group(std::string(group.title));
+            row->add(command, session);
+        }
+    }
     if (argc < 2) {
         fmt::print(stderr, "{}", app.help());
         return exit_usage;
@@ -103,6 +119,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
     try {
         std::vector<std::string> words = with_command(argc, argv);
         words.erase(words.begin());
+        if (!words.empty() && words.front() == "help") words = help_words(words);
         std::reverse(words.begin(), words.end());  // as this parse() takes them
         app.parse(std::move(words));
     } catch (const CLI::Success& asked) {  // --help, --version

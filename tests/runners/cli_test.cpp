@@ -213,6 +213,33 @@ TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
         0);
 }
 
+TEST_F(Cli, GroupsItsCommandsAndHelpsWithOneByEitherWord) {
+    const Answer all = deadrank("--help");
+    std::size_t at = 0;
+    for (const std::string title : {"To play", "To find", "To judge", "To know"}) {
+        const std::size_t next = all.out.find(title, at);
+        ASSERT_NE(next, std::string::npos) << title << " is missing, or out of order:\n" << all.out;
+        at = next;
+    }
+    EXPECT_EQ(deadrank("help").out, all.out);
+    EXPECT_EQ(deadrank("help sweep").out, deadrank("sweep --help").out);
+    const Answer wrong = deadrank("help swep");
+    EXPECT_EQ(wrong.code, 64);
+    EXPECT_THAT(wrong.out, HasSubstr("did you mean 'sweep'?"));
+}
+
+// Goal: who has not built the program reads the manual of this very tree. UPDATE_DOCS=1 writes it anew.
+TEST_F(Cli, HasAManualInTheTreeThatIsNotStale) {
+    const std::filesystem::path page = DEADRANK_SOURCE_DIRECTORY "/docs/manual.md";
+    const std::string written = deadrank("manual", "2>/dev/null").out;
+    ASSERT_GT(written.size(), 10'000u);
+    if (std::getenv("UPDATE_DOCS")) std::ofstream(page) << written;
+    std::ostringstream kept;
+    kept << std::ifstream(page).rdbuf();
+    EXPECT_TRUE(kept.str() == written) << "docs/manual.md is stale; write it with UPDATE_DOCS=1 "
+                                       << "build/tests/deadrank_tests --gtest_filter='Cli.HasAManual*'";
+}
+
 TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
     EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
     EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));

@@ -51,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
     Of, DeviceShimLibraries,
     testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
                     Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
-                    Shim{"Files", "libdeadrank-files.so", "[a-z]+(64)?|deadrank_storage"},
+                    Shim{"Files", "libdeadrank-files.so",
+                         "[a-z]+(64)?|__open(at)?(64)?_2|renameat2|deadrank_(keep|storage|storage_fault)"},
                     Shim{"Sockets", "libdeadrank-sockets.so", "writev|send|sendmsg|deadrank_link(_flip)?"}),
     [](const auto& chosen) { return std::string(chosen.param.name); });
 
