@@ -76,11 +76,10 @@ test_command() {
 say_what_tests_need() {
   local quick=$1 only=$2 ci=$3
   [ -e "$BUILD/tests/deadrank_tests" ] ||
-    say "${DIM}  The first time this installs packages and torch (1.8 GB on disk) and compiles product and tests.${PLAIN}"
-  if [ $quick$ci = nono ] && [ -z "$only" ] && [ ! -e "$TOOLS/.deadrank" ]; then
-    say "${DIM}  Tests of other people's detectors and frameworks are skipped; './dev tools' and './dev tools" \
-      "--frameworks' bring these.${PLAIN}"
-  fi
+    say "${DIM}  The first time: packages, torch (1.8 GB on disk), product and tests compiled.${PLAIN}"
+  [ $quick$ci = nono ] && [ -z "$only" ] && [ ! -e "$TOOLS/.deadrank" ] || return 0
+  say "${DIM}  Skipped until './dev tools' and './dev tools --frameworks' are run: other people's" \
+    "detectors and frameworks.${PLAIN}"
 }
 
 # The outcome is read from the JUnit files at the end, so that one red label does not hide the next.
