@@ -77,12 +77,10 @@ std::vector<std::string> environment_of_ranks(const fs::path& directory,
 
 fs::path program_beside(const std::string& name) {
     std::error_code ignored;
-    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
-         at = at.parent_path()) {
+    for (const fs::path& at : upward()) {
         for (const char* place : {"", "libexec/deadrank"}) {
             if (fs::exists(at / place / name, ignored)) return at / place / name;
         }
-        if (at == at.root_path()) break;
     }
     return {};
 }
