@@ -12,6 +12,8 @@ namespace deadrank::results::diagnosis {
 
 namespace {
 
+constexpr std::int64_t words_weigh = 2;
+
 class Ranking {
 public:
     Ranking(const Finding& finding, const scenarios::Taxonomy& taxonomy, const scenarios::ClueTable& table)
@@ -21,9 +23,13 @@ public:
         for (const auto& pair : taxonomy_.pairs) {
             if (pair.symptom == finding_.symptom) add_pair(pair);
         }
+        // The words of a log name causes more narrowly than a detector's class does.
+        const bool words = finding_.detector == "log_reading";
         for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i) {
-            add(finding_.causes[i], table_.detector[i],
-                fmt::format("the detector {} suggests it{}", finding_.detector, i == 0 ? " first" : ""));
+            add(finding_.causes[i], table_.detector[i] + (words ? words_weigh : 0),
+                words ? fmt::format("what the log says points to it{}", i == 0 ? " first" : "")
+                      : fmt::format("the detector {} suggests it{}", finding_.detector,
+                                    i == 0 ? " first" : ""));
         }
         for (const Clue& clue : clues_in(evidence, finding_)) add_clue(clue);
     }
@@ -114,19 +120,35 @@ void add_fixes(Diagnosis& diagnosis, const scenarios::Taxonomy& taxonomy) {
                      [&](const LikelyFix& a, const LikelyFix& b) { return weights[a.fix] > weights[b.fix]; });
 }
 
+// Without those of a detector that crashed.
+std::vector<Finding> known_of(std::vector<Finding> findings, const scenarios::Taxonomy& taxonomy) {
+    std::erase_if(findings,
+                  [&](const Finding& one) { return !scenarios::find(taxonomy.symptoms, one.symptom); });
+    return findings;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& findings,
                    const scenarios::Taxonomy& taxonomy, const scenarios::ClueTable& table) {
     Diagnosis diagnosis;
+    diagnosis.incident.outcome = Outcome::healthy;
+    if (is_imported(evidence)) {
+        diagnosis.incident = read_incident(evidence, known_of(findings, taxonomy));
+        diagnosis.finding = diagnosis.incident.finding;
+    }
     for (const Finding& finding : findings) {
         if (!scenarios::find(taxonomy.symptoms, finding.symptom)) continue;  // a detector that crashed
+        if (diagnosis.finding == finding) continue;
         if (diagnosis.finding)
             diagnosis.others.push_back(finding);
+        else if (is_imported(evidence))
+            continue;  // the words outweighed it
         else
             diagnosis.finding = finding;
     }
-    if (diagnosis.healthy()) return diagnosis;
+    if (!diagnosis.finding) return diagnosis;
+    diagnosis.incident.outcome = Outcome::found;
     Ranking ranking(*diagnosis.finding, taxonomy, table);
     ranking.weigh(evidence);
     diagnosis.causes = ranking.causes();

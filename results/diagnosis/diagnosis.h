@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "results/diagnosis/incident.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 #include "scenarios/format/taxonomy_file.h"
@@ -30,12 +31,18 @@ struct LikelyFix {
 };
 
 struct Diagnosis {
-    std::optional<Finding> finding;   // the one that is diagnosed, the earliest; none = healthy
+    std::optional<Finding> finding;   // the one that is diagnosed, the earliest
     std::vector<Finding> others;      // further ones
     std::vector<LikelyCause> causes;  // most likely first
     std::vector<LikelyFix> fixes;     // likewise
 
-    bool healthy() const { return !finding; }
+    Incident incident;  // of imported logs and dumps: what their words tell; else only the outcome
+
+    // A finished run in which nothing was found. Logs that tell nothing are not healthy: their outcome says
+    // so.
+    bool healthy() const {
+        return incident.outcome == Outcome::healthy || incident.outcome == Outcome::completed;
+    }
 };
 
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& findings,

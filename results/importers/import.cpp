@@ -6,13 +6,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sys/stat.h>
 
 #include "results/importers/dump_reader.h"
 #include "results/importers/log_reader.h"
+#include "results/importers/text_source.h"
 #include "results/importers/unpickle.h"
-#include "results/text/text_file.h"
+#include "results/importers/wrapping.h"
 
 namespace deadrank::results::importers {
 
@@ -25,6 +28,7 @@ using scenarios::refuse;
 using scenarios::Result;
 
 constexpr std::size_t files_most = 100'000;
+constexpr std::size_t dump_most = std::size_t{1} << 30;
 constexpr std::int64_t a_day = 86'400'000'000'000;
 
 // "comm_lib_trace_rank_12", "rank_3.log" → 12, 3; no_rank when the stem does not end with digits.
@@ -46,15 +50,71 @@ Rank rank_of_directory(const fs::path& file) {
     return number && above.starts_with("attempt") ? static_cast<Rank>(std::atoi(name.c_str())) : no_rank;
 }
 
-LogPlace place_of(const fs::path& file) {
+std::int64_t modified(const fs::path& file) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) != 0) return no_time;
+    return status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec;
+}
+
+bool ranked_by_name(const fs::path& file) {
+    return rank_of_directory(file) != no_rank || file.filename().string().find("rank") != std::string::npos;
+}
+
+// Below what a file's name counts: its directory, or for torchrun's the one above attempt_N.
+fs::path site_of(const fs::path& file) {
+    return rank_of_directory(file) != no_rank ? file.parent_path().parent_path().parent_path()
+                                              : file.parent_path();
+}
+
+// Two hosts may have sent files of equal names: their numbers are places on a host then. Site → the ranks
+// before its own; empty when all names differ.
+std::map<fs::path, Rank> sites_apart(const std::vector<fs::path>& files) {
+    std::map<std::string, std::set<fs::path>> by_name;
+    std::map<fs::path, Rank> sizes;
+    for (const fs::path& file : files) {
+        if (!ranked_by_name(file) || file.filename().string().find("trace_rank") != std::string::npos)
+            continue;
+        const fs::path site = site_of(file);
+        by_name[file.lexically_relative(site).generic_string()].insert(site);
+        const Rank rank = rank_of_directory(file) != no_rank ? rank_of_directory(file) : rank_at_end(file);
+        sizes[site] = std::max(sizes[site], rank + 1);
+    }
+    std::map<fs::path, Rank> before;
+    for (const auto& [name, sites] : by_name) {
+        for (const fs::path& site : sites) {
+            if (sites.size() > 1) before[site] = 0;
+        }
+    }
+    Rank sum = 0;
+    for (auto& [site, ranks] : before) ranks = sum, sum += sizes[site];
+    return before;
+}
+
+LogPlace place_of(const fs::path& file, const std::map<fs::path, Rank>& sites) {
     LogPlace place;
     const std::string directory = file.parent_path().filename().string(), stem = file.stem().string();
     place.rank = rank_of_directory(file);
-    if (place.rank == no_rank && file.filename().string().find("rank") != std::string::npos)
-        place.rank = rank_at_end(file);
+    if (place.rank == no_rank && ranked_by_name(file)) place.rank = rank_at_end(file);
+    if (const auto site = sites.find(site_of(file)); site != sites.end() && place.rank != no_rank)
+        place.rank += site->second;
     if (directory == "kernel" || stem.find("dmesg") != stem.npos)
         place.host = directory == "kernel" ? stem : "";
+    const std::int64_t written = modified(file);
+    place.year = year_of(written == no_time ? std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                                  std::chrono::system_clock::now().time_since_epoch())
+                                                  .count()
+                                            : written);
     return place;
+}
+
+// Programs, settings and weights lie beside logs; a program's text has every phrase of a failure in it.
+bool no_log_by_name(const fs::path& file) {
+    static const std::set<std::string> others = {
+        ".py",   ".pyc", ".sh",   ".yaml",    ".yml",   ".toml",   ".cfg",  ".ini", ".cpp",
+        ".h",    ".cu",  ".md",   ".rst",     ".ipynb", ".pt",     ".pth",  ".bin", ".safetensors",
+        ".ckpt", ".so",  ".html", ".css",     ".js",    ".csv",    ".tsv",  ".png", ".jpg",
+        ".pdf",  ".npy", ".npz",  ".parquet", ".slurm", ".sbatch", ".jsonl"};
+    return others.count(file.extension().string()) > 0;
 }
 
 std::string read_json(const Json& json, const fs::path& file, Story& story) {
@@ -78,38 +138,55 @@ std::string read_json(const Json& json, const fs::path& file, Story& story) {
     return {};
 }
 
-ImportedFile read_file(const fs::path& file, Story& story) {
+std::string read_dump_bytes(const std::string& bytes, const fs::path& file, Story& story,
+                            std::string& trouble) {
+    if (looks_like_pickle(bytes)) {
+        auto tree = from_pickle(bytes);
+        if (tree) return read_json(*tree, file, story);
+        trouble = tree.error().what;
+        return {};
+    }
+    const Json json = Json::parse(bytes, nullptr, false);
+    return json.is_object() ? read_json(json, file, story) : std::string();
+}
+
+// A JSON object is one of ours or nothing; JSON lines are a log.
+bool one_object(std::string_view head) {
+    if (!head.starts_with('{')) return false;
+    const std::size_t line = head.find('\n');
+    return line == head.npos || !Json::accept(head.substr(0, line)) || line + 1 >= head.size();
+}
+
+ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sites,
+                       const ImportOptions& options, Story& story) {
     ImportedFile one{file, {}, {}};
-    auto bytes = reports::read_text(file);
-    if (!bytes) {
-        one.trouble = bytes.error().what;
+    auto source = TextSource::open(file);
+    if (!source) {
+        one.trouble = source.error().what;
         return one;
     }
+    TextSource& text = **source;
+    const bool pickle = looks_like_pickle(text.head()), object = one_object(text.head());
     try {
-        if (looks_like_pickle(*bytes)) {
-            auto tree = from_pickle(*bytes);
-            if (tree)
-                one.as = read_json(*tree, file, story);
-            else
-                one.trouble = tree.error().what;
-            return one;
+        if (text.head().empty()) {
+            one.trouble = "it is empty";
+        } else if (pickle || object) {
+            const std::string bytes = text.all(dump_most);
+            if (bytes.empty()) one.trouble = "it is larger than a dump can be";
+            one.as = read_dump_bytes(bytes, file, story, one.trouble);
+        } else if (text.binary()) {
+            one.trouble = "it is binary, and no dump that we know";
+        } else {
+            ++story.reading().files;
+            one.as = read_log(text, place_of(file, sites), story, [&](std::int64_t bytes) {
+                if (options.progress) options.progress(file, bytes);
+            });
         }
-        if (bytes->starts_with("{")) {
-            const Json json = Json::parse(*bytes, nullptr, false);
-            if (json.is_object()) one.as = read_json(json, file, story);
-            if (!one.as.empty() || json.is_object()) return one;
-        }
-        one.as = read_log(*bytes, place_of(file), story);
+        if (one.trouble.empty()) one.trouble = text.trouble();
     } catch (const std::exception& wrong) {
         one.trouble = fmt::format("it has not the shape that was expected: {}", wrong.what());
     }
     return one;
-}
-
-std::int64_t modified(const fs::path& file) {
-    struct stat status {};
-    if (stat(file.c_str(), &status) != 0) return no_time;
-    return status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec;
 }
 
 // NCCL's logs first, then dumps and answers, then the rest; each by name.
@@ -131,33 +208,52 @@ std::optional<std::int64_t> watched_until(const std::vector<ImportedFile>& files
 
 }  // namespace
 
-Result<Imported> import_directory(const fs::path& directory, const ImportOptions& options) {
-    std::error_code trouble;
+Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportOptions& options) {
     std::vector<fs::path> paths;
-    for (fs::recursive_directory_iterator at(directory, trouble), end; !trouble && at != end;
-         at.increment(trouble)) {
-        if (at->is_regular_file()) paths.push_back(at->path());
-        if (paths.size() > files_most) break;
-    }
-    if (trouble) {
-        return refuse(ErrorCode::io, fmt::format("it cannot be listed: {}", trouble.message()),
-                      "name a directory with dumps and logs", {directory.string()});
+    std::vector<ImportedFile> left_out;
+    for (const fs::path& place : places) {
+        std::error_code trouble;
+        if (place == "-" || fs::is_regular_file(place, trouble) || fs::is_fifo(place, trouble)) {
+            paths.push_back(place);
+            continue;
+        }
+        for (fs::recursive_directory_iterator at(place, trouble), end; !trouble && at != end;
+             at.increment(trouble)) {
+            if (!at->is_regular_file()) continue;
+            if (no_log_by_name(at->path()))
+                left_out.push_back({at->path(), {}, "its name is no log's"});
+            else
+                paths.push_back(at->path());
+            if (paths.size() > files_most) break;
+        }
+        if (trouble) {
+            return refuse(ErrorCode::io, fmt::format("it cannot be listed: {}", trouble.message()),
+                          "name a log, a directory with dumps and logs, or - for standard input",
+                          {place.string()});
+        }
     }
     std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) {
         return std::pair(turn_of(a), a) < std::pair(turn_of(b), b);
     });
     Story story;
     Imported imported;
-    for (const fs::path& path : paths) imported.files.push_back(read_file(path, story));
+    const auto sites = sites_apart(paths);
+    for (const fs::path& path : paths) imported.files.push_back(read_file(path, sites, options, story));
     const bool any = std::any_of(imported.files.begin(), imported.files.end(),
                                  [](const auto& one) { return !one.as.empty(); });
     if (!any) {
+        std::string why =
+            paths.empty() && left_out.empty()
+                ? "there is no file"
+                : fmt::format("none of its {} files is one that we know", paths.size() + left_out.size());
+        if (paths.size() == 1 && !imported.files[0].trouble.empty()) why += ": " + imported.files[0].trouble;
         return refuse(
-            ErrorCode::bad_input, fmt::format("none of its {} files is one that we know", paths.size()),
-            "Flight Recorder dumps, NCCL logs, ranks' output, torchrun's files, dmesg and RAS answers are "
-            "read; see `deadrank emit --list`",
-            {directory.string()});
+            ErrorCode::bad_input, std::move(why),
+            "logs of any kind, Flight Recorder dumps, torchrun's files, dmesg and RAS answers are read; "
+            "see `deadrank emit --list`",
+            {places.empty() ? std::string() : places[0].string()});
     }
+    imported.files.insert(imported.files.end(), left_out.begin(), left_out.end());
     auto until = options.observed_until;
     if (!until) until = watched_until(imported.files, story.latest());
     Story::Ending ending = story.finish(until);
@@ -165,6 +261,15 @@ Result<Imported> import_directory(const fs::path& directory, const ImportOptions
     imported.zero = ending.zero;
     imported.lacks = std::move(ending.lacks);
     return imported;
+}
+
+Result<Imported> import_directory(const fs::path& directory, const ImportOptions& options) {
+    std::error_code trouble;
+    if (!fs::is_directory(directory, trouble)) {
+        return refuse(ErrorCode::io, "it is no directory", "name a directory with dumps and logs",
+                      {directory.string()});
+    }
+    return import_paths({directory}, options);
 }
 
 }  // namespace deadrank::results::importers

@@ -1,9 +1,10 @@
 // results/importers/import.h — A real incident's files turned into evidence: Flight Recorder dumps, NCCL
-// logs, ranks' output, torchrun's files, kernel logs, RAS answers. What each file is, is seen from its
-// content.
+// logs, ranks' and launchers' output, kernel logs, RAS answers, packed or not. What each file is, is seen
+// from its content.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +28,14 @@ struct Imported {
 
 struct ImportOptions {
     std::optional<std::int64_t> observed_until;  // nanoseconds since 1970; else the newest file or line
+    // Called now and then while a large file is read: the file, and its bytes so far.
+    std::function<void(const std::filesystem::path&, std::int64_t)> progress = {};
 };
 
-// Errors: io, when there is no such directory; bad_input, when nothing in it is of any use.
+// Files, directories in any depth, or "-" for standard input. Errors: io, when one of them is not there;
+// bad_input, when nothing in them is a log or a dump.
+scenarios::Result<Imported> import_paths(const std::vector<std::filesystem::path>& paths,
+                                         const ImportOptions& options = {});
 scenarios::Result<Imported> import_directory(const std::filesystem::path& directory,
                                              const ImportOptions& options = {});
 

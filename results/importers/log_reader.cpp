@@ -1,261 +1,267 @@
-// results/importers/log_reader.cpp — Each line is tried against each form. Who printed it is taken from the
-// line, else from the file's name.
+// results/importers/log_reader.cpp — Lines of one stream are put together before they are read: tracebacks of
+// several ranks that interleave stay apart as long as a wrapping names their stream.
 #include "results/importers/log_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "results/emitters/stamps.h"
-#include "results/record/signals.h"
+#include "results/facts/signatures.h"
+#include "results/importers/log_lines.h"
 
 namespace deadrank::results::importers {
 
 namespace {
+
+using detectors::Nearness;
+
+constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
+constexpr std::int64_t ticks_every = 1 << 26;
+
+bool traceback_head(std::string_view text) { return text.starts_with("Traceback (most recent call last)"); }
+bool frame(std::string_view text) {
+    const std::size_t words = text.find_first_not_of(' ');
+    return words != text.npos && words > 0 && text.substr(words).starts_with("File \"") &&
+           text.find("\", line ") != text.npos;
+}
+bool indented(std::string_view text) {
+    return text.starts_with(' ') || text.starts_with('\t') || text.starts_with("│") || text.starts_with("╰");
+}
+
+// Chatter of libraries that stands between what matters: C++ stacks, hints.
+bool noise(std::string_view text) {
+    for (const std::string_view head :
+         {"frame #", "Exception raised from", "CUDA kernel errors might", "For debugging consider",
+          "Compile with `TORCH", "Stack trace of the failed", "warnings.warn(", "  warnings.warn("}) {
+        if (text.starts_with(head)) return true;
+    }
+    return false;
+}
+
+bool progress(std::string_view text) {
+    if (text.find("%|") != text.npos || text.find("it/s") != text.npos || text.find("s/it") != text.npos)
+        return true;
+    for (const std::string_view word : {"loss", "Loss", "epoch", "Epoch", "iteration", "step "}) {
+        const std::size_t at = text.find(word);
+        if (at != text.npos && text.find_first_of("0123456789", at) != text.npos) return true;
+    }
+    return false;
+}
+
+bool sounds_bad(std::string_view text) {
+    for (const std::string_view word :
+         {"rror", "RROR", "ailed", "ailure", "FAIL", "atal", "FATAL", "bort", "illed", "xception", "anic",
+          "orrupt", "imeout", "imed out", "refused", "ritical"}) {
+        if (text.find(word) != text.npos) return true;
+    }
+    return false;
+}
+
+int level_of(std::string_view line) {
+    if (line.find("Error") != line.npos || line.find("ERROR") != line.npos) return 2;
+    return line.find("arn") != line.npos ? 1 : 0;
+}
+
+}  // namespace
 
 std::string_view after(std::string_view line, std::string_view words) {
     const std::size_t at = line.find(words);
     return at == line.npos ? std::string_view() : line.substr(at + words.size());
 }
 
-std::int64_t number(std::string_view text) {
+std::int64_t number_in(std::string_view text) {
     return std::strtoll(std::string(text.substr(0, 24)).c_str(), nullptr, 0);
 }
 
-class LogReader {
-public:
-    LogReader(const LogPlace& place, Story& story) : place_(place), story_(story) {}
-
-    void take(std::string_view line) {
-        if (continues(line)) return;
-        flush();
-        if (line.empty()) return;
-        if (nccl(line) || c10d(line) || agent(line) || kernel(line)) return;
-        if (line.starts_with("Traceback (most recent call last):")) {
-            block_ = std::string(line), block_level_ = 2, in_exception_ = false;
-        } else if (place_.rank != no_rank) {
-            story_.log(last_, place_.rank, level_of(line), std::string(line));
-            ++plain_;
-        }
+Rank rank_said(std::string_view words) {
+    for (std::size_t at = words.find("ank "); at != words.npos; at = words.find("ank ", at + 1)) {
+        if (at == 0 || (words[at - 1] != 'R' && words[at - 1] != 'r')) continue;
+        std::size_t end = at + 4;
+        while (end < words.size() && words[end] >= '0' && words[end] <= '9') ++end;
+        // In brackets it is the speaker, elsewhere it may be anybody.
+        const std::size_t open = words.rfind('[', at);
+        if (end > at + 4 && end < words.size() && words[end] == ']' && open != words.npos &&
+            words.substr(open, at - open).find(']') == std::string_view::npos)
+            return static_cast<Rank>(number_in(words.substr(at + 4)));
     }
+    return no_rank;
+}
 
-    std::string finish() {
-        flush();
-        std::string what;
-        const auto add = [&](int lines, const char* name) {
-            if (lines > 0) what += fmt::format("{}{}", what.empty() ? "" : ", ", name);
-        };
-        add(nccl_, "NCCL log");
-        add(c10d_, "c10d output");
-        add(agent_, "torchrun's agent");
-        add(kernel_, "kernel log");
-        add(tracebacks_, "tracebacks");
-        if (what.empty() && plain_ > 0) what = "output";
-        if (!what.empty() && place_.rank != no_rank) what += fmt::format(" of rank {}", place_.rank);
-        return what;
+void LogReader::timed(std::int64_t at) {
+    last_ = at;
+    story_.seen_until(at);
+    for (const std::size_t told : untimed_) story_.place(told, at);
+    untimed_.clear();
+}
+
+void LogReader::timed(const Unwrapped& line) {
+    if (line.at == no_time) return;
+    if (line.dated) story_.year(year_of(line.at));
+    timed(line.at);
+}
+
+std::size_t LogReader::say(Rank rank, int level, std::string words) {
+    const std::size_t told = story_.log(last_, rank, level, std::move(words));
+    if (last_ == no_time && told != Story::nothing) untimed_.push_back(told);
+    return told;
+}
+
+void LogReader::take(std::string& raw) {
+    ++story_.reading().lines;
+    const Unwrapped line = unwrap(raw, habit_, story_.year_or(place_.year));
+    timed(line);
+    Block& block = blocks_[line.source];
+    if (continues(block, line)) return;
+    flush(block);
+    if (line.text.empty()) return;
+    if (nccl(line) || c10d(line) || agent(line) || kernel(line) || opens(block, line) || scheduler(line) ||
+        launcher(line) || cluster_size(line)) {
+        ++known_;
+        return;
     }
+    plain(line);
+}
 
-private:
-    // A traceback goes on with indented lines, then the exception, and what it says until a line with a
-    // prefix.
-    bool continues(std::string_view line) {
-        if (block_.empty()) return false;
-        if (stamped(line) || line.starts_with("Traceback ")) return false;
-        if (line.empty() && (in_exception_ || report_)) return false;
-        if (!report_ && !line.starts_with(" ")) in_exception_ = true;
-        block_ += "\n" + std::string(line);
+bool LogReader::opens(Block& block, const Unwrapped& line) {
+    const std::string_view text = line.text;
+    const bool rule = text.find_first_not_of('=') == text.npos && text.size() >= 20;
+    const bool entry = text.starts_with("  rank      : ") || text.starts_with("  exitcode  : ") ||
+                       text.starts_with("  host      : ") ||
+                       text.starts_with("Root Cause (first observed failure)");
+    if (traceback_head(text) || frame(text)) {
+        block.kind = Block::traceback;
+    } else if (text.starts_with("╭") && text.find("Traceback") != text.npos) {
+        block.kind = Block::boxed;
+    } else if (rule || entry) {
+        block.kind = Block::report;
+        block.root_seen = text.starts_with("Root Cause");
+    } else if (detectors::begins_with_exception(text)) {
+        block.kind = Block::exception;
+    } else {
+        return false;
+    }
+    block.text = text;
+    block.rank = line.rank != no_rank ? line.rank : line.local;
+    // torch's own checkpointing prints all ranks' tracebacks in one process.
+    if (const auto told = after(text, "(RANK "); !told.empty())
+        block.rank = static_cast<Rank>(number_in(told));
+    if (block.rank == no_rank) block.rank = place_.rank;
+    block.host = line.host, block.at = last_, block.said = block.kind == Block::exception;
+    return true;
+}
+
+// A traceback goes on with indented lines, then the exception, and what it says until a line with a prefix or
+// a blank; a report until its closing rule.
+bool LogReader::continues(Block& block, const Unwrapped& line) {
+    if (block.kind == Block::none) return false;
+    const std::string_view text = line.text;
+    if (block.text.size() > longest_block) return false;
+    const bool stamped = line.at != no_time || text.starts_with("[E") || text.starts_with("[W") ||
+                         text.find(" NCCL ") != text.npos || text.starts_with("ERROR:") ||
+                         text.starts_with("WARNING:") || text.starts_with("srun:") ||
+                         text.starts_with("slurmstepd") ||
+                         (line.source.empty() && line.rank != no_rank && line.rank != block.rank);
+    if (stamped || traceback_head(text)) return false;
+    if (block.kind != Block::report && text.starts_with("=====")) return false;
+    if (block.kind == Block::report) {
+        if (text.empty() || detectors::begins_with_exception(text)) return false;
+        block.root_seen |= text.starts_with("Root Cause");
+        block.text += "\n" + std::string(text);
+        ++known_;
+        if (block.root_seen && text.starts_with("====")) flush(block);
         return true;
     }
-    static bool stamped(std::string_view line) {
-        return line.starts_with("[rank") || line.find(" NCCL ") != line.npos ||
-               (line.starts_with("[") && line.find("] NVRM") != line.npos) ||
-               (line.size() > 6 && (line[0] == 'E' || line[0] == 'W' || line[0] == 'I') && line[5] == ' ' &&
-                emitters::read_c10_stamp(line.substr(1)));
+    if (block.kind == Block::boxed && indented(text)) {
+        block.text += "\n" + std::string(text);
+        return true;
     }
-    void flush() {
-        if (block_.empty()) return;
-        const Rank rank = report_ ? no_rank : place_.rank;
-        if (rank != no_rank || report_) story_.log(last_, rank, block_level_, block_);
-        if (report_)
-            story_.tell(last_, no_rank, [](Evidence&) -> Payload { return JobStop{1, TextId::none}; });
-        else
-            ++tracebacks_;
-        block_.clear();
-        report_ = false;
+    if (block.said == 0 && (indented(text) || text.starts_with('^') || text.starts_with('~'))) {
+        block.text += "\n" + std::string(text);
+        return true;
     }
-    static int level_of(std::string_view line) {
-        if (line.find("Error") != line.npos || line.find("ERROR") != line.npos) return 2;
-        return line.find("arn") != line.npos ? 1 : 0;
-    }
+    // What an exception says may go on, but it does not go on for ever.
+    const bool another =
+        block.said > 0 && detectors::begins_with_exception(text) && !text.starts_with("nccl");
+    if (text.empty() || another || noise(text) || block.said >= 6) return false;
+    if (block.said > 0 && block.kind == Block::exception && progress(text)) return false;
+    ++block.said;
+    block.text += "\n" + std::string(text);
+    return true;
+}
 
-    bool nccl(std::string_view line);
-    void nccl_words(std::string_view words, const std::string& host, std::int32_t pid);
-    bool c10d(std::string_view line);
-    bool agent(std::string_view line);
-    void agent_words(std::string_view words);
-    bool kernel(std::string_view line);
-
-    const LogPlace& place_;
-    Story& story_;
-    std::int64_t last_ = no_time;  // of the last line that had one
-    std::string block_;
-    int block_level_ = 2;
-    bool in_exception_ = false, report_ = false;
-    std::map<std::string, std::string> environment_, versions_;
-    int nccl_ = 0, c10d_ = 0, agent_ = 0, kernel_ = 0, tracebacks_ = 0, plain_ = 0;
-};
-
-// "[2026-01-01 00:00:00] node0:1000:1000 [0] init.cc:9 (f) NCCL WARN words"
-bool LogReader::nccl(std::string_view line) {
-    if (line.starts_with("NCCL version ")) {
-        versions_["nccl"] = std::string(line.substr(13, line.find('+') - 13));
-        return ++nccl_ > 0;
+void LogReader::flush(Block& block) {
+    if (block.kind == Block::none) return;
+    const Block done = std::move(block);
+    block = Block{};
+    if (done.kind == Block::report) {
+        // A rule alone is an ornament.
+        if (done.text.find("\n") == done.text.npos || done.text.find("exitcode") == done.text.npos) return;
+        ++agent_;
+        return report(done.text);
     }
-    const bool warns = line.find(" NCCL WARN ") != line.npos;
-    if (!warns && line.find(" NCCL INFO ") == line.npos) return false;
-    std::string_view rest = line;
-    if (rest.starts_with("[")) {
-        if (const auto stamp = emitters::read_nccl_stamp(rest.substr(1))) last_ = *stamp;
-        rest = rest.substr(std::min(rest.find("] ") + 2, rest.size()));
-    }
-    std::array<char, 256> host{};
-    int pid = 0, device = 0;
-    if (std::sscanf(std::string(rest.substr(0, 400)).c_str(), "%255[^:]:%d:%*d [%d]", host.data(), &pid,
-                    &device) != 3)
-        return false;
-    ++nccl_;
-    const std::string_view words = after(line, warns ? " NCCL WARN " : " NCCL INFO ");
-    nccl_words(words, host.data(), pid);
-    Rank rank = story_.rank_of(host.data(), pid);
+    ++tracebacks_;
+    const std::size_t told = say(done.rank, 2, done.text);
+    if (done.rank == no_rank && told != Story::nothing) story_.orphan(told, done.text);
+}
+
+// What no form knows: kept when a known phrase is in it, or when its rank is known.
+void LogReader::plain(const Unwrapped& line) {
+    const detectors::Signature* meant = detectors::signature_in(line.text);
+    Rank rank = line.rank != no_rank ? line.rank : line.local;
     if (rank == no_rank) rank = place_.rank;
-    if (rank == no_rank) return true;
-    KnownProcess& process = story_.process(rank);
-    process.host = host.data(), process.pid = pid, process.gpu = device;
-    for (const auto& [name, value] : versions_) process.versions[name] = value;
-    for (const auto& [name, value] : environment_) process.environment[name] = value;
-    if (!warns) return true;
-    story_.log(last_, rank, 1, std::string(line));
-    const std::string message(words);
-    story_.tell(last_, rank, [message](Evidence& evidence) -> Payload {
-        return CommError{1, Code::system_error, evidence.text(message)};
-    });
-    return true;
+    if (meant && rank == no_rank && !line.raylet) rank = rank_said(line.text);
+    if (meant) {
+        ++known_;
+        say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
+        return;
+    }
+    if (noise(line.text) || progress(line.text)) {
+        ++known_;
+        if (rank != no_rank && !noise(line.text)) say(rank, 0, std::string(line.text));
+        return;
+    }
+    ++story_.reading().not_understood;
+    if (sounds_bad(line.text)) suspect(line);
+    if (rank == no_rank) return;
+    say(rank, level_of(line.text), std::string(line.text));
+    ++plain_;
 }
 
-void LogReader::nccl_words(std::string_view words, const std::string& host, std::int32_t pid) {
-    const std::size_t set = words.find(" set by environment to ");
-    if (set != words.npos) {
-        std::string value(after(words, " set by environment to "));
-        if (!value.empty() && value.back() == '.') value.pop_back();
-        environment_[std::string(words.substr(0, set))] = value;
-    }
-    const std::string_view place = after(words, " rank "), size = after(words, " nranks ");
-    const std::string_view hash = after(words, " commId ");
-    if (place.empty() || size.empty() || hash.empty()) return;
-    const std::string comm(hash.substr(0, hash.find(' ')));
-    if (words.find("Init START") != words.npos) {
-        // The first communicator of a process is the world: its rank there is the process's.
-        if (story_.rank_of(host, pid) == no_rank) {
-            story_.names(host, pid, static_cast<Rank>(number(place)));
-            story_.world_size(static_cast<std::int32_t>(number(size)));
-        }
-        story_.nccl_begins(comm, story_.rank_of(host, pid), static_cast<Rank>(number(place)),
-                           static_cast<std::int32_t>(number(size)), last_ == no_time ? 0 : last_);
-    } else if (words.find("Init COMPLETE") != words.npos && story_.rank_of(host, pid) != no_rank) {
-        story_.nccl_joined(comm, story_.rank_of(host, pid), last_ == no_time ? 0 : last_);
-    }
+// The last few lines that sound bad: what is shown when nothing was understood.
+void LogReader::suspect(const Unwrapped& line) {
+    suspects_.emplace_back(line.rank, std::string(line.text.substr(0, 400)));
+    if (suspects_.size() > suspects_most) suspects_.pop_front();
 }
 
-// "[rank1]:[E810 03:04:11.061727749 ProcessGroupNCCL.cpp:683] words", or the older "[E
-// ProcessGroupNCCL.cpp:821] words"
-bool LogReader::c10d(std::string_view line) {
-    Rank rank = place_.rank;
-    std::string_view rest = line;
-    if (rest.starts_with("[rank")) {
-        rank = static_cast<Rank>(number(rest.substr(5)));
-        rest = rest.substr(std::min(rest.find(":[") + 1, rest.size()));
+std::string LogReader::finish() {
+    for (auto& [source, block] : blocks_) flush(block);
+    for (auto& [rank, words] : suspects_) {
+        if (rank == no_rank && place_.rank == no_rank) say(no_rank, 1, words);
     }
-    if (rest.size() < 4 || rest[0] != '[' || std::string_view("IWE").find(rest[1]) == std::string_view::npos)
-        return false;
-    const std::size_t close = rest.find("] ");
-    if (close == rest.npos || rest.substr(0, close).find(".cpp:") == rest.npos) return false;
-    if (const auto stamp = emitters::read_c10_stamp(rest.substr(2))) last_ = *stamp;
-    const int level = rest[1] == 'E' ? 2 : rest[1] == 'W' ? 1 : 0;
-    const std::string words(rest.substr(close + 2));
-    ++c10d_;
-    if (rank == no_rank) return true;
-    story_.log(last_, rank, level, words);
-    if (words.find("we are taking the entire process down") != words.npos)
-        story_.exits(last_, rank, -sigabrt, sigabrt);
-    return true;
+    std::string what;
+    const auto add = [&](int lines, const char* name) {
+        if (lines > 0) what += fmt::format("{}{}", what.empty() ? "" : ", ", name);
+    };
+    add(nccl_, "NCCL log");
+    add(c10d_, "c10d output");
+    add(agent_, "torchrun's agent");
+    add(launcher_, "launcher's output");
+    add(kernel_, "kernel log");
+    add(tracebacks_, "tracebacks");
+    if (what.empty() && plain_ + known_ > 0) what = "output";
+    if (what.empty()) what = "text";
+    if (place_.rank != no_rank && what != "text") what += fmt::format(" of rank {}", place_.rank);
+    return what;
 }
 
-// "E0101 00:00:05.000000 1 torch/distributed/elastic/…/api.py:1002] words"
-bool LogReader::agent(std::string_view line) {
-    if (line.size() < 20 || std::string_view("IWE").find(line[0]) == std::string_view::npos) return false;
-    const std::size_t close = line.find("] ");
-    const std::string_view head = line.substr(0, std::min(close, line.size()));
-    if (close == line.npos || head.find("torch/distributed/") == line.npos) return false;
-    if (const auto stamp = emitters::read_c10_stamp(line.substr(1))) last_ = *stamp;
-    const int level = line[0] == 'E' ? 2 : line[0] == 'W' ? 1 : 0;
-    const std::string_view words = line.substr(close + 2);
-    ++agent_;
-    if (words.starts_with("====")) {
-        block_ = std::string(words), block_level_ = level, report_ = true;
-        return true;
-    }
-    story_.log(last_, no_rank, level, std::string(words));
-    agent_words(words);
-    return true;
-}
-
-void LogReader::agent_words(std::string_view words) {
-    if (const auto failed = after(words, "failed (exitcode: "); !failed.empty()) {
-        const int code = static_cast<int>(number(failed));
-        const Rank rank = story_.rank_of("", static_cast<std::int32_t>(number(after(words, "(pid: "))));
-        if (rank != no_rank) story_.exits(last_, rank, code, code < 0 ? -code : 0);
-    }
-    if (words.find("closing signal SIGTERM") != words.npos) {
-        const Rank rank =
-            story_.rank_of("", static_cast<std::int32_t>(number(after(words, "Sending process "))));
-        if (rank != no_rank) story_.exits(last_, rank, -15, 15);
-    }
-}
-
-// "[Sun Feb 23 16:24:18 2025] NVRM: Xid (PCI:0000:9b:00): 119, pid=…, name=…, words"
-bool LogReader::kernel(std::string_view line) {
-    if (!line.starts_with("[")) return false;
-    const auto stamp = emitters::read_kernel_stamp(line.substr(1));
-    const std::size_t close = line.find("] ");
-    if (!stamp || close == line.npos) return false;
-    last_ = *stamp;
-    ++kernel_;
-    const std::string words(line.substr(close + 2));
-    const std::string said = fmt::format("{} kernel: {}", place_.host.empty() ? "node" : place_.host, words);
-    const std::string_view code = after(words, "): ");
-    if (words.find("NVRM: Xid") != words.npos && !code.empty()) {
-        const auto xid = static_cast<std::int32_t>(number(code));
-        story_.tell(last_, no_rank, [xid, said](Evidence& evidence) -> Payload {
-            return DeviceError{xid, evidence.text(said)};
-        });
-    } else if (words.find("Out of memory") != words.npos || words.find("fallen off the bus") != words.npos) {
-        story_.log(last_, no_rank, 2, said);
-    }
-    return true;
-}
-
-}  // namespace
-
-std::string read_log(std::string_view text, const LogPlace& place, Story& story) {
-    LogReader reader(place, story);
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        std::string_view line = text.substr(at, end - at);
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+std::string read_log(TextSource& source, const LogPlace& place, Story& story,
+                     const std::function<void(std::int64_t)>& tick) {
+    const Habit habit = habit_of(source.head());
+    LogReader reader(place, story, habit);
+    std::string line;
+    for (std::int64_t told = 0; source.next(line);) {
         reader.take(line);
-        at = end + 1;
+        if (tick && source.bytes() - told >= ticks_every) tick(told = source.bytes());
     }
     return reader.finish();
 }

@@ -1,11 +1,13 @@
-// results/importers/log_reader.h — Log files of any mixture: NCCL's lines, c10d's, torchrun's agent, the
-// kernel's, and tracebacks, which have no time of their own.
+// results/importers/log_reader.h — Log files of any mixture: NCCL's lines, c10d's, launchers' and
+// schedulers', the kernel's, and tracebacks, which have no time of their own.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "results/importers/story.h"
+#include "results/importers/text_source.h"
 
 namespace deadrank::results::importers {
 
@@ -13,9 +15,12 @@ namespace deadrank::results::importers {
 struct LogPlace {
     Rank rank = no_rank;  // "rank_3.log", "attempt_0/3/stderr.log"
     std::string host;     // "kernel/node1.log", "nccl/node1.1004.log"
+    int year = 1970;      // when the file was written: for stamps that name no year
 };
 
-// What the file was: "NCCL log", "kernel log", …; empty when no line of it is known to us.
-std::string read_log(std::string_view text, const LogPlace& place, Story& story);
+// What the file was: "NCCL log", "kernel log", …; "text" when no line of it says anything to us. `tick` is
+// called now and then with the bytes read.
+std::string read_log(TextSource& source, const LogPlace& place, Story& story,
+                     const std::function<void(std::int64_t)>& tick);
 
 }  // namespace deadrank::results::importers

@@ -18,6 +18,9 @@ std::string lines_of(const std::map<std::string, std::string>& pairs) {
     return text;
 }
 
+// Beyond these a rank repeats itself; memory stays bounded whatever the size of the log.
+constexpr std::size_t lines_most = 4'000, calm_lines_most = 400;
+
 std::string members_text(const std::vector<Rank>& ranks) {
     std::string text;
     for (const Rank rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ",", rank);
@@ -26,22 +29,89 @@ std::string members_text(const std::vector<Rank>& ranks) {
 
 }  // namespace
 
-void Story::tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
+std::size_t Story::tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
     if (at != no_time) seen_until(at);
     told_.push_back({at, rank, std::move(what)});
+    return told_.size() - 1;
 }
 
 // The same words of the same rank twice are one event, told by two files: the one with a time is believed.
-void Story::log(std::int64_t at, Rank rank, int level, std::string line) {
+std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) {
+    std::size_t& kept = kept_[rank];
+    if (kept >= (level == 0 ? calm_lines_most : lines_most)) {
+        ++reading_.untold;
+        return nothing;
+    }
     const auto [known, fresh] = logged_.try_emplace({rank, line}, told_.size());
     std::int64_t& before = fresh ? at : told_[known->second].at;
     if (!fresh && (before == no_time || at == no_time || at == before)) {
         if (before == no_time && at != no_time) before = at, seen_until(at);
-        return;
+        return nothing;
     }
-    tell(at, rank, [level, line = std::move(line)](Evidence& evidence) -> Payload {
+    ++kept;
+    return tell(at, rank, [level, line = std::move(line)](Evidence& evidence) -> Payload {
         return RankLog{level, evidence.text(line)};
     });
+}
+
+void Story::failed(const Failure& failure) {
+    for (Failure& known : failures_) {
+        const bool same = failure.pid > 0 && known.pid == failure.pid &&
+                          (known.host.empty() || failure.host.empty() || known.host == failure.host);
+        if (!same) continue;
+        if (known.rank == no_rank) known.rank = failure.rank;
+        if (known.host.empty()) known.host = failure.host;
+        if (failure.root || known.at == no_time) known.at = failure.at;
+        known.root |= failure.root;
+        return;
+    }
+    failures_.push_back(failure);
+}
+
+void Story::task_ended(std::int64_t at, Rank task, int code, int signal) {
+    tasks_.push_back({at, task, task, 0, signal > 0 ? -signal : code, false, {}});
+}
+
+// The launcher's own traceback says nothing about a rank.
+void Story::orphan(std::size_t told, const std::string& text) {
+    for (const std::string_view own :
+         {"ChildFailedError", "torch/distributed/run.py", "launch_agent", "deepspeed/launcher",
+          "torch/distributed/launch.py", "CalledProcessError"}) {
+        if (text.find(own) != text.npos) return;
+    }
+    ++reading_.orphans;
+    orphans_.push_back(told);
+}
+
+// Whom the launcher calls the first failure said the first traceback. As many tracebacks as failures are
+// theirs in order.
+void Story::claim_orphans() {
+    std::vector<const Failure*> known;
+    for (const Failure& failure : failures_) {
+        if (failure.rank != no_rank && failure.code > 0) known.push_back(&failure);
+    }
+    std::stable_sort(known.begin(), known.end(), [](const Failure* a, const Failure* b) {
+        return std::pair(a->at, !a->root) < std::pair(b->at, !b->root);
+    });
+    const bool all = orphans_.size() == known.size();
+    for (std::size_t i = 0; i < orphans_.size() && i < known.size() && (all || i == 0); ++i) {
+        told_[orphans_[i]].rank = known[i]->rank;
+        --reading_.orphans;
+    }
+}
+
+void Story::settle_exits() {
+    const bool ranks_told = !failures_.empty() || !exits_.empty();
+    for (const Failure& failure : failures_) {
+        // A local rank alone is a guess, right on the first node.
+        const Rank rank = failure.rank != no_rank ? failure.rank : failure.local;
+        if (rank != no_rank) exits(failure.at, rank, failure.code, failure.code < 0 ? -failure.code : 0);
+        if (rank != no_rank && failure.root) roots_.insert(rank);
+        if (failure.rank != no_rank && !failure.host.empty()) process(failure.rank).host = failure.host;
+    }
+    for (const Failure& task : tasks_) {
+        if (!ranks_told) exits(task.at, task.rank, task.code, task.code < 0 ? -task.code : 0);
+    }
 }
 
 Rank Story::rank_of(const std::string& host, std::int32_t pid) const {
@@ -86,6 +156,8 @@ void Story::exits(std::int64_t at, Rank rank, int code, int signal) {
 Rank Story::count() const {
     Rank count = world_;
     for (const auto& [rank, process] : processes_) count = std::max(count, rank + 1);
+    for (const auto& [rank, exit] : exits_) count = std::max(count, rank + 1);
+    for (const Told& one : told_) count = std::max(count, one.rank + 1);
     for (const auto& [key, group] : groups_) {
         for (const Rank rank : group.ranks) count = std::max(count, rank + 1);
     }
@@ -204,6 +276,8 @@ void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero) const {
 }
 
 Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
+    claim_orphans();
+    settle_exits();
     number_groups();
     Ending ending;
     ending.zero = until_ == no_time ? 0 : until_;
@@ -211,6 +285,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         if (at != no_time) ending.zero = std::min(ending.zero, at);
     };
     for (const Told& one : told_) earlier(one.at);
+    for (const auto& [rank, exit] : exits_) earlier(exit.first);
     for (const auto& [name, comm] : comms_) {
         for (const NcclMember& member : comm.members) earlier(member.begun);
     }
@@ -222,8 +297,15 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
     for (const Told& one : told_) evidence.record({when(one.at), one.rank, one.what(evidence)});
-    for (const auto& [rank, exit] : exits_)
-        evidence.record({when(exit.first), rank, RankExit{exit.second.first, exit.second.second}});
+    // Whom a launcher calls the first failure stands first among those of the same second.
+    for (const bool first : {true, false}) {
+        for (const auto& [rank, exit] : exits_) {
+            if (roots_.contains(rank) == first)
+                evidence.record({when(exit.first), rank, RankExit{exit.second.first, exit.second.second}});
+        }
+    }
+    reading_.ranks_told = world_;
+    if (reading_.lines > 0) evidence.record({when(until_), no_rank, reading_});
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));
     ending.lacks = lacks();
     return ending;

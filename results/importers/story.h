@@ -36,8 +36,32 @@ struct KnownGroup {
 
 class Story {
 public:
-    void tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
-    void log(std::int64_t at, Rank rank, int level, std::string line);
+    // What is told has a number, under which its time can be given later.
+    static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
+    std::size_t tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
+    // `nothing` when the same rank said it before, or when there is too much to keep.
+    std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
+    void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
+
+    LogRead& reading() { return reading_; }
+    // Stamps without a year take it from dated lines, else from the file's own date.
+    void year(int year) { year_ = year; }
+    int year_or(int otherwise) const { return year_ > 0 ? year_ : otherwise; }
+
+    // A process that a launcher saw fail. Its rank may be unknown; then `local` is its place on its node.
+    struct Failure {
+        std::int64_t at = no_time;
+        Rank rank = no_rank, local = no_rank;
+        std::int32_t pid = 0;
+        int code = 1;
+        bool root = false;  // the launcher calls it the first
+        std::string host = {};
+    };
+    void failed(const Failure& failure);
+    // A task of srun: a rank, unless a launcher on each node tells of ranks itself.
+    void task_ended(std::int64_t at, Rank task, int code, int signal);
+    // A traceback without a rank: a failed rank of which the launcher tells may claim it.
+    void orphan(std::size_t told, const std::string& text);
 
     KnownProcess& process(Rank rank) { return processes_[rank]; }
     const std::map<Rank, KnownProcess>& processes() const { return processes_; }
@@ -79,6 +103,8 @@ private:
     };
 
     void number_groups();
+    void claim_orphans();
+    void settle_exits();
     void record_start(Evidence& evidence) const;
     void record_groups(Evidence& evidence, std::int64_t zero) const;
     void record_nccl_comms(Evidence& evidence, std::int64_t zero) const;
@@ -93,7 +119,14 @@ private:
     std::map<Rank, std::pair<std::int64_t, std::pair<int, int>>> exits_;
     std::set<Rank> dumped_;
     std::map<std::pair<Rank, std::string>, std::size_t> logged_;
+    std::map<Rank, std::size_t> kept_;  // lines of log
+    std::vector<Failure> failures_;
+    std::vector<Failure> tasks_;
+    std::set<Rank> roots_;  // first failures, as launchers say
+    std::vector<std::size_t> orphans_;
+    LogRead reading_;
     std::int32_t world_ = 0;
+    int year_ = 0;
     std::int64_t until_ = no_time;
 };
 

@@ -1,0 +1,333 @@
+// results/diagnosis/incident.cpp — Of all that was complained of, the nearest to the cause is taken: a fault
+// of the machine before a process's own error, that before waiting, waiting before the noise of peers that
+// are gone. Among equals a known phrase beats a bare exception, and the first beats the later.
+#include "results/diagnosis/incident.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <tuple>
+
+#include "results/facts/complaints.h"
+#include "results/facts/findings.h"
+#include "results/facts/signatures.h"
+#include "results/record/signals.h"
+
+namespace deadrank::results::diagnosis {
+
+namespace {
+
+using detectors::Nearness;
+using detectors::Signature;
+
+constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
+
+// A bare exception of which no phrase is known.
+constexpr Signature bare{
+    {},
+    Nearness::own,
+    "framework_runtime_exception",
+    {"misused_framework_api", "numeric_edge_case_error", "framework_model_incompatibility"},
+    {}};
+constexpr Signature machine_fault{
+    {}, Nearness::hardware, "device_fault_reported", {"hardware_or_link_fault"}, {}};
+constexpr Signature bad_access{
+    {},
+    Nearness::own,
+    "native_crash_or_illegal_access",
+    {"numeric_edge_case_error", "dependency_or_hardware_mismatch", "hardware_or_link_fault"},
+    {}};
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view one) { return text.find(one) != text.npos; });
+}
+
+bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
+
+// From the exception on: what stands before are frames, which name functions and not errors.
+std::string_view said_by(std::string_view block) {
+    std::size_t from = 0, best = block.npos;
+    while (from < block.size()) {
+        const std::size_t end = std::min(block.find('\n', from), block.size());
+        const std::string_view line = block.substr(from, end - from);
+        const bool frame = line.starts_with(' ') || line.starts_with("Traceback") || line.starts_with("│") ||
+                           line.starts_with("╭") || line.starts_with("╰") || line.starts_with('^');
+        if (!frame && best == block.npos) best = from;
+        from = end + 1;
+    }
+    return best == block.npos ? std::string_view() : block.substr(best);
+}
+
+// The innermost frame, when it lies in the job's own program: "train.py, line 55".
+std::string own_program(std::string_view block) {
+    std::string last;
+    for (std::size_t at = block.find("File \""); at != block.npos; at = block.find("File \"", at + 6)) {
+        const std::size_t close = block.find("\", line ", at);
+        if (close == block.npos) break;
+        const std::string_view path = block.substr(at + 6, close - at - 6);
+        const std::size_t number = close + 8;
+        const std::size_t end = block.find_first_not_of("0123456789", number);
+        last.clear();
+        if (has_any(path, {"site-packages", "dist-packages", "/lib/python", "<frozen", "<string>",
+                           "/opt/pytorch/"}))
+            continue;
+        const std::size_t slash = path.rfind('/');
+        last = fmt::format("{}, line {}", slash == path.npos ? path : path.substr(slash + 1),
+                           block.substr(number, end == block.npos ? end : end - number));
+    }
+    return last;
+}
+
+struct Complained {
+    const Event* event = nullptr;
+    Rank rank = no_rank;
+    Signature meant;
+    std::string_view text;
+    bool block = false;
+    std::size_t place = 0;
+
+    // Smaller is nearer to the cause.
+    auto key() const {
+        return std::tuple(meant.nearness, meant.symptom.empty(),
+                          meant.words.empty() && meant.nearness == Nearness::own, !block, event->at, place);
+    }
+};
+
+// What a phrase means depends on what the program was doing: the frames say it.
+Signature in_context(Signature meant, std::string_view text) {
+    const bool saving = has_any(text, {"save_checkpoint", "save_pretrained", "in save_model", "in _save",
+                                       "in save\n", "torch.save(", "save_state_dict"});
+    const bool loading = has_any(text, {"load_checkpoint", "load_state_dict", "reload_checkpoint",
+                                        "resume_from_checkpoint", "create_local_plan", "load_plan"});
+    if (meant.nearness != Nearness::own) return meant;
+    if (saving &&
+        (meant.symptom == "framework_runtime_exception" || has_any(text, {"No space left", "uota"}))) {
+        meant.symptom = "checkpoint_save_failure";
+        meant.causes = {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault",
+                        "dependency_or_hardware_mismatch"};
+    } else if (loading && meant.symptom == "tensor_shape_or_dtype_error") {
+        meant.symptom = "reshard_restore_failure";
+        meant.causes = {"layout_dependent_checkpoint_format",
+                        "misaligned_parameters_tensors_or_model_structure", "shard_layout_or_offset_error"};
+    }
+    return meant;
+}
+
+class Incidents {
+public:
+    Incidents(const Evidence& evidence, const std::vector<Finding>& findings)
+        : evidence_(evidence), findings_(findings) {
+        if (const auto read = evidence.each<LogRead>(); !read.empty())
+            incident_.reading = *read.back()->as<LogRead>();
+        for (const Event& event : evidence.events()) gather(event);
+    }
+
+    Incident done() {
+        const Complained* best = nearest();
+        const bool calls_told =
+            !evidence_.each<CollectiveEnter>().empty() || !evidence_.each<P2pEnter>().empty();
+        if (calls_told && !findings_.empty()) {
+            by_detectors(best);
+        } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
+                   !went_on(*best)) {
+            by_words(*best);
+        } else if (!findings_.empty() && !finished_) {
+            by_detectors(best);
+        } else {
+            without_a_name(best);
+        }
+        return std::move(incident_);
+    }
+
+private:
+    void gather(const Event& event) {
+        if (const auto* error = event.as<DeviceError>()) {
+            // 13, 31, 43 and 45 are a program's own: an exception in a kernel, a bad access, a reset after
+            // one.
+            const bool own = error->xid == 13 || error->xid == 31 || error->xid == 43 || error->xid == 45;
+            all_.push_back({&event, event.rank, own ? bad_access : machine_fault,
+                            evidence_.text(error->message), false, all_.size()});
+            return;
+        }
+        const auto* log = event.as<RankLog>();
+        if (!log) return;
+        const std::string_view text = evidence_.text(log->line);
+        const bool block =
+            has_frames(text) || detectors::begins_with_exception(text) || text.find("Traceback") != text.npos;
+        const std::string_view words = block ? said_by(text) : text;
+        const Signature* known = detectors::signature_in(words);
+        if (!known && block && words.empty())
+            known = detectors::signature_in(text);  // the exception was cut off
+        if (!known && block && !words.empty() && detectors::begins_with_exception(words)) known = &bare;
+        if (!known) {
+            if (log->level >= 1) strange_.push_back({event.rank, event.at, std::string(text)});
+            return;
+        }
+        if (known->nearness == Nearness::finished) finished_ = all_.size() + 1;
+        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size()});
+    }
+
+    const Complained* nearest() const {
+        const auto best = std::min_element(all_.begin(), all_.end(),
+                                           [](const auto& a, const auto& b) { return a.key() < b.key(); });
+        return best == all_.end() ? nullptr : &*best;
+    }
+
+    // The job came to its end after this was said, and nothing worse followed.
+    bool went_on(const Complained& complained) const {
+        if (finished_ == 0 || finished_ <= complained.place ||
+            complained.meant.nearness == Nearness::hardware)
+            return false;
+        return std::none_of(
+                   all_.begin() + static_cast<std::ptrdiff_t>(finished_), all_.end(),
+                   [](const Complained& later) { return later.meant.nearness < Nearness::stopped; }) &&
+               failed_exits().empty();
+    }
+
+    // In order of time; whom a launcher ended to clean up is not among them.
+    std::vector<const Event*> failed_exits() const {
+        std::vector<const Event*> exits;
+        for (const Event* event : evidence_.each<RankExit>()) {
+            const auto* exit = event->as<RankExit>();
+            if (exit->code != 0 && exit->signal != sigterm) exits.push_back(event);
+        }
+        return exits;
+    }
+
+    void quote(const Complained& one) {
+        for (const Quote& before : incident_.lines) {
+            if (before.text == one.text) return;
+        }
+        incident_.lines.push_back({one.rank, one.event->at, std::string(one.text)});
+    }
+
+    // Whose it was; where the line does not say it, another line of the same trouble may.
+    Rank said_of(const Complained& best) const {
+        if (best.rank != no_rank) return best.rank;
+        for (const Complained& one : all_) {
+            if (one.rank != no_rank && one.meant.nearness == best.meant.nearness &&
+                one.meant.symptom == best.meant.symptom)
+                return one.rank;
+        }
+        return no_rank;
+    }
+
+    void by_detectors(const Complained* best) {
+        incident_.outcome = Outcome::found;
+        incident_.finding = findings_.front();
+        incident_.sure = incident_.finding->blame.ranks.empty() ? 2 : 3;
+        if (best) quote(*best);
+    }
+
+    void by_words(const Complained& best) {
+        incident_.outcome = Outcome::found;
+        Finding finding;
+        finding.symptom = best.meant.symptom;
+        finding.detector = "log_reading";
+        finding.at = best.event->at;
+        for (const std::string_view cause : best.meant.causes) {
+            if (!cause.empty()) finding.causes.emplace_back(cause);
+        }
+        std::vector<Rank> ranks;
+        if (const Rank rank = said_of(best); rank != no_rank) ranks = {rank};
+        std::string says(detectors::heart_of(best.text));
+        const auto exits = failed_exits();
+        if (best.meant.nearness == Nearness::waiting) {
+            Waited waited = who_was_waited_for(evidence_, incident_.reading);
+            ranks = waited.blamed;
+            if (!waited.causes.empty()) finding.causes = waited.causes;
+            says = waited.says;
+            if (ranks.empty() && !exits.empty() && exits.front()->as<RankExit>()->signal != sigabrt)
+                ranks = {exits.front()->rank};
+        } else if (ranks.empty() && !exits.empty() && best.meant.nearness != Nearness::hardware) {
+            ranks = {exits.front()->rank};
+        }
+        incident_.sure = best.meant.nearness <= Nearness::own   ? (ranks.empty() ? 2 : 3)
+                         : best.meant.nearness < Nearness::echo ? 2
+                                                                : 1;
+        if (best.block && best.meant.words.empty()) incident_.user_code = own_program(best.text);
+        if (!ranks.empty())
+            finding.blame = detectors::blame_ranks(evidence_.facts<detectors::Lives>(), ranks);
+        finding.says = says;
+        incident_.finding = std::move(finding);
+        quote(best);
+        std::vector<const Complained*> others;
+        for (const Complained& one : all_) {
+            if (one.meant.nearness <= Nearness::ending) others.push_back(&one);
+        }
+        std::stable_sort(others.begin(), others.end(),
+                         [](const Complained* a, const Complained* b) { return a->key() < b->key(); });
+        for (const Complained* one : others) {
+            if (incident_.lines.size() < quotes_most) quote(*one);
+        }
+    }
+
+    // Ended from outside, or well, or nobody knows.
+    void without_a_name(const Complained* best) {
+        const bool ended = std::any_of(all_.begin(), all_.end(), [](const Complained& one) {
+            return one.meant.nearness == Nearness::ending;
+        });
+        const bool stopped = std::any_of(all_.begin(), all_.end(), [](const Complained& one) {
+            return one.meant.nearness == Nearness::stopped;
+        });
+        const auto exits = failed_exits();
+        for (const Event* exit : exits) {
+            if (incident_.ended.empty() || exit->at == exits.front()->at)
+                incident_.ended.push_back(exit->rank);
+        }
+        if (incident_.ended.size() > 1) incident_.ended.resize(1);
+        if (stopped && exits.empty())
+            incident_.outcome = Outcome::stopped;
+        else if (finished_ > 0 && !ended && exits.empty() && incident_.reading.orphans == 0)
+            incident_.outcome = Outcome::completed;
+        else
+            incident_.outcome = Outcome::unknown;
+        if (incident_.outcome == Outcome::completed) {
+            quote(all_[finished_ - 1]);
+            return;
+        }
+        for (const Complained& one : all_) {
+            if (one.meant.nearness != Nearness::finished && incident_.lines.size() < quotes_unknown)
+                quote(one);
+        }
+        (void)best;
+        for (auto one = strange_.rbegin(); one != strange_.rend() && incident_.lines.size() < quotes_unknown;
+             ++one)
+            incident_.lines.push_back(*one);
+    }
+
+    const Evidence& evidence_;
+    const std::vector<Finding>& findings_;
+    Incident incident_;
+    std::vector<Complained> all_;
+    std::vector<Quote> strange_;  // lines that sound bad and mean nothing to us
+    std::size_t finished_ = 0;    // place after the last proof of a good end; 0 = none
+};
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::healthy:
+            return "healthy";
+        case Outcome::completed:
+            return "completed";
+        case Outcome::found:
+            return "found";
+        case Outcome::stopped:
+            return "stopped";
+        default:
+            return "unknown";
+    }
+}
+
+bool is_imported(const Evidence& evidence) {
+    const auto starts = evidence.each<JobStart>();
+    return !starts.empty() && evidence.text(starts.front()->as<JobStart>()->what) == "imported";
+}
+
+Incident read_incident(const Evidence& evidence, const std::vector<Finding>& findings) {
+    return Incidents(evidence, findings).done();
+}
+
+}  // namespace deadrank::results::diagnosis

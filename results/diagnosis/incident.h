@@ -1,0 +1,54 @@
+// results/diagnosis/incident.h — What the words of an incident's logs tell: what happened, who began it, and
+// whether anything was understood at all. A log of which nothing is known is "unknown", never "healthy".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/evidence.h"
+#include "results/record/finding.h"
+
+namespace deadrank::results::diagnosis {
+
+enum class Outcome {
+    healthy,    // a run of our own in which no detector found anything
+    completed,  // a log proves that the job came to its end
+    found,      // a bug has a name
+    stopped,    // somebody or a limit ended it from outside
+    unknown,    // it failed and no line says why, or nothing was understood
+};
+std::string_view name_of(Outcome outcome);
+
+// A line of the log, or a block of them, as it was printed.
+struct Quote {
+    Rank rank = no_rank;
+    Time at{0};
+    std::string text;
+};
+
+struct Incident {
+    Outcome outcome = Outcome::unknown;
+    std::optional<Finding> finding;
+    std::vector<Quote> lines;  // what speaks for it; of an unknown outcome, what sounds most like the cause
+    std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
+    std::vector<Rank> ended;   // who left first, where only that is known
+    int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended
+    LogRead reading;
+};
+
+// Evidence that import made of logs and dumps.
+bool is_imported(const Evidence& evidence);
+
+// `findings` are the detectors'. Where dumps tell who was in which collective, they know more than words do.
+Incident read_incident(const Evidence& evidence, const std::vector<Finding>& findings);
+
+// Time-outs of collectives, as the ranks that waited print them: who is to blame, and why.
+struct Waited {
+    std::vector<Rank> blamed;  // empty when the lines do not tell
+    std::string says;
+    std::vector<std::string> causes;  // likeliest first; empty where the lines do not tell
+};
+Waited who_was_waited_for(const Evidence& evidence, const LogRead& reading);
+
+}  // namespace deadrank::results::diagnosis

@@ -1,0 +1,228 @@
+// results/diagnosis/waited.cpp — Seven ranks of eight time out in the same call: the eighth says nothing and
+// is the one to name. One rank of four times out in another call, or is behind the others: it went another
+// way. A rank that had left minutes before the others rang was waited for in vain. A time-out that names a
+// step above the first proves that set-up was over, and began at its stamp minus what it "ran for".
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/diagnosis/incident.h"
+#include "results/facts/findings.h"
+#include "results/facts/signatures.h"
+#include "results/record/signals.h"
+
+namespace deadrank::results::diagnosis {
+
+namespace {
+
+using detectors::Nearness;
+
+struct TimedOut {
+    Time rang{0};
+    std::int64_t seq = -1, ran_ms = -1, enqueued = -2, completed = -2;
+    std::string call;  // "ALLREDUCE of 4821568"
+};
+
+std::string_view behind(std::string_view text, std::string_view words) {
+    const std::size_t at = text.find(words);
+    return at == text.npos ? std::string_view() : text.substr(at + words.size());
+}
+std::int64_t whole(std::string_view text, std::int64_t otherwise) {
+    const std::string digits(text.substr(0, 20));
+    char* end = nullptr;
+    const std::int64_t value = std::strtoll(digits.c_str(), &end, 10);
+    return end == digits.c_str() ? otherwise : value;
+}
+
+void read_time_out(std::string_view text, TimedOut& one) {
+    if (const auto seq = behind(text, "SeqNum="); !seq.empty() && one.seq < 0) one.seq = whole(seq, -1);
+    if (const auto op = behind(text, "OpType="); !op.empty() && one.call.empty()) {
+        one.call = op.substr(0, op.find_first_of(",)"));
+        if (const auto size = behind(text, "NumelIn="); !size.empty())
+            one.call += fmt::format(" of {}", whole(size, 0));
+    }
+    if (const auto ran = behind(text, "ran for "); !ran.empty()) one.ran_ms = whole(ran, -1);
+    for (const std::string_view words : {"last enqueued NCCL work: ", "last enqueued work: "}) {
+        if (const auto last = behind(text, words); !last.empty()) one.enqueued = whole(last, -2);
+    }
+    for (const std::string_view words : {"last completed NCCL work: ", "last completed work: "}) {
+        if (const auto last = behind(text, words); !last.empty()) one.completed = whole(last, -2);
+    }
+}
+
+// "Ranks 4, 5, 6, 7 failed to pass monitoredBarrier", "errors while waiting for send/recv from rank 0".
+std::vector<Rank> named_by_barrier(std::string_view text) {
+    std::vector<Rank> ranks;
+    // JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"
+    const auto task = behind(text, "/task:");
+    if (!task.empty() && text.find("heartbeat timeout") != text.npos)
+        return {static_cast<Rank>(whole(task, no_rank))};
+    if (text.find("onitored") == text.npos) return ranks;
+    const auto from = behind(text, "send/recv from rank ");
+    if (!from.empty()) return {static_cast<Rank>(whole(from, no_rank))};
+    const std::size_t failed = text.find(" failed to pass");
+    if (failed == text.npos) return ranks;
+    const std::size_t word = text.rfind("ank", failed);
+    if (word == text.npos) return ranks;
+    for (std::size_t at = text.find_first_of("0123456789", word); at < failed;) {
+        ranks.push_back(static_cast<Rank>(whole(text.substr(at), no_rank)));
+        at = text.find_first_not_of("0123456789", at);
+        at = at < failed ? text.find_first_of("0123456789", at) : text.npos;
+    }
+    return ranks;
+}
+
+// The value that few have where most agree; nobody when there is no majority.
+template <class Value>
+std::vector<Rank> few_with_another(const std::map<Rank, Value>& values) {
+    std::map<Value, std::vector<Rank>> by_value;
+    for (const auto& [rank, value] : values) by_value[value].push_back(rank);
+    if (by_value.size() < 2 || values.size() < 3) return {};
+    const auto most = std::max_element(by_value.begin(), by_value.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    });
+    if (most->second.size() * 2 <= values.size()) return {};
+    std::vector<Rank> few;
+    for (const auto& [value, ranks] : by_value) {
+        if (value != most->first) few.insert(few.end(), ranks.begin(), ranks.end());
+    }
+    std::sort(few.begin(), few.end());
+    return few;
+}
+
+const char* const divergence = "rank_divergent_control_flow";
+const char* const other_order = "communication_order_divergence";
+const char* const unpropagated = "unpropagated_rank_failure";
+const char* const machine = "hardware_or_link_fault";
+
+class Waiting {
+public:
+    Waiting(const Evidence& evidence, const LogRead& reading) : evidence_(evidence), reading_(reading) {
+        for (const Event* event : evidence.each<RankLog>()) {
+            const std::string_view text = evidence.text(event->as<RankLog>()->line);
+            const auto* meant = detectors::signature_in(text);
+            if (!meant || meant->nearness != Nearness::waiting) continue;
+            if (named_.empty()) named_ = named_by_barrier(text);
+            if (first_ == Time{-1}) first_ = event->at;
+            if (event->rank == no_rank) continue;
+            TimedOut& one = by_rank_[event->rank];
+            if (one.rang == Time{0}) one.rang = event->at;
+            read_time_out(text, one);
+        }
+    }
+
+    Waited answer() const {
+        for (const auto& rule : {&Waiting::barrier, &Waiting::gone_before, &Waiting::other_call,
+                                 &Waiting::behind_others, &Waiting::silent}) {
+            Waited one = (this->*rule)();
+            if (!one.blamed.empty()) return one;
+        }
+        Waited none;
+        none.says = by_rank_.empty()
+                        ? "a collective timed out"
+                        : fmt::format("{} waited in vain{}", detectors::ranks_text(waiting()), where());
+        return none;
+    }
+
+private:
+    std::vector<Rank> waiting() const {
+        std::vector<Rank> ranks;
+        for (const auto& [rank, one] : by_rank_) ranks.push_back(rank);
+        return ranks;
+    }
+    std::string where() const {
+        for (const auto& [rank, one] : by_rank_) {
+            if (one.call.empty()) continue;
+            std::string text = fmt::format(" in {}", one.call);
+            if (one.seq >= 0) text += fmt::format(", call {} of its group", one.seq);
+            if (one.seq > 1 || one.completed >= 0) text += "; set-up was over";
+            return text;
+        }
+        return "";
+    }
+
+    Waited barrier() const {
+        if (named_.empty()) return {};
+        return {named_,
+                fmt::format("{} did not come to a monitored barrier", detectors::ranks_text(named_)),
+                {unpropagated, divergence, machine}};
+    }
+    // It left before the others rang, and not of waiting itself.
+    Waited gone_before() const {
+        for (const Event* event : evidence_.each<RankExit>()) {
+            const auto* exit = event->as<RankExit>();
+            const bool ended = exit->code != 0 && exit->signal != sigterm && exit->signal != sigabrt;
+            if (!ended || by_rank_.contains(event->rank) || by_rank_.empty()) continue;
+            if (event->at + std::chrono::seconds(2) > first_) continue;
+            return {{event->rank},
+                    fmt::format("rank {} had left with code {}; {} waited for it{}", event->rank, exit->code,
+                                detectors::ranks_text(waiting()), where()),
+                    {unpropagated, divergence, machine}};
+        }
+        return {};
+    }
+    Waited other_call() const {
+        std::map<Rank, std::string> calls;
+        for (const auto& [rank, one] : by_rank_) {
+            if (!one.call.empty()) calls[rank] = one.call;
+        }
+        const auto few = few_with_another(calls);
+        if (few.empty()) return {};
+        return {few,
+                fmt::format("{} timed out in {}, the others elsewhere", detectors::ranks_text(few),
+                            calls[few.front()]),
+                {other_order, divergence, unpropagated}};
+    }
+    // Who has asked for fewer calls than the others has not come as far.
+    Waited behind_others() const {
+        std::map<Rank, std::int64_t> asked, at;
+        for (const auto& [rank, one] : by_rank_) {
+            if (one.enqueued >= -1) asked[rank] = one.enqueued;
+            if (one.seq >= 0) at[rank] = one.seq;
+        }
+        for (const auto* values : {&asked, &at}) {
+            const auto few = few_with_another(*values);
+            if (few.empty()) continue;
+            const auto other = std::find_if(values->begin(), values->end(), [&](const auto& one) {
+                return std::count(few.begin(), few.end(), one.first) == 0;
+            });
+            if (other == values->end() || values->at(few.front()) > other->second) continue;
+            return {few,
+                    fmt::format("{} stopped at another call than the others: {}", detectors::ranks_text(few),
+                                values->at(few.front())),
+                    {divergence, other_order, unpropagated}};
+        }
+        return {};
+    }
+    // World size told, most rang, few did not.
+    Waited silent() const {
+        const auto world = static_cast<std::size_t>(reading_.ranks_told);
+        if (by_rank_.size() < 2 || world <= by_rank_.size() ||
+            (world - by_rank_.size()) * 2 > by_rank_.size())
+            return {};
+        std::vector<Rank> silent;
+        for (Rank rank = 0; rank < reading_.ranks_told; ++rank) {
+            if (!by_rank_.contains(rank)) silent.push_back(rank);
+        }
+        return {silent,
+                fmt::format("{} of {} ranks timed out{}; {} said nothing", by_rank_.size(), world, where(),
+                            detectors::ranks_text(silent)),
+                {unpropagated, divergence, machine}};
+    }
+
+    const Evidence& evidence_;
+    const LogRead& reading_;
+    std::map<Rank, TimedOut> by_rank_;
+    std::vector<Rank> named_;
+    Time first_{-1};
+};
+
+}  // namespace
+
+Waited who_was_waited_for(const Evidence& evidence, const LogRead& reading) {
+    return Waiting(evidence, reading).answer();
+}
+
+}  // namespace deadrank::results::diagnosis

@@ -1,0 +1,38 @@
+// results/facts/signatures.h — What the lines of a failed job's log mean: phrases as frameworks, launchers,
+// schedulers and kernels print them, with the symptom and the causes that each speaks for. A table of general
+// phrases; none is about one incident.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace deadrank::results::detectors {
+
+// How near a line is to the cause. What stands first beats what stands later, whatever came first in time:
+// who waits for a dead rank often complains before the launcher tells that it is dead.
+enum class Nearness {
+    hardware,  // a kernel or a driver reports a fault of the machine
+    own,       // an error of the process that prints it
+    link,      // a transport gave up on a peer
+    waiting,   // a bound on a collective, a barrier, a heartbeat ran out
+    echo,      // a peer is gone: somebody else's failure
+    ending,    // a launcher says how a process ended
+    stopped,   // ended from outside: a user, a time limit, a preemption
+    finished,  // proof that the job came to its end
+};
+
+struct Signature {
+    std::string_view words;
+    Nearness nearness = Nearness::own;
+    std::string_view symptom = {};                // empty: nothing can be said but that it ended
+    std::array<std::string_view, 3> causes = {};  // likeliest first
+    std::string_view beside = {};                 // further words that must stand in the same text
+};
+
+// The first of the table that fits; nullptr when none does. One pass over the text.
+const Signature* signature_in(std::string_view text);
+
+// "SomethingError: …", "package.module.SomeException: …" at the beginning of a line.
+bool begins_with_exception(std::string_view line);
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,254 @@
+// results/importers/launcher_lines.cpp — torchrun of all releases, DeepSpeed's and Lightning's launchers,
+// mpirun and hydra, srun and slurmstepd, Ray, JAX, Kubernetes: who ended, how, and how many there were.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/facts/signatures.h"
+#include "results/importers/log_lines.h"
+
+namespace deadrank::results::importers {
+
+namespace {
+
+std::string_view between(std::string_view text, std::string_view before, std::string_view behind) {
+    const std::string_view rest = after(text, before);
+    return rest.substr(0, rest.find(behind));
+}
+
+struct Head {
+    std::string_view words;
+    int level = 0;
+};
+
+// "ERROR:torch.distributed.elastic.x:words" until 2.0, "torch.distributed.elastic.x: [ERROR] words"
+// until 2.2, "E0101 00:00:05.000000 1 torch/distributed/elastic/…/api.py:1002] words" since.
+bool agent_head(std::string_view text, Head& head) {
+    const auto level = [](char c) { return c == 'E' || c == 'C' ? 2 : c == 'W' ? 1 : 0; };
+    for (const std::string_view name : {"ERROR:", "WARNING:", "INFO:", "CRITICAL:"}) {
+        if (!text.starts_with(name) || !text.substr(name.size()).starts_with("torch.distributed")) continue;
+        const std::size_t end = text.find(':', name.size());
+        if (end == text.npos) return false;
+        return head = {text.substr(end + 1), level(name[0])}, true;
+    }
+    if (text.starts_with("torch.distributed.") && text.find(": [") < 90) {
+        const std::size_t open = text.find(": ["), close = text.find("] ", open);
+        if (close == text.npos) return false;
+        return head = {text.substr(close + 2), level(text[open + 3])}, true;
+    }
+    if (text.size() < 20 || std::string_view("IWEC").find(text[0]) == std::string_view::npos) return false;
+    const std::size_t close = text.substr(0, 200).find("] ");
+    if (close == text.npos || text.substr(0, close).find("torch/distributed/") == text.npos) return false;
+    return head = {text.substr(close + 2), level(text[0])}, true;
+}
+
+// "0-3,7" of srun
+std::vector<Rank> tasks_in(std::string_view list) {
+    std::vector<Rank> ranks;
+    for (std::size_t at = 0; at < list.size() && ranks.size() < 4096;) {
+        std::size_t end = list.find_first_not_of("0123456789", at);
+        if (end == at) break;
+        const auto first = static_cast<Rank>(number_in(list.substr(at)));
+        Rank last = first;
+        if (end != list.npos && list[end] == '-') {
+            last = static_cast<Rank>(number_in(list.substr(end + 1)));
+            end = list.find_first_not_of("0123456789", end + 1);
+        }
+        for (Rank rank = first; rank <= last && ranks.size() < 4096; ++rank) ranks.push_back(rank);
+        if (end == list.npos || list[end] != ',') break;
+        at = end + 1;
+    }
+    return ranks;
+}
+
+int signal_said(std::string_view words) {
+    struct Named {
+        std::string_view words;
+        int signal;
+    };
+    for (const Named& one : {Named{"Segmentation fault", 11},
+                             {"Killed", 9},
+                             {"Aborted", 6},
+                             {"Terminated", 15},
+                             {"Bus error", 7},
+                             {"Out Of Memory", 9}}) {
+        if (words.find(one.words) != words.npos) return one.signal;
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool LogReader::agent(const Unwrapped& line) {
+    Head head;
+    if (!agent_head(line.text, head)) return false;
+    if (const auto stamp = read_stamp(line.text.substr(1), story_.year_or(place_.year))) timed(stamp->at);
+    ++agent_;
+    if (head.words.starts_with("====")) {
+        Block& block = blocks_[line.source];
+        block.kind = Block::report, block.text = head.words, block.at = last_;
+        return true;
+    }
+    agent_words(head.words);
+    const bool proof = head.words.find("successfully finished") != head.words.npos;
+    say(no_rank, head.level, std::string(head.words));
+    if (proof) say(no_rank, 0, std::string(head.words));
+    return true;
+}
+
+void LogReader::agent_words(std::string_view words) {
+    const auto pid_after = [&](std::string_view before) {
+        return static_cast<std::int32_t>(number_in(after(words, before)));
+    };
+    if (const auto failed = after(words, "failed (exitcode: "); !failed.empty()) {
+        Story::Failure failure;
+        failure.at = last_, failure.code = static_cast<int>(number_in(failed)),
+        failure.pid = pid_after("(pid: ");
+        failure.rank = story_.rank_of("", failure.pid);
+        if (const auto local = after(words, "local_rank: "); failure.rank == no_rank && !local.empty())
+            failure.local = static_cast<Rank>(number_in(local));
+        story_.failed(failure);
+    }
+    if (words.find("closing signal SIGTERM") != words.npos) {
+        const Rank rank = story_.rank_of("", pid_after("Sending process "));
+        if (rank != no_rank) story_.exits(last_, rank, -15, 15);
+    }
+}
+
+// The entries of torchrun's report; those under "Root Cause" failed first.
+void LogReader::report(const std::string& text) {
+    say(no_rank, 2, text);
+    story_.tell(last_, no_rank, [](Evidence&) -> Payload { return JobStop{1, TextId::none}; });
+    Story::Failure failure;
+    bool root = false;
+    const auto close = [&] {
+        if (failure.rank != no_rank) {
+            failure.root = root;
+            if (failure.at == no_time) failure.at = last_;
+            story_.failed(failure);
+        }
+        failure = {};
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::string_view line = std::string_view(text).substr(at, end - at);
+        at = end + 1;
+        const std::size_t begins = line.find_first_not_of(' ');
+        if (begins == line.npos) continue;
+        line = line.substr(begins);
+        if (line.starts_with("Root Cause")) close(), root = true;
+        if (line.starts_with('[') && line.ends_with("]:")) close();
+        const auto value = after(line, ": ");
+        if (line.starts_with("time ")) {
+            if (const auto stamp = read_stamp(value, story_.year_or(place_.year))) {
+                failure.at = stamp->at;
+                story_.year(year_of(stamp->at));
+            }
+        } else if (line.starts_with("host ")) {
+            failure.host = value;
+        } else if (line.starts_with("rank ")) {
+            failure.rank = static_cast<Rank>(number_in(value));
+        } else if (line.starts_with("exitcode ")) {
+            failure.code = static_cast<int>(number_in(value));
+            failure.pid = static_cast<std::int32_t>(number_in(after(line, "(pid: ")));
+        }
+    }
+    close();
+}
+
+// srun, slurmstepd and Kubernetes.
+bool LogReader::scheduler(const Unwrapped& line) {
+    const std::string_view text = line.text;
+    if (text.starts_with("srun: ")) {
+        ++launcher_;
+        const std::string_view words = between(text, ": task", "");
+        if (text.starts_with("srun: error: ") && text.find(": task") != text.npos) {
+            std::string_view list = after(text, ": task");
+            if (list.starts_with('s')) list.remove_prefix(1);
+            if (list.starts_with(' ')) list.remove_prefix(1);
+            const int signal = signal_said(text);
+            const auto code = after(text, "exit code ");
+            for (const Rank rank : tasks_in(list))
+                story_.task_ended(last_, rank, signal > 0 ? -signal : static_cast<int>(number_in(code)),
+                                  signal);
+        }
+        if (text.starts_with("srun: error")) say(no_rank, 2, std::string(text));
+        (void)words;
+        return true;
+    }
+    if (text.starts_with("slurmstepd")) {
+        ++launcher_;
+        say(no_rank, 2, std::string(text));
+        return true;
+    }
+    return false;
+}
+
+// Launchers' own words on how a rank ended.
+bool LogReader::launcher(const Unwrapped& line) {
+    const std::string_view text = line.text;
+    const auto ended = [&](Rank rank, int code, int signal) {
+        ++launcher_;
+        if (rank != no_rank) story_.exits(last_, rank, code, signal);
+        say(no_rank, 2, std::string(text));
+        return true;
+    };
+    if (text.find("sigkill_handler] Killing subprocess") != text.npos ||
+        text.starts_with("Killing subprocess "))
+        return ++killed_subprocesses_ > 0;
+    if (const auto code = after(text, "exits with return code = "); !code.empty()) {
+        // DeepSpeed prints the command of the last rank that it started, whoever failed.
+        const auto local = after(text, "--local_rank=");
+        const int value = static_cast<int>(number_in(code));
+        const bool alone = killed_subprocesses_ <= 1 && !local.empty();
+        killed_subprocesses_ = 0;
+        return ended(alone ? static_cast<Rank>(number_in(local)) : no_rank, value, value < 0 ? -value : 0);
+    }
+    if (text.find("noticed that process rank ") != text.npos) {
+        const int signal = static_cast<int>(number_in(after(text, "exited on signal ")));
+        return ended(static_cast<Rank>(number_in(after(text, "process rank "))), -signal, signal);
+    }
+    if (const auto job = after(text, "Process name: [["); !job.empty())
+        return ended(static_cast<Rank>(number_in(after(job, "],"))), 1, 0);
+    if (text.find("RANK ") != text.npos && text.find(" RUNNING AT ") != text.npos)
+        return ended(static_cast<Rank>(number_in(after(text, "RANK "))), 1, 0);
+    if (const auto by = after(text, "MPI_ABORT was invoked on rank "); !by.empty())
+        return ended(static_cast<Rank>(number_in(by)), 1, 0);
+    if (const auto local = after(text, "Child process ");
+        !local.empty() && text.find("(local_rank ") != text.npos)
+        return ended(static_cast<Rank>(number_in(after(text, "(local_rank "))),
+                     static_cast<int>(number_in(after(text, "FAILED (exitcode "))), 0);
+    // Lightning: "[rank: 1] Child process with PID 7 terminated with code 1."
+    if (text.find("Child process with PID ") != text.npos && line.rank != no_rank) {
+        const int code = static_cast<int>(number_in(after(text, "terminated with code ")));
+        return ended(line.rank, code, code < 0 ? -code : 0);
+    }
+    // JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"
+    if (text.find("heartbeat timeout") != text.npos && text.find("/task:") != text.npos) {
+        ++launcher_;
+        say(static_cast<Rank>(number_in(after(text, "/task:"))), 2, std::string(text));
+        return true;
+    }
+    return false;
+}
+
+// "GLOBAL_RANK: 3, MEMBER: 4/16", "world_size=16", "with 16 processes": how many ranks there are.
+bool LogReader::cluster_size(const Unwrapped& line) {
+    const std::string_view text = line.text;
+    if (const auto member = after(text, "MEMBER: ");
+        !member.empty() && text.find("GLOBAL_RANK") != text.npos) {
+        story_.world_size(static_cast<std::int32_t>(number_in(after(member, "/"))));
+        return true;
+    }
+    for (const std::string_view words :
+         {"world_size=", "world_size: ", "WORLD_SIZE=", "dist_world_size=", "world size: "}) {
+        const auto value = after(text, words);
+        if (value.empty() || value[0] < '1' || value[0] > '9') continue;
+        const std::int64_t size = number_in(value);
+        if (size <= 1 || size > 1'000'000 || text.find("rror") != text.npos) return false;
+        story_.world_size(static_cast<std::int32_t>(size));
+        return true;
+    }
+    return false;
+}
+
+}  // namespace deadrank::results::importers

@@ -1,0 +1,511 @@
+// results/importers/wrapping.cpp — One wrapping after the other is taken off until none is left. A bracket
+// or a number that could be the program's own words is taken only where the file has that habit.
+#include "results/importers/wrapping.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace deadrank::results::importers {
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool word(char c) {
+    return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+}
+std::size_t digits(std::string_view text, std::size_t from = 0) {
+    std::size_t end = from;
+    while (end < text.size() && digit(text[end])) ++end;
+    return end - from;
+}
+std::int32_t number(std::string_view text) {
+    return static_cast<std::int32_t>(std::strtol(std::string(text.substr(0, 9)).c_str(), nullptr, 10));
+}
+
+struct Clock {
+    int year = 0;
+    unsigned month = 0, day = 0;
+    int hour = 0, minute = 0, seconds = 0;
+};
+
+std::optional<std::int64_t> since_1970(const Clock& c) {
+    using namespace std::chrono;
+    const year_month_day date{std::chrono::year{c.year}, std::chrono::month{c.month},
+                              std::chrono::day{c.day}};
+    if (!date.ok() || c.year < 1990 || c.year > 2199 || c.hour > 24 || c.minute > 60 || c.seconds > 61)
+        return std::nullopt;
+    return (sys_days{date}.time_since_epoch().count() * 86'400LL + c.hour * 3600 + c.minute * 60 +
+            c.seconds) *
+           second;
+}
+
+// ".123456", ",123", "Z", "+02:00" after a time of day.
+void read_tail(std::string_view text, Stamp& stamp) {
+    if (stamp.size < text.size() && (text[stamp.size] == '.' || text[stamp.size] == ',') &&
+        digits(text, stamp.size + 1) > 0) {
+        std::int64_t unit = second;
+        for (++stamp.size; stamp.size < text.size() && digit(text[stamp.size]); ++stamp.size) {
+            unit /= 10;
+            stamp.at += (text[stamp.size] - '0') * unit;
+        }
+    }
+    if (stamp.size >= text.size()) return;
+    const char zone = text[stamp.size];
+    if (zone == 'Z') ++stamp.size;
+    int hours = 0, minutes = 0, read = 0;
+    if ((zone == '+' || zone == '-') &&
+        (std::sscanf(std::string(text.substr(stamp.size + 1, 6)).c_str(), "%2d:%2d%n", &hours, &minutes,
+                     &read) == 2 ||
+         std::sscanf(std::string(text.substr(stamp.size + 1, 5)).c_str(), "%2d%2d%n", &hours, &minutes,
+                     &read) == 2) &&
+        read >= 4) {
+        stamp.at -= (zone == '+' ? 1 : -1) * (hours * 3600LL + minutes * 60) * second;
+        stamp.size += 1 + static_cast<std::size_t>(read);
+    }
+}
+
+unsigned month_named(std::string_view name) {
+    for (std::size_t i = 0; i < months.size(); ++i) {
+        if (name.starts_with(months[i])) return static_cast<unsigned>(i + 1);
+    }
+    return 0;
+}
+
+std::optional<Clock> numeric_clock(const std::string& words, int year, int& read, bool& dated) {
+    Clock c;
+    char half = 0;
+    dated = true;
+    if (std::sscanf(words.c_str(), "%4d-%2u-%2u%*1[T_ ]%2d:%2d:%2d%n", &c.year, &c.month, &c.day, &c.hour,
+                    &c.minute, &c.seconds, &read) == 6 ||
+        std::sscanf(words.c_str(), "%4d/%2u/%2u %2d:%2d:%2d%n", &c.year, &c.month, &c.day, &c.hour, &c.minute,
+                    &c.seconds, &read) == 6)
+        return c;
+    if (std::sscanf(words.c_str(), "%2u/%2u/%4d%*1[, ]%2d:%2d:%2d%n", &c.month, &c.day, &c.year, &c.hour,
+                    &c.minute, &c.seconds, &read) == 6 ||
+        std::sscanf(words.c_str(), "%2u/%2u/%4d, %2d:%2d:%2d%n", &c.month, &c.day, &c.year, &c.hour,
+                    &c.minute, &c.seconds, &read) == 6) {
+        int more = 0;
+        if (std::sscanf(words.c_str() + read, " %c%*1[M]%n", &half, &more) == 1 && more > 0 &&
+            (half == 'A' || half == 'P')) {
+            c.hour = c.hour % 12 + (half == 'P' ? 12 : 0);
+            read += more;
+        }
+        return c;
+    }
+    dated = false;
+    unsigned date = 0;
+    if (std::sscanf(words.c_str(), "%4u %2d:%2d:%2d%n", &date, &c.hour, &c.minute, &c.seconds, &read) == 4) {
+        c.year = year, c.month = date / 100, c.day = date % 100;
+        return c;
+    }
+    return std::nullopt;
+}
+
+std::optional<Clock> named_clock(const std::string& words, int year, int& read, bool& dated) {
+    std::array<char, 4> weekday{}, month{};
+    Clock c;
+    if (std::sscanf(words.c_str(), "%3[A-Z a-z] %3[A-Za-z] %2u %2d:%2d:%2d%n", weekday.data(), month.data(),
+                    &c.day, &c.hour, &c.minute, &c.seconds, &read) == 6) {
+        int more = 0;
+        dated = std::sscanf(words.c_str() + read, "%*1[ ]%4d%n", &c.year, &more) == 1;
+        if (!dated) {
+            // "Sat Jan 31 10:00:00 UTC 2026"
+            dated = std::sscanf(words.c_str() + read, " %*[A-Z] %4d%n", &c.year, &more) == 1;
+        }
+        read += dated ? more : 0;
+    } else if (std::sscanf(words.c_str(), "%3[A-Za-z] %2u %2d:%2d:%2d%n", month.data(), &c.day, &c.hour,
+                           &c.minute, &c.seconds, &read) == 5) {
+        dated = false;
+    } else {
+        return std::nullopt;
+    }
+    if (!dated) c.year = year;
+    c.month = month_named(month.data());
+    return c;
+}
+
+}  // namespace
+
+int year_of(std::int64_t at) {
+    using namespace std::chrono;
+    return static_cast<int>(year_month_day{floor<days>(sys_time<nanoseconds>{nanoseconds{at}})}.year());
+}
+
+std::optional<Stamp> read_stamp(std::string_view text, int year) {
+    if (text.size() < 12) return std::nullopt;
+    const bool numeric = digit(text[0]);
+    if (!numeric && !(text[0] >= 'A' && text[0] <= 'Z')) return std::nullopt;
+    // Most lines are no stamp: look before sscanf does.
+    const std::size_t colon = text.substr(0, 24).find(':');
+    if (colon == text.npos || colon + 3 >= text.size() || text[colon + 3] != ':') return std::nullopt;
+    const std::string words(text.substr(0, 40));
+    int read = 0;
+    bool dated = false;
+    const auto clock =
+        numeric ? numeric_clock(words, year, read, dated) : named_clock(words, year, read, dated);
+    if (!clock) return std::nullopt;
+    const auto at = since_1970(*clock);
+    if (!at) return std::nullopt;
+    Stamp stamp{*at, static_cast<std::size_t>(read), dated};
+    read_tail(text, stamp);
+    return stamp;
+}
+
+Habit habit_of(std::string_view head) {
+    struct Count {
+        int lines = 0, brackets = 0, rising = 0, colons = 0, named = 0;
+        std::int32_t last = -1;
+        std::map<std::string, int, std::less<>> names;
+    } count;
+    for (std::size_t at = 0; at < head.size();) {
+        const std::size_t end = std::min(head.find_first_of("\n\r", at), head.size());
+        std::string_view line = head.substr(at, end - at);
+        at = end + 1;
+        if (line.empty()) continue;
+        ++count.lines;
+        if (const std::size_t many = digits(line, 1);
+            line[0] == '[' && many > 0 && many < 7 && line.substr(1 + many).starts_with("] ")) {
+            ++count.brackets;
+            const std::int32_t now = number(line.substr(1));
+            count.rising += now > count.last;
+            count.last = now;
+        }
+        while (line.starts_with(' ')) line.remove_prefix(1);
+        if (const std::size_t many = digits(line); many > 0 && many < 6 &&
+                                                   line.substr(many).starts_with(":") &&
+                                                   (line.size() == many + 1 || line[many + 1] == ' '))
+            ++count.colons;
+        std::size_t name = 0;
+        while (name < line.size() && name < 64 && word(line[name])) ++name;
+        if (name > 1 && line.substr(name).starts_with(": ") &&
+            line.substr(0, name).find_first_of("0123456789") != line.npos)
+            ++count.named, ++count.names[std::string(line.substr(0, name))];
+    }
+    Habit habit;
+    const auto most = [&](int some) { return some >= 2 && some * 2 >= count.lines; };
+    if (most(count.brackets))
+        (count.rising >= count.brackets ? habit.numbered : habit.ranked_brackets) = true;
+    habit.ranked_colons = most(count.colons);
+    // A name stands before many lines, else it is the first word of one.
+    habit.hosts =
+        !habit.ranked_colons && most(count.named) && static_cast<int>(count.names.size()) * 2 <= count.named;
+    return habit;
+}
+
+namespace {
+
+class Peeling {
+public:
+    Peeling(std::string_view text, const Habit& habit, int year) : habit_(habit), year_(year) {
+        line_.text = text;
+    }
+
+    Unwrapped done() {
+        for (int layers = 0; layers < 8 && layer(); ++layers) {
+        }
+        behind_a_bar();
+        repeated();
+        if (line_.source.empty() && line_.rank != no_rank) line_.source = "r" + std::to_string(line_.rank);
+        return std::move(line_);
+    }
+
+private:
+    bool layer() {
+        return quote() || counted() || stamp() || ray() || ranked() || tagged() || labelled() || container();
+    }
+    std::string_view& text() { return line_.text; }
+    void drop(std::size_t count) { text().remove_prefix(std::min(count, text().size())); }
+    void drop_space() {
+        if (text().starts_with(' ')) drop(1);
+    }
+    void source(std::string_view name) {
+        if (!line_.source.empty()) line_.source += '/';
+        line_.source += name;
+    }
+
+    bool quote() {
+        if (!text().starts_with("> ") && text() != ">") return false;
+        drop(2);
+        return true;
+    }
+    // "[1860] text", and a notebook service's "704.7s<tab>1463<tab>text"
+    bool counted() {
+        if (habit_.numbered && text().starts_with('[') && !counted_) {
+            const std::size_t many = digits(text(), 1);
+            if (many > 0 && text().substr(1 + many).starts_with(']')) {
+                drop(many + 2), drop_space();
+                return counted_ = true;
+            }
+        }
+        const std::size_t whole = digits(text());
+        if (whole == 0 || !text().substr(whole).starts_with('.')) return false;
+        std::size_t end = whole + 1 + digits(text(), whole + 1);
+        if (!text().substr(end).starts_with("s\t")) return false;
+        end += 2;
+        end += digits(text(), end);
+        if (!text().substr(end).starts_with('\t')) return false;
+        drop(end + 1);
+        return true;
+    }
+
+    bool take_stamp(std::size_t from, std::string_view after) {
+        const auto stamp = read_stamp(text().substr(from), year_);
+        if (!stamp || !text().substr(from + stamp->size).starts_with(after)) return false;
+        if (line_.at == no_time || stamp->dated) line_.at = stamp->at, line_.dated = stamp->dated;
+        drop(from + stamp->size + after.size());
+        return true;
+    }
+    bool stamp() {
+        if (stamped_ >= 2 || text().size() < 12) return false;
+        // "[2026-01-31 10:00:00,123] [INFO] …"; the kernel's own brackets stay, they say that it is the
+        // kernel.
+        if (text()[0] == '[' && (digit(text()[1]) || text()[1] == '\'')) {
+            if (take_stamp(1, "]")) return ++stamped_, drop_space(), true;
+            return false;
+        }
+        const bool named = !digit(text()[0]);
+        if (!take_stamp(0, "")) return false;
+        ++stamped_;
+        // Docker's and Kubernetes' "stdout F", a colon, a bar, a dash.
+        if (text().starts_with(" stdout F ") || text().starts_with(" stderr F ")) return drop(10), true;
+        if (text().starts_with("[")) return true;  // horovodrun: "… 2020[0]<stderr>:"
+        if (text().starts_with(": ") || text().starts_with(" - "))
+            return drop(text()[0] == ':' ? 2 : 3), true;
+        if (text().starts_with(" | ")) return drop(3), true;
+        drop_space();
+        if (named) journal();
+        return true;
+    }
+    // "node7 kernel: text", "node7 python[123]: text" after syslog's stamp
+    void journal() {
+        std::size_t host = 0;
+        while (host < text().size() && word(text()[host])) ++host;
+        if (host == 0 || !text().substr(host).starts_with(' ')) return;
+        std::size_t end = host + 1;
+        while (end < text().size() && (word(text()[end]) || text()[end] == '/' || text()[end] == '@')) ++end;
+        const std::string_view program = text().substr(host + 1, end - host - 1);
+        if (program.empty()) return;
+        if (text().substr(end).starts_with('[')) {
+            const std::size_t many = digits(text(), end + 1);
+            if (many == 0) return;
+            line_.pid = number(text().substr(end + 1));
+            end += many + 2;
+        }
+        if (!text().substr(end).starts_with(": ")) return;
+        line_.host = text().substr(0, host);
+        if (program == "kernel") {
+            source("kernel");
+        } else {
+            source(line_.host + "/" + std::string(program) + std::to_string(line_.pid));
+        }
+        drop(end + 2);
+    }
+
+    // "(Worker pid=7, ip=10.0.0.2) text", "(raylet, ip=…) text"
+    bool ray() {
+        if (!text().starts_with('(')) return false;
+        const std::size_t close = text().substr(0, 200).find(") ");
+        const bool bare = close == text().npos && text().ends_with(')');
+        if (close == text().npos && !bare) return false;
+        const std::string_view inside = text().substr(1, (bare ? text().size() - 1 : close) - 1);
+        const std::size_t pid = inside.find("pid=");
+        const bool raylet = inside.starts_with("raylet") || inside.starts_with("autoscaler") ||
+                            inside.starts_with("gcs_server");
+        if (pid == inside.npos && !raylet) return false;
+        if (pid != inside.npos) line_.pid = number(inside.substr(pid + 4));
+        if (const std::size_t ip = inside.find("ip="); ip != inside.npos) {
+            const std::string_view rest = inside.substr(ip + 3);
+            line_.host = rest.substr(0, rest.find(','));
+        }
+        line_.raylet = raylet;
+        if (const std::size_t rank = inside.find("rank=");
+            rank != inside.npos && digit(inside.substr(rank + 5)[0]))
+            line_.rank = number(inside.substr(rank + 5));
+        source(inside);
+        drop(bare ? text().size() : close + 2);
+        return true;
+    }
+
+    // "[rank3]:", "[default3]:", "[RANK 3]", "[Rank 3] "; a line of c10d keeps its own bracket after it.
+    bool ranked() {
+        const auto named = [&](std::string_view before, std::string_view after) -> Rank {
+            if (!text().starts_with(before)) return no_rank;
+            const std::size_t many = digits(text(), before.size());
+            if (many == 0 || many > 7 || !text().substr(before.size() + many).starts_with(after))
+                return no_rank;
+            const Rank rank = number(text().substr(before.size()));
+            drop(before.size() + many + after.size());
+            return rank;
+        };
+        for (const std::string_view before : {"[rank", "[Rank ", "[RANK ", "[rank: ", "[rank "}) {
+            for (const std::string_view after : {"]:", "]"}) {
+                const Rank rank = named(before, after);
+                if (rank == no_rank) continue;
+                line_.rank = rank;
+                drop_space();
+                return true;
+            }
+        }
+        const Rank local = named("[default", "]:");
+        if (local == no_rank) return false;
+        line_.local = local;
+        source("default" + std::to_string(local));
+        return true;
+    }
+
+    // mpirun --tag-output "[1,3]<stderr>:", horovodrun "[3]<stdout>:"
+    bool tagged() {
+        if (!text().starts_with('[')) return false;
+        std::size_t end = 1 + digits(text(), 1);
+        if (end == 1) return false;
+        std::size_t from = 1;
+        if (text().substr(end).starts_with(',')) {
+            from = end + 1;
+            end = from + digits(text(), from);
+        }
+        for (const std::string_view after : {"]<stderr>:", "]<stdout>:", "]<stdout>: ", "]<stderr>: "}) {
+            if (end == from || !text().substr(end).starts_with(after)) continue;
+            line_.rank = number(text().substr(from));
+            drop(end + after.size());
+            return true;
+        }
+        if (!habit_.ranked_brackets || labelled_ || !text().substr(end).starts_with("] ")) return false;
+        line_.rank = number(text().substr(from));
+        drop(end + 2);
+        return labelled_ = true;
+    }
+
+    // srun --label "3: text", pdsh "node7: text", "node7:3: text"
+    bool labelled() {
+        if (labelled_) return false;
+        if (habit_.ranked_colons) {
+            std::size_t from = 0;
+            while (from < text().size() && text()[from] == ' ') ++from;
+            const std::size_t many = digits(text(), from);
+            if (many == 0 || many > 6 || !text().substr(from + many).starts_with(':')) return false;
+            line_.rank = number(text().substr(from));
+            drop(from + many + 1), drop_space();
+            return labelled_ = true;
+        }
+        if (!habit_.hosts) return false;
+        std::size_t name = 0;
+        while (name < text().size() && word(text()[name])) ++name;
+        if (name < 2 || !text().substr(name).starts_with(':')) return false;
+        line_.host = text().substr(0, name);
+        const std::size_t many = digits(text(), name + 1);
+        if (many > 0 && text().substr(name + 1 + many).starts_with(": ")) {
+            line_.rank = number(text().substr(name + 1));
+            name += many + 1;
+        } else if (!text().substr(name).starts_with(": ")) {
+            return line_.host.clear(), false;
+        }
+        source(line_.host);
+        drop(name + 2);
+        return labelled_ = true;
+    }
+
+    // kubectl logs --prefix "[pod/trainer-0/pytorch] text", compose "trainer-0  | text", "task [stderr] text"
+    bool container() {
+        if (text().starts_with("[pod/")) {
+            const std::size_t close = text().find("] ");
+            if (close == text().npos) return false;
+            const std::string_view name = text().substr(5, close - 5);
+            line_.host = name.substr(0, name.find('/'));
+            source(name);
+            drop(close + 2);
+            return true;
+        }
+        std::size_t name = 0;
+        while (name < text().size() && name < 80 && word(text()[name])) ++name;
+        if (name < 2 || name + 3 >= text().size() || text()[name] != ' ') return false;
+        std::size_t bar = name;
+        while (bar < text().size() && text()[bar] == ' ') ++bar;
+        const bool compose = text().substr(bar).starts_with("| ") &&
+                             text().substr(0, name).find_first_of("0123456789") != text().npos;
+        const bool stream =
+            text().substr(name).starts_with(" [stderr] ") || text().substr(name).starts_with(" [stdout] ");
+        if (!compose && !stream) return false;
+        if (compose) line_.host = text().substr(0, name);
+        source(text().substr(0, name));
+        drop(stream ? name + 10 : bar + 2);
+        return true;
+    }
+
+    // A bar is not ended by a line feed: what is printed next stands behind it.
+    void behind_a_bar() {
+        const std::string_view all = text();
+        constexpr std::string_view anchors[] = {"Traceback (most recent call last)",
+                                                "WARNING:torch.",
+                                                "ERROR:torch.",
+                                                "[E ProcessGroup",
+                                                "[W ProcessGroup",
+                                                "[F ProcessGroup",
+                                                "slurmstepd: error:",
+                                                "srun: error:",
+                                                "RuntimeError: ",
+                                                "terminate called"};
+        const bool bar =
+            all.find("%|") != all.npos || all.find("it/s") != all.npos || all.find("s/it") != all.npos;
+        if (bar) {
+            std::size_t best = all.find("[rank");
+            for (const std::string_view anchor : anchors) best = std::min(best, all.find(anchor));
+            if (best != all.npos && best > 0) {
+                drop(best);
+                ranked();
+            }
+            return;
+        }
+        // A few stray characters before a stamp in brackets.
+        const std::size_t stamp = all.substr(0, 24).find("[20");
+        if (stamp == all.npos || stamp == 0 || line_.at != no_time) return;
+        const auto read = read_stamp(all.substr(stamp + 1), year_);
+        if (!read || !all.substr(stamp + 1 + read->size).starts_with(']')) return;
+        line_.at = read->at, line_.dated = read->dated;
+        drop(stamp + read->size + 2), drop_space();
+    }
+    // Ray says how many other workers printed the same.
+    void repeated() {
+        if (!text().ends_with("across cluster]")) return;
+        const std::size_t from = text().rfind(" [repeated ");
+        if (from != text().npos) text() = text().substr(0, from);
+    }
+
+    const Habit& habit_;
+    int year_;
+    Unwrapped line_;
+    int stamped_ = 0;
+    bool counted_ = false, labelled_ = false;
+};
+
+// Colours and cursor moves (ESC [ … letter), and backspaces.
+void clean(std::string& line) {
+    if (line.find_first_of("\x1b\b") == line.npos) return;
+    std::string kept;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
+            for (i += 2; i < line.size() && (line[i] < '@' || line[i] > '~'); ++i) {
+            }
+        } else if (line[i] != '\b' && line[i] != '\x1b') {
+            kept += line[i];
+        }
+    }
+    line = std::move(kept);
+}
+
+}  // namespace
+
+Unwrapped unwrap(std::string& line, const Habit& habit, int year) {
+    clean(line);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.pop_back();
+    return Peeling(line, habit, year).done();
+}
+
+}  // namespace deadrank::results::importers
