@@ -12,6 +12,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
 #include "results/record/signals.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -59,6 +60,13 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
     const auto task = behind(text, "/task:");
     if (!task.empty() && text.find("heartbeat timeout") != text.npos)
         return {static_cast<Rank>(whole(task, no_rank))};
+    // c10d's desync report: "- [2, 5] finished collective #3, but didn't join collective #4"
+    const std::size_t lags = text.find("but didn't join collective");
+    if (lags != text.npos) {
+        const std::size_t close = text.rfind(']', lags), open = text.rfind('[', close);
+        if (close != text.npos && open != text.npos)
+            return numbers_in(text.substr(open + 1, close - open - 1));
+    }
     if (text.find("onitored") == text.npos) return ranks;
     const auto from = behind(text, "send/recv from rank ");
     if (!from.empty()) return {static_cast<Rank>(whole(from, no_rank))};

@@ -66,7 +66,7 @@ constexpr Row rows[] = {
      "HIP out of memory|XPU out of memory|NPU out of memory|RESOURCE_EXHAUSTED|"
      "Failed to CUDA calloc|failure 'out of memory'|failure 2 'out of memory'|"
      "CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|"
-     "cudaErrorMemoryAllocation"},
+     "cudaErrorMemoryAllocation|OOM when allocating"},
     {own,
      "host_resource_exhaustion",
      {settings, placement},
@@ -120,7 +120,8 @@ constexpr Row rows[] = {
      "name resolution|gai error|RendezvousTimeoutError|RendezvousConnectionError|"
      "clients joined|workers joined|client socket has timed out|"
      "client socket has failed to connect|wait timeout after|failed to connect/validate|"
-     "DistStoreError|Connection refused"},
+     "DistStoreError|DistNetworkError|Connection refused|"
+     "Timed out initializing process group|Socket Timeout|address already in use"},
     {own,
      "communication_setup_failure",
      {skew, mismatch, variable},
@@ -172,7 +173,8 @@ constexpr Row rows[] = {
      "illegal memory access|device-side assert|misaligned address|Segmentation fault|"
      "SIGSEGV|exited on signal 11|SIGILL|SIGFPE|illegal instruction|"
      "CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|"
-     "double free or corruption|corrupted size vs"},
+     "double free or corruption|corrupted size vs|cudaErrorIllegalAddress|"
+     "CUDA_ERROR_ILLEGAL_ADDRESS|CUBLAS_STATUS_INTERNAL_ERROR|CUDNN_STATUS_INTERNAL_ERROR"},
     {own,
      "wrong_device_used",
      {derivation, misuse},
@@ -190,14 +192,21 @@ constexpr Row rows[] = {
      "loss_nan_or_divergence",
      {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
-     "loss scale already at minimum|Found NaN|found NaN|gradients are nan|grad norm is nan"},
+     "loss scale already at minimum|Found NaN|found NaN|gradients are nan|"
+     "grad norm is nan|loss: nan|loss=nan|'loss': nan|NaN loss"},
     {own,
      "model_or_data_loading_failure",
      {settings, incomplete},
      "FileNotFoundError|HFValidationError|not a valid model identifier|"
      "Can't load tokenizer|Unable to load weights|does not appear to have a file named|"
      "DatasetNotFoundError|Repo id must|LocalEntryNotFoundError|GatedRepoError|"
-     "RepositoryNotFoundError|NotADirectoryError|DatasetGenerationError"},
+     "RepositoryNotFoundError|NotADirectoryError|IsADirectoryError|PermissionError|"
+     "DatasetGenerationError|We couldn't connect to|Couldn't reach|"
+     "Max retries exceeded with url|cannot find the requested files"},
+    {own,
+     "model_or_data_loading_failure",
+     {fault, settings},
+     "Input/output error|Stale file handle|Transport endpoint is not connected"},
     {own, "framework_runtime_exception", {mismatch, misuse, settings}, "unrecognized arguments: --local"},
     {own,
      "framework_runtime_exception",
@@ -225,7 +234,8 @@ constexpr Row rows[] = {
      "collective operation timeout|Timeout at NCCL work|detected by watchdog at work|"
      "failure detected by watchdog|detected operation timeout|"
      "for recv operation to complete|for send operation to complete|monitoredBarrier|"
-     "watchdog got stuck|Heartbeat monitor timed out|before timing out|"
+     "watchdog got stuck|Application timeout caused pair closure|didn't join collective|"
+     "didn't finish collective|Heartbeat monitor timed out|before timing out|"
      "abort timed out after|NCCL operations have failed or timed out|"
      "taking the entire process down|last enqueued|Timeout(ms)="},
     {waiting,
@@ -247,7 +257,7 @@ constexpr Row rows[] = {
      "onnection was likely closed|Broken pipe|recv failed while polling|"
      "Failed to recv, got 0 bytes|Could not receive type from|communicator was aborted|"
      "Connection timed out|Read error [|Connection closed by|Horovod has been shut down|"
-     "recvBytes failed|Socket Timeout"},
+     "recvBytes failed|Stop_waiting response"},
     {ending,
      "host_resource_exhaustion",
      {settings, placement, unpropagated},
@@ -268,11 +278,11 @@ constexpr Row rows[] = {
     {stopped,
      "",
      {},
-     "DUE TO TIME LIMIT|DUE TO PREEMPTION|TERM_RUNLIMIT|CANCELLED AT&STEP|"
-     "CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|received SIGTERM|"
-     "received signal SIGTERM|Signal 15 (SIGTERM)|exits with return code = -2|"
-     "exits with return code = -15|Signal 2 (SIGINT)|received 15 death signal|"
-     "received 2 death signal"},
+     "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|"
+     "TERM_RUNLIMIT|CANCELLED AT&STEP|CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|"
+     "received SIGTERM|received signal SIGTERM|Signal 15 (SIGTERM)|"
+     "exits with return code = -2|exits with return code = -15|Signal 2 (SIGINT)|"
+     "received 15 death signal|received 2 death signal"},
     {ending,
      "",
      {},
@@ -281,7 +291,18 @@ constexpr Row rows[] = {
      "a non-zero exit code|ChildFailedError|MPI_ABORT was invoked|BAD TERMINATION|"
      "died with <Signals|exitCode: |exited with code |terminated with code|RayActorError|"
      "ActorDiedError|process has died|job has been aborted|CHILD PROCESS FAILED|"
-     "Trials did not complete"},
+     "Trials did not complete|CrashLoopBackOff|Back-off restarting failed"},
+    {own,
+     "communication_setup_failure",
+     {mismatch, variable, fault},
+     "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|"
+     "NCCL error"},
+    {own, "native_crash_or_illegal_access", {edge_case, mismatch, fault}, "CUDA error:|Cuda failure"},
+    {own, "host_resource_exhaustion", {settings, placement}, "exited unexpectedly"},
+    {waiting,
+     "collective_timeout_abort",
+     {divergence, unpropagated, order},
+     "watchdog thread terminated with exception"},
     {finished,
      "",
      {},

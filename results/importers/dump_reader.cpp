@@ -106,6 +106,9 @@ void read_dump(const Json& dump, Rank rank, Story& story) {
         }
         if (!all.empty()) group.joined.try_emplace(rank, all.front().created);
     }
+    for (const Read& read : all) {
+        if (read.ended == no_time && read.op.op != Op::none) story.unfinished(rank);
+    }
     for (const Read& read : all) tell_entry(read, rank, story.group_named(read.group, rank), story);
 }
 

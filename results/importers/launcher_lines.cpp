@@ -203,6 +203,10 @@ bool LogReader::launcher(const Unwrapped& line) {
         killed_subprocesses_ = 0;
         return ended(alone ? static_cast<Rank>(number_in(local)) : no_rank, value, value < 0 ? -value : 0);
     }
+    if (text == "Killed") {
+        ++launcher_;
+        return say(no_rank, 2, "shell: Killed"), true;
+    }
     if (text.find("noticed that process rank ") != text.npos) {
         const int signal = static_cast<int>(number_in(after(text, "exited on signal ")));
         return ended(static_cast<Rank>(number_in(after(text, "process rank "))), -signal, signal);

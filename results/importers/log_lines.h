@@ -61,12 +61,12 @@ private:
     const LogPlace& place_;
     Story& story_;
     const Habit& habit_;
-    Unwrapped line_;
     std::int64_t last_ = no_time;       // of the last line that had one
     std::vector<std::size_t> untimed_;  // told before the first time
     std::map<std::string, Block, std::less<>> blocks_;
     std::map<std::string, std::string> environment_, versions_;
     std::deque<std::pair<Rank, std::string>> suspects_;
+    std::map<std::string, Rank, std::less<>> spoken_;  // by stream
     int killed_subprocesses_ = 0;
     int nccl_ = 0, c10d_ = 0, agent_ = 0, kernel_ = 0, launcher_ = 0, tracebacks_ = 0, plain_ = 0, known_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "results/facts/signatures.h"
 #include "results/importers/log_lines.h"
@@ -55,6 +56,16 @@ bool sounds_bad(std::string_view text) {
         if (text.find(word) != text.npos) return true;
     }
     return false;
+}
+
+// Docker's json-file: {"log":"text\n","stream":"stderr","time":"2026-01-31T10:00:00Z"}
+void unpack_json(std::string& raw) {
+    const auto json = nlohmann::json::parse(raw, nullptr, false);
+    if (!json.is_object() || !json["log"].is_string()) return;
+    std::string text = json["log"].get<std::string>();
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    const auto time = json.find("time");
+    raw = time != json.end() && time->is_string() ? time->get<std::string>() + " " + text : text;
 }
 
 int level_of(std::string_view line) {
@@ -108,8 +119,15 @@ std::size_t LogReader::say(Rank rank, int level, std::string words) {
 
 void LogReader::take(std::string& raw) {
     ++story_.reading().lines;
-    const Unwrapped line = unwrap(raw, habit_, story_.year_or(place_.year));
+    if (raw.starts_with("{\"log\":")) unpack_json(raw);
+    Unwrapped line = unwrap(raw, habit_, story_.year_or(place_.year));
     timed(line);
+    // A worker that said its rank once is that rank in its further lines.
+    if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
+    if (line.pid > 0 && line.rank == no_rank) {
+        const auto known = spoken_.find(line.source);
+        if (known != spoken_.end()) line.rank = known->second;
+    }
     Block& block = blocks_[line.source];
     if (continues(block, line)) return;
     flush(block);

@@ -21,6 +21,8 @@ std::string lines_of(const std::map<std::string, std::string>& pairs) {
 // Beyond these a rank repeats itself; memory stays bounded whatever the size of the log.
 constexpr std::size_t lines_most = 4'000, calm_lines_most = 400;
 
+constexpr std::int64_t usual_time_out = 600'000'000'000;
+
 std::string members_text(const std::vector<Rank>& ranks) {
     std::string text;
     for (const Rank rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ",", rank);
@@ -187,6 +189,12 @@ std::vector<std::string> Story::lacks() const {
                         ranges_text(absent)));
     }
     if (dumped_.empty()) lacks.push_back("no Flight Recorder dump: who was in which collective is not known");
+    if (dumps_by_watchdog_) {
+        lacks.push_back(
+            "how long somebody watched: calls did not end, so the dumps are taken for a watchdog's, ten "
+            "minutes "
+            "after the last call; --until says otherwise");
+    }
     lacks.push_back("training steps, losses, samples and memory: none of these files has them");
     return lacks;
 }
@@ -276,6 +284,11 @@ void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero) const {
 }
 
 Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
+    // A watchdog writes its dump when a call has lasted for c10d's time-out; nobody else tells how long that
+    // was.
+    dumps_by_watchdog_ = !observed_until && until_ != no_time && !unfinished_.empty() &&
+                         unfinished_.size() * 2 >= dumped_.size();
+    if (dumps_by_watchdog_) observed_until = until_ + usual_time_out;
     claim_orphans();
     settle_exits();
     number_groups();

@@ -80,6 +80,7 @@ public:
 
     void world_size(std::int32_t size);
     void has_dump(Rank rank) { dumped_.insert(rank); }
+    void unfinished(Rank rank) { unfinished_.insert(rank); }
     void seen_until(std::int64_t at);
     std::int64_t latest() const { return until_; }
     // One exit a rank: the first that a file speaks of.
@@ -118,6 +119,8 @@ private:
     std::vector<std::pair<std::string, NcclComm>> comms_;  // in order of first mention
     std::map<Rank, std::pair<std::int64_t, std::pair<int, int>>> exits_;
     std::set<Rank> dumped_;
+    std::set<Rank> unfinished_;  // in calls that their dumps do not see end
+    bool dumps_by_watchdog_ = false;
     std::map<std::pair<Rank, std::string>, std::size_t> logged_;
     std::map<Rank, std::size_t> kept_;  // lines of log
     std::vector<Failure> failures_;

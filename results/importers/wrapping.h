@@ -3,24 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "results/importers/stamp.h"
 #include "results/importers/story.h"
 
 namespace deadrank::results::importers {
-
-struct Stamp {
-    std::int64_t at = no_time;  // nanoseconds since 1970
-    std::size_t size = 0;       // characters read
-    bool dated = false;         // the year was written, not taken from elsewhere
-};
-
-// "2026-01-31T10:00:00.5Z", "2026/01/31 10:00:00", "01/31/2026, 10:00:00 AM", "Sat Jan 31 10:00:00 2026",
-// "Jan 31 10:00:00", "0131 10:00:00.5" and "131 10:00:00.5"; `year` is for those that name none.
-std::optional<Stamp> read_stamp(std::string_view text, int year);
-int year_of(std::int64_t at);
 
 // Numbers and names before a line mean a rank or a host only where the whole file has them.
 struct Habit {

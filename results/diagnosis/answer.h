@@ -1,0 +1,28 @@
+// results/diagnosis/answer.h — A diagnosis for whoever is on call: what happened, who began it, why, how sure
+// that is, what to look at next, and which played bug is like it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/diagnosis/diagnosis.h"
+#include "results/text/style.h"
+
+namespace deadrank::results::diagnosis {
+
+struct AnswerOptions {
+    bool whole_lines = false;  // quotes uncut
+    std::string similar;       // a scenario with this symptom and cause; empty = none
+};
+
+std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
+                        const scenarios::Taxonomy& taxonomy, const AnswerOptions& options,
+                        const reports::Style& style);
+
+// "4,120 lines read, 3,988 not understood, 2 tracebacks without a rank"; empty when nothing was read.
+std::string reading_text(const LogRead& reading);
+// What to look at next, for that symptom.
+std::vector<std::string> next_looks(const Diagnosis& diagnosis);
+std::string_view sure_text(int sure);
+
+}  // namespace deadrank::results::diagnosis
