@@ -1,10 +1,13 @@
 // runners/commands/diagnose.cpp — deadrank diagnose: likely causes and fix patterns for evidence, with
-// reasons; or how often that is right over the catalog. Evidence alone is read: a plan or a truth that lies
-// beside it is left unopened.
+// reasons; or how often that is right over the catalog. It takes evidence, or an incident's logs and dumps as
+// they are. Evidence alone is read: a plan or a truth that lies beside it is left unopened.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
 #include <memory>
 
+#include "results/importers/import.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/diagnose_report.h"
@@ -22,26 +25,84 @@ using scenarios::ClueTable;
 struct DiagnoseArguments {
     SelectionOptions selection;
     SeedOptions seeds;
-    bool accuracy = false, json = false;
+    bool accuracy = false, json = false, lines = false, together = false;
     int jobs = 0;
 };
 
-// Healthy is 0, a bug is 1: as grep, it says whether it found something.
+bool is_evidence(const fs::path& place) {
+    std::error_code ignored;
+    if (fs::is_directory(place, ignored)) return fs::exists(place / "evidence.jsonl", ignored);
+    if (!fs::is_regular_file(place, ignored))
+        return place != "-";  // read_evidence says what is wrong with it
+    std::ifstream in(place, std::ios::binary);
+    std::string head(32, '\0');
+    in.read(head.data(), static_cast<std::streamsize>(head.size()));
+    return head.starts_with(R"({"deadrank":"evidence")");
+}
+
+// A run's evidence, or what import makes of logs and dumps.
+scenarios::Result<results::Evidence> evidence_of(const std::vector<fs::path>& places) {
+    if (places.size() == 1 && is_evidence(places[0])) {
+        std::error_code ignored;
+        return results::read_evidence(fs::is_directory(places[0], ignored) ? places[0] / "evidence.jsonl"
+                                                                           : places[0]);
+    }
+    Progress progress;
+    results::importers::ImportOptions options;
+    options.progress = [&](const fs::path& file, std::int64_t bytes) {
+        progress.show(fmt::format("{}: {} MB read", file.filename().string(), bytes >> 20));
+    };
+    auto imported = results::importers::import_paths(places, options);
+    progress.clear();
+    if (!imported) return tl::unexpected(imported.error());
+    return std::move(imported->evidence);
+}
+
+// A scenario to play: of the symptom and the likeliest cause, else of the symptom alone.
+std::string similar_to(const results::diagnosis::Diagnosis& diagnosis, const Library& library) {
+    if (!diagnosis.finding) return {};
+    const auto ids = scenario_ids(library);
+    if (!ids) return {};
+    std::string alike;
+    for (const std::string& id : *ids) {
+        const auto scenario = load_scenario(library, library.catalog / (id + ".toml"));
+        if (!scenario || scenario->expect.symptom != diagnosis.finding->symptom) continue;
+        if (!diagnosis.causes.empty() && scenario->bug.cause == diagnosis.causes.front().cause) return id;
+        if (alike.empty()) alike = id;
+    }
+    return alike;
+}
+
+void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
+                  const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
+                  Session& session) {
+    auto evidence = evidence_of(places);
+    if (!session.take(evidence)) return;
+    const auto findings = results::detect(*evidence, library.detectors());
+    const auto diagnosis = results::diagnosis::diagnose(*evidence, findings, library.taxonomy, clues);
+    const std::string similar = similar_to(diagnosis, library);
+    if (arguments.json)
+        fmt::print("{}\n", diagnosis_json(diagnosis, name, similar));
+    else
+        fmt::print("{}", results::diagnosis::answer_text(diagnosis, name, library.taxonomy,
+                                                         {arguments.lines, similar}, style_of(stdout)));
+    using results::diagnosis::Outcome;
+    if (diagnosis.incident.outcome == Outcome::found)
+        session.code = exit_fail;
+    else if (!diagnosis.healthy() && session.code == exit_pass)
+        session.code = exit_unknown;
+}
+
+// Healthy is 0, a bug is 1, as grep says whether it found something; 2 is that nobody knows.
 void diagnose_places(const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
                      Session& session) {
-    for (const std::string& place : arguments.selection.names) {
-        std::error_code ignored;
-        auto evidence = results::read_evidence(
-            fs::is_directory(place, ignored) ? fs::path(place) / "evidence.jsonl" : fs::path(place));
-        if (!session.take(evidence)) return;
-        const auto findings = results::detect(*evidence, library.detectors());
-        const auto diagnosis = results::diagnosis::diagnose(*evidence, findings, library.taxonomy, clues);
-        if (arguments.json)
-            fmt::print("{}\n", diagnosis_json(diagnosis, place));
-        else
-            fmt::print("{}", diagnosis_text(diagnosis, place, library.taxonomy, style_of(stdout)));
-        if (!diagnosis.healthy()) session.code = exit_fail;
+    const std::vector<std::string>& names = arguments.selection.names;
+    if (arguments.together) {
+        const std::vector<fs::path> all(names.begin(), names.end());
+        return diagnose_one(all, fmt::format("{}", fmt::join(names, " ")), arguments, library, clues,
+                            session);
     }
+    for (const std::string& place : names) diagnose_one({place}, place, arguments, library, clues, session);
 }
 
 void measure(const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
@@ -73,7 +134,7 @@ void measure(const DiagnoseArguments& arguments, const Library& library, const C
 void diagnose(const DiagnoseArguments& arguments, Session& session) {
     if (!arguments.accuracy && arguments.selection.names.empty()) {
         session.complain({scenarios::ErrorCode::usage, "there is nothing to diagnose",
-                          "name a run's directory or an evidence file, or ask for --accuracy"});
+                          "name a run's directory, an evidence file, or logs; or ask for --accuracy"});
         return;
     }
     auto library = open_library(session.executable, session.extension, arguments.selection.catalog);
@@ -91,15 +152,21 @@ void add_diagnose(CLI::App& command, Session& session) {
         "Causes are ranked by points: public reports of symptom and cause together, the detector's own "
         "opinion, and "
         "clues of the evidence (scenarios/clues.toml). Plan and truth of a run are not opened.\n\n"
+        "Logs and dumps are read as they are: files, directories, - for standard input; packed or not, of "
+        "any "
+        "launcher. Each place is an incident of its own; with --together all of them are one.\n\n"
         "With --accuracy the arguments choose scenarios instead of places: each is played with its fault and "
         "without, "
         "and what the diagnosis names is held against the scenario's label.\n\n"
-        "Exit code: 0 healthy, 1 a bug was found (with --accuracy: a control was not called healthy), 64 the "
-        "command "
-        "line or a file is wrong, 130 stopped.\n\n"
+        "Exit code: 0 healthy, or a log proves that the job came to its end; 1 a bug was found (with "
+        "--accuracy: a control was not called healthy); 2 unknown: it failed and no line says why, somebody "
+        "stopped it, or nothing was understood; 64 the command line or a file is wrong, 130 stopped.\n\n"
         "Examples:\n"
         "  deadrank diagnose out/communication/rank_leaves_all_reduce/1\n"
         "  deadrank diagnose production.jsonl --json\n"
+        "  deadrank diagnose slurm-4711.out\n"
+        "  deadrank diagnose --together node0.log.gz node1.log.gz dmesg.txt\n"
+        "  kubectl logs trainer-0 | deadrank diagnose -\n"
         "  deadrank diagnose --accuracy --seeds 1..20");
     auto arguments = std::make_shared<DiagnoseArguments>();
     add_selection(command, arguments->selection);
@@ -108,6 +175,8 @@ void add_diagnose(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    command.add_flag("--lines", arguments->lines, "Quote lines and tracebacks uncut");
+    command.add_flag("--together", arguments->together, "All places are one incident");
     add_json(command, arguments->json, "One JSON object a line and place; with --accuracy one object");
     command.callback([arguments, &session] { diagnose(*arguments, session); });
 }

@@ -1,9 +1,7 @@
-// runners/commands/diagnose_report.cpp — The most likely cause first, each with what speaks for it and
-// against it.
+// runners/commands/diagnose_report.cpp — A diagnosis for programs; for eyes it is results/diagnosis/answer.h.
 #include "runners/commands/diagnose_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -18,14 +16,6 @@ using results::diagnosis::Diagnosis;
 using results::reports::Ink;
 using results::reports::Json;
 using results::reports::Style;
-
-constexpr std::size_t causes_shown = 3;
-constexpr int plain_columns = 34;
-
-std::string definition(const std::vector<scenarios::TaxonomyEntry>& entries, const std::string& id) {
-    const auto* entry = scenarios::find(entries, id);
-    return entry ? entry->definition : "";
-}
 
 std::string share(std::size_t part, std::size_t whole) {
     return whole == 0
@@ -46,38 +36,7 @@ Json accuracy_json(const Accuracy& row) {
 
 }  // namespace
 
-std::string diagnosis_text(const Diagnosis& diagnosis, const std::string& place,
-                           const scenarios::Taxonomy& taxonomy, const Style& style) {
-    if (diagnosis.healthy())
-        return fmt::format("{}\n  {}\n", style.paint(Ink::bold, place),
-                           style.paint(Ink::green, "healthy: nothing was found"));
-    const results::Finding& finding = *diagnosis.finding;
-    std::string text =
-        fmt::format("{}\n  {} · {}\n  {}\n", style.paint(Ink::bold, place),
-                    style.paint(Ink::red, finding.symptom), finding.blame.text(), finding.says);
-    text += fmt::format("\n{}\n", style.paint(Ink::bold, "likely causes"));
-    for (std::size_t i = 0; i < diagnosis.causes.size() && i < causes_shown; ++i) {
-        const auto& one = diagnosis.causes[i];
-        text += fmt::format("  {}. {}  {}\n     {}\n", i + 1, style.paint(Ink::yellow, one.cause),
-                            style.paint(Ink::dim, fmt::format("{} points", one.points)),
-                            style.paint(Ink::dim, definition(taxonomy.causes, one.cause)));
-        for (const auto& reason : one.reasons)
-            text += fmt::format("     {:+}  {}\n", reason.points, reason.says);
-    }
-    if (diagnosis.causes.size() > causes_shown)
-        text +=
-            style.paint(Ink::dim, fmt::format("  … and {} more\n", diagnosis.causes.size() - causes_shown));
-    text += fmt::format("\n{}\n", style.paint(Ink::bold, "fix patterns"));
-    for (std::size_t i = 0; i < diagnosis.fixes.size() && i < causes_shown; ++i) {
-        text += fmt::format("  {}. {}\n     {}\n", i + 1, style.paint(Ink::green, diagnosis.fixes[i].fix),
-                            style.paint(Ink::dim, definition(taxonomy.fixes, diagnosis.fixes[i].fix)));
-    }
-    for (const results::Finding& other : diagnosis.others)
-        text += fmt::format("\nalso found: {} · {}\n", other.symptom, other.says);
-    return text;
-}
-
-std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place) {
+std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place, const std::string& similar) {
     Json causes = Json::array(), fixes = Json::array();
     for (const auto& one : diagnosis.causes) {
         Json reasons = Json::array();
@@ -86,9 +45,24 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place)
         causes.push_back({{"cause", one.cause}, {"points", one.points}, {"reasons", reasons}});
     }
     for (const auto& one : diagnosis.fixes) fixes.push_back({{"fix", one.fix}, {"of", one.of}});
+    Json lines = Json::array();
+    for (const auto& quote : diagnosis.incident.lines)
+        lines.push_back({{"rank", quote.rank}, {"t", quote.at.count()}, {"text", quote.text}});
+    const auto& reading = diagnosis.incident.reading;
     const Json json = {
         {"place", place},
+        {"outcome", name_of(diagnosis.incident.outcome)},
         {"healthy", diagnosis.healthy()},
+        {"ended", diagnosis.incident.ended},
+        {"own_program", diagnosis.incident.user_code},
+        {"sure", diagnosis.incident.sure},
+        {"lines", lines},
+        {"read",
+         {{"lines", reading.lines},
+          {"not_understood", reading.not_understood},
+          {"tracebacks_without_a_rank", reading.orphans}}},
+        {"next", results::diagnosis::next_looks(diagnosis)},
+        {"similar", similar},
         {"finding", diagnosis.finding ? results::reports::finding_json(*diagnosis.finding) : Json(nullptr)},
         {"others", results::reports::findings_json(diagnosis.others)},
         {"causes", causes},

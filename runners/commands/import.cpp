@@ -1,5 +1,5 @@
-// runners/commands/import.cpp — deadrank import: a real incident's dumps and logs become evidence. Reads a
-// directory, writes evidence.jsonl, and says what no file could tell.
+// runners/commands/import.cpp — deadrank import: a real incident's dumps and logs become evidence. Reads
+// files and directories, writes evidence.jsonl, and says what no file could tell.
 #include "results/importers/import.h"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,8 @@ using results::reports::Ink;
 using Json = nlohmann::ordered_json;
 
 struct ImportArguments {
-    std::string directory, out;
+    std::vector<std::filesystem::path> places;
+    std::string out;
     double until = -1;
     bool json = false;
 };
@@ -68,7 +69,12 @@ void print_import(const Imported& imported) {
 void import(const ImportArguments& arguments, Session& session) {
     results::importers::ImportOptions options;
     if (arguments.until >= 0) options.observed_until = static_cast<std::int64_t>(arguments.until * 1e9);
-    auto imported = results::importers::import_directory(arguments.directory, options);
+    Progress progress;
+    options.progress = [&](const std::filesystem::path& file, std::int64_t bytes) {
+        progress.show(fmt::format("{}: {} MB read", file.filename().string(), bytes >> 20));
+    };
+    auto imported = results::importers::import_paths(arguments.places, options);
+    progress.clear();
     if (!session.take(imported)) return;
     std::error_code trouble;
     std::filesystem::create_directories(arguments.out, trouble);
@@ -83,21 +89,21 @@ void import(const ImportArguments& arguments, Session& session) {
 
 void add_import(CLI::App& command, Session& session) {
     command.footer(
-        "Flight Recorder dumps (pickles are read as data, never executed; or JSON), NCCL logs, ranks' "
-        "output, torchrun's "
-        "agent log and error files, dmesg, RAS answers as JSON: what a file is, is seen from its content. A "
-        "rank's own "
-        "files end with its number (trace_rank_3, rank_3.log) or lie in attempt_N/RANK/, as torchrun has "
-        "them.\n\n"
+        "Flight Recorder dumps (pickles are read as data, never executed; or JSON), logs of NCCL, c10d, "
+        "torchrun, DeepSpeed, srun, mpirun, Ray and the kernel, ranks' output, error files, RAS answers as "
+        "JSON, packed or not: what a file is, is seen from its content. A rank's own files end with its "
+        "number (trace_rank_3, rank_3.log) or lie in attempt_N/RANK/, as torchrun has them; of two hosts' "
+        "files of equal names the numbers are places on the host.\n\n"
         "How long somebody watched decides whether silence is a hang: the newest file says it, or "
         "--until.\n\n"
         "Examples:\n"
         "  deadrank import /incident/dumps --out incident\n"
         "  deadrank diagnose incident");
     auto arguments = std::make_shared<ImportArguments>();
-    command.add_option("directory", arguments->directory, "Where the files lie, in any depth")
+    command
+        .add_option("places", arguments->places, "Files, directories in any depth, or - for standard input")
         ->required()
-        ->type_name("DIR");
+        ->type_name("PLACE");
     command.add_option("-o,--out", arguments->out, "Write evidence.jsonl into DIR")
         ->required()
         ->type_name("DIR");

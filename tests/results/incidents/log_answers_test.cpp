@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/results/logs/incident_files.h"
+#include "tests/results/incidents/incident_files.h"
 
 namespace deadrank::tests {
 namespace {

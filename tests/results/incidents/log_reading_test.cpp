@@ -7,7 +7,7 @@
 
 #include "results/facts/signatures.h"
 #include "results/importers/wrapping.h"
-#include "tests/results/logs/incident_files.h"
+#include "tests/results/incidents/incident_files.h"
 
 namespace deadrank::tests {
 namespace {

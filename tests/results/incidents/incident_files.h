@@ -1,4 +1,4 @@
-// tests/results/logs/incident_files.h — An incident's files written down, and what the reader and the
+// tests/results/incidents/incident_files.h — An incident's files written down, and what the reader and the
 // diagnosis make of them. The lines have the shape that the programs print; hosts, numbers and names are made
 // up.
 #pragma once
