@@ -10,7 +10,7 @@
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -11,7 +11,7 @@
 #include "results/diagnosis/incident.h"
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {

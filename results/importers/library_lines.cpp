@@ -7,7 +7,7 @@
 
 #include "results/facts/signatures.h"
 #include "results/importers/log_lines.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::importers {
 
