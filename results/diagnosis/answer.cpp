@@ -147,7 +147,7 @@ std::string_view sure_text(int sure) {
                        : "hardly: only how processes ended is known";
 }
 
-std::string reading_text(const LogRead& reading) {
+std::string reading_text(const detectors::LogRead& reading) {
     if (reading.lines == 0) return "";
     std::string text = fmt::format("{} line{} read, {} not understood", thousands(reading.lines),
                                    reading.lines == 1 ? "" : "s", thousands(reading.not_understood));

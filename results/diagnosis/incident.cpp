@@ -117,8 +117,6 @@ class Incidents {
 public:
     Incidents(const Evidence& evidence, const std::vector<Finding>& findings)
         : evidence_(evidence), findings_(findings) {
-        if (const auto read = evidence.each<LogRead>(); !read.empty())
-            incident_.reading = *read.back()->as<LogRead>();
         for (const Event& event : evidence.events()) gather(event);
     }
 
@@ -152,6 +150,10 @@ private:
         const auto* log = event.as<RankLog>();
         if (!log) return;
         const std::string_view text = evidence_.text(log->line);
+        if (event.rank == no_rank && text.starts_with("import: ")) {
+            if (const auto read = detectors::LogRead::of_line(text)) incident_.reading = *read;
+            return;
+        }
         const bool block =
             has_frames(text) || detectors::begins_with_exception(text) || text.find("Traceback") != text.npos;
         const std::string_view words = block ? said_by(text) : text;

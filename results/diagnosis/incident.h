@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "results/facts/signatures.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 
@@ -34,7 +35,7 @@ struct Incident {
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
     std::vector<Rank> ended;   // who left first, where only that is known
     int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended
-    LogRead reading;
+    detectors::LogRead reading;
 };
 
 // Evidence that import made of logs and dumps.
@@ -49,6 +50,6 @@ struct Waited {
     std::string says;
     std::vector<std::string> causes;  // likeliest first; empty where the lines do not tell
 };
-Waited who_was_waited_for(const Evidence& evidence, const LogRead& reading);
+Waited who_was_waited_for(const Evidence& evidence, const detectors::LogRead& reading);
 
 }  // namespace deadrank::results::diagnosis

@@ -107,7 +107,8 @@ const char* const machine = "hardware_or_link_fault";
 
 class Waiting {
 public:
-    Waiting(const Evidence& evidence, const LogRead& reading) : evidence_(evidence), reading_(reading) {
+    Waiting(const Evidence& evidence, const detectors::LogRead& reading)
+        : evidence_(evidence), reading_(reading) {
         for (const Event* event : evidence.each<RankLog>()) {
             const std::string_view text = evidence.text(event->as<RankLog>()->line);
             const auto* meant = detectors::signature_in(text);
@@ -221,7 +222,7 @@ private:
     }
 
     const Evidence& evidence_;
-    const LogRead& reading_;
+    const detectors::LogRead& reading_;
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
     Time first_{-1};
@@ -229,7 +230,7 @@ private:
 
 }  // namespace
 
-Waited who_was_waited_for(const Evidence& evidence, const LogRead& reading) {
+Waited who_was_waited_for(const Evidence& evidence, const detectors::LogRead& reading) {
     return Waiting(evidence, reading).answer();
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <fmt/format.h>
 #include <vector>
 
 namespace deadrank::results::detectors {
@@ -342,6 +344,8 @@ public:
         return best < signatures_.size() ? &signatures_[best] : nullptr;
     }
 
+    std::span<const Signature> all() const { return signatures_; }
+
 private:
     static std::size_t key(const char* three) {
         const auto byte = [&](int i) {
@@ -361,10 +365,18 @@ bool in_exception_name(char c) {
 
 }  // namespace
 
-const Signature* signature_in(std::string_view text) {
+namespace {
+
+const PhraseSearch& phrase_search() {
     static const PhraseSearch search;
-    return search.first_in(text);
+    return search;
 }
+
+}  // namespace
+
+const Signature* signature_in(std::string_view text) { return phrase_search().first_in(text); }
+
+std::span<const Signature> all_signatures() { return phrase_search().all(); }
 
 bool begins_with_exception(std::string_view line) {
     std::size_t end = 0;
@@ -376,6 +388,28 @@ bool begins_with_exception(std::string_view line) {
         if (last.ends_with(kind) && last[0] >= 'A' && last[0] <= 'Z') return true;
     }
     return name.starts_with("nccl") && last.ends_with("Error");
+}
+
+std::string LogRead::line() const {
+    return fmt::format(
+        "import: {} lines read, {} not understood, {} left out, {} files, {} tracebacks without a rank, {} "
+        "ranks told",
+        lines, not_understood, untold, files, orphans, ranks_told);
+}
+
+std::optional<LogRead> LogRead::of_line(std::string_view line) {
+    if (!line.starts_with("import: ")) return std::nullopt;
+    LogRead read;
+    std::int64_t* const fields[] = {&read.lines, &read.not_understood, &read.untold,
+                                    &read.files, &read.orphans,        &read.ranks_told};
+    std::size_t at = 0;
+    for (std::int64_t* field : fields) {
+        at = line.find_first_of("0123456789", at);
+        if (at == line.npos) return std::nullopt;
+        *field = std::strtoll(std::string(line.substr(at, 20)).c_str(), nullptr, 10);
+        at = line.find_first_not_of("0123456789", at);
+    }
+    return read;
 }
 
 }  // namespace deadrank::results::detectors

@@ -4,6 +4,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace deadrank::results::detectors {
@@ -32,7 +36,21 @@ struct Signature {
 // The first of the table that fits; nullptr when none does. One pass over the text.
 const Signature* signature_in(std::string_view text);
 
+std::span<const Signature> all_signatures();
+
 // "SomethingError: …", "package.module.SomeException: …" at the beginning of a line.
 bool begins_with_exception(std::string_view line);
+
+// How much of a job's logs their reader understood. It stands in the evidence as a line of log of no rank.
+struct LogRead {
+    std::int64_t lines = 0, not_understood = 0;
+    std::int64_t untold = 0;  // left out to bound memory
+    std::int64_t files = 0;
+    std::int64_t orphans = 0;     // tracebacks whose rank nothing tells
+    std::int64_t ranks_told = 0;  // the world size, where a line names it
+
+    std::string line() const;
+    static std::optional<LogRead> of_line(std::string_view line);
+};
 
 }  // namespace deadrank::results::detectors

@@ -318,7 +318,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         }
     }
     reading_.ranks_told = world_;
-    if (reading_.lines > 0) evidence.record({when(until_), no_rank, reading_});
+    if (reading_.lines > 0)
+        evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));
     ending.lacks = lacks();
     return ending;

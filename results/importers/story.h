@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "results/facts/signatures.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::importers {
@@ -43,7 +44,7 @@ public:
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
 
-    LogRead& reading() { return reading_; }
+    detectors::LogRead& reading() { return reading_; }
     // Stamps without a year take it from dated lines, else from the file's own date.
     void year(int year) { year_ = year; }
     int year_or(int otherwise) const { return year_ > 0 ? year_ : otherwise; }
@@ -127,7 +128,7 @@ private:
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say
     std::vector<std::size_t> orphans_;
-    LogRead reading_;
+    detectors::LogRead reading_;
     std::int32_t world_ = 0;
     int year_ = 0;
     std::int64_t until_ = no_time;

@@ -113,28 +113,6 @@ struct RankLog {
     }
 };
 
-// How much of a job's logs their reader understood. untold: lines that were left out to bound memory;
-// orphans: tracebacks whose rank nothing tells.
-struct LogRead {
-    static constexpr std::string_view kind = "log.read";
-    std::int64_t lines = 0;
-    std::int64_t not_understood = 0;
-    std::int64_t untold = 0;
-    std::int32_t files = 0;
-    std::int32_t orphans = 0;
-    std::int32_t ranks_told = 0;
-
-    template <class Self, class Visit>
-    static void fields(Self& self, Visit&& visit) {
-        visit("lines", self.lines);
-        visit("not_understood", self.not_understood);
-        visit("untold", self.untold);
-        visit("files", self.files);
-        visit("orphans", self.orphans);
-        visit("ranks_told", self.ranks_told);
-    }
-};
-
 // A package, extension or symbol was looked for: built, imported or bound.
 struct PackageLoad {
     static constexpr std::string_view kind = "package.load";

@@ -160,9 +160,9 @@ TEST(LogReading, IsBoundedInMemory) {
     const auto read = files.imported();
     ASSERT_TRUE(read);
     EXPECT_LT(read->evidence.events().size(), 10'000u);
-    const auto* counted = read->evidence.each<LogRead>().back()->as<LogRead>();
-    EXPECT_EQ(counted->lines, 60'000);
-    EXPECT_GT(counted->untold, 50'000);
+    const auto counted = files.diagnosed().incident.reading;
+    EXPECT_EQ(counted.lines, 60'000);
+    EXPECT_GT(counted.untold, 50'000);
 }
 
 TEST(LogReading, RefusesOnlyWhereNothingIsALog) {
@@ -185,6 +185,19 @@ TEST(LogReading, LeavesProgramsBesideLogsAlone) {
     IncidentFiles files;
     files.put("train.py", "raise RuntimeError('CUDA out of memory')\n").put("job.log", "epoch 1 loss 2\n");
     EXPECT_EQ(gist_of(files.diagnosed()), "unknown");
+}
+
+// Goal: the table speaks the taxonomy's words, and no phrase is so short that any line has it.
+TEST(Signatures, NameWhatTheTaxonomyHas) {
+    const auto taxonomy = scenarios::load_taxonomy(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml");
+    ASSERT_TRUE(taxonomy);
+    for (const auto& one : results::detectors::all_signatures()) {
+        EXPECT_GE(one.words.size(), 6u) << one.words;
+        EXPECT_TRUE(one.symptom.empty() || scenarios::find(taxonomy->symptoms, std::string(one.symptom)))
+            << one.symptom;
+        for (const std::string_view cause : one.causes)
+            EXPECT_TRUE(cause.empty() || scenarios::find(taxonomy->causes, std::string(cause))) << cause;
+    }
 }
 
 TEST(Signatures, TheSpecificComesBeforeTheGeneral) {
