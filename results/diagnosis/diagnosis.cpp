@@ -13,6 +13,7 @@ namespace deadrank::results::diagnosis {
 namespace {
 
 constexpr std::int64_t words_weigh = 2;
+constexpr std::string_view by_words = "log_reading";
 
 class Ranking {
 public:
@@ -24,7 +25,7 @@ public:
             if (pair.symptom == finding_.symptom) add_pair(pair);
         }
         // The words of a log name causes more narrowly than a detector's class does.
-        const bool words = finding_.detector == "log_reading";
+        const bool words = finding_.detector == by_words;
         for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i) {
             add(finding_.causes[i], table_.detector[i] + (words ? words_weigh : 0),
                 words ? fmt::format("what the log says points to it{}", i == 0 ? " first" : "")
@@ -139,7 +140,9 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
     }
     for (const Finding& finding : findings) {
         if (!scenarios::find(taxonomy.symptoms, finding.symptom)) continue;  // a detector that crashed
-        if (diagnosis.finding == finding) continue;
+        // Beside what the words tell, detectors that had nothing but words tell nothing more.
+        if (diagnosis.finding == finding || (diagnosis.finding && diagnosis.finding->detector == by_words))
+            continue;
         if (diagnosis.finding)
             diagnosis.others.push_back(finding);
         else if (is_imported(evidence))

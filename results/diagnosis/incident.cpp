@@ -250,6 +250,7 @@ private:
         if (best.block && best.meant.words.empty()) incident_.user_code = own_program(best.text);
         if (!ranks.empty())
             finding.blame = detectors::blame_ranks(evidence_.facts<detectors::Lives>(), ranks);
+        if (!hosts_known()) finding.blame.nodes.clear();
         finding.says = says;
         incident_.finding = std::move(finding);
         quote(best);
@@ -265,6 +266,12 @@ private:
     }
 
     // Ended from outside, or well, or nobody knows.
+    bool hosts_known() const {
+        const auto starts = evidence_.each<RankStart>();
+        return std::any_of(starts.begin(), starts.end(),
+                           [](const Event* one) { return one->as<RankStart>()->host != TextId::none; });
+    }
+
     void without_a_name(const Complained* best) {
         const bool ended = std::any_of(all_.begin(), all_.end(), [](const Complained& one) {
             return one.meant.nearness == Nearness::ending;

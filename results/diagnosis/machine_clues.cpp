@@ -4,6 +4,7 @@
 #include <set>
 
 #include "results/diagnosis/clue.h"
+#include "results/diagnosis/incident.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/record/codes.h"
@@ -116,7 +117,10 @@ void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
                                          life.finished, all_steps ? ", the last that anybody began" : "")});
         }
     }
-    if (!any && !early) clues.push_back({"nobody_ended", "every process was there when the alarm rang"});
+    // Logs of an incident in which no launcher speaks of an end prove none either way.
+    const bool ends_told = !is_imported(evidence) || !evidence.each<RankExit>().empty();
+    if (!any && !early && ends_told)
+        clues.push_back({"nobody_ended", "every process was there when the alarm rang"});
     std::map<std::int32_t, std::pair<int, int>> silent;  // node → silent, all
     for (const Life& life : lives.of(attempt)) {
         auto& [gone, all] = silent[lives.node_of(life.process)];

@@ -168,9 +168,8 @@ ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sit
     TextSource& text = **source;
     const bool pickle = looks_like_pickle(text.head()), object = one_object(text.head());
     try {
-        if (text.head().empty()) {
-            one.trouble = "it is empty";
-        } else if (pickle || object) {
+        if (text.head().empty()) return one;  // nothing was printed: no trouble, and no log
+        if (pickle || object) {
             const std::string bytes = text.all(dump_most);
             if (bytes.empty()) one.trouble = "it is larger than a dump can be";
             one.as = read_dump_bytes(bytes, file, story, one.trouble);

@@ -152,12 +152,15 @@ void TextSource::close() {
 
 bool TextSource::binary() const {
     if (coding_ != Coding::bytes) return false;
-    std::size_t strange = 0;
+    // Text may be torn by NULs where a disk lost its pages; other control bytes it hardly has.
+    std::size_t strange = 0, nuls = 0;
     for (const char c : head_) {
         const auto byte = static_cast<unsigned char>(c);
-        strange += byte < 32 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\b' && c != '\f';
+        nuls += c == '\0';
+        strange += c != '\0' && byte < 32 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' &&
+                   c != '\b' && c != '\f';
     }
-    return strange * 20 > head_.size();
+    return strange * 20 > head_.size() || nuls * 2 > head_.size();
 }
 
 std::string TextSource::all(std::size_t most) {

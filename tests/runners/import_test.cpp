@@ -244,7 +244,7 @@ TEST(Import, SaysWhatItCannotRead) {
         std::ofstream(scratch->path() / name, std::ios::binary) << bytes;
     };
     EXPECT_FALSE(import_directory(scratch->path() / "nowhere"));
-    put("notes.txt", "hello\n");
+    put("weights.dat", std::string(512, '\x01'));  // any text is a log, if one of which nothing is understood
     const auto nothing = import_directory(scratch->path());
     ASSERT_FALSE(nothing);
     EXPECT_THAT(nothing.error().what, HasSubstr("none of its 1 files"));

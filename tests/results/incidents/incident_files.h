@@ -10,10 +10,15 @@
 
 #include "results/detectors/detect.h"
 #include "results/diagnosis/answer.h"
-#include "results/external/scratch.h"
+#include "results/external/program.h"
 #include "results/importers/import.h"
 
 namespace deadrank::tests {
+
+using results::Event;
+using results::no_rank;
+using results::Rank;
+using results::RankLog;
 
 class IncidentFiles {
 public:

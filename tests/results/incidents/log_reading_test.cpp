@@ -2,6 +2,7 @@
 // interleaved tracebacks come apart; two hosts' equal names stay apart; memory is bounded; bad input costs a
 // sentence.
 #include <cstdlib>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.name); });
 
 // Numbers and names before a line are labels only where the file has them throughout.
-TEST(Wrappings, TakeALabelOnlyWhereTheFileHasIt) {
+TEST(Labels, AreTakenOnlyWhereTheFileHasThem) {
     const std::string labelled = "0: a\n1: b\n0: c\n", hosts = "n1: a\nn2: b\nn1: c\nn2: d\n",
                       numbered = "[18] a\n[19] b\n[20] c\n";
     std::string line = "1: b";
