@@ -176,7 +176,12 @@ bool LogReader::kernel(const Unwrapped& line) {
     if (const auto victim = after(words, "illed process "); !victim.empty()) {
         const Rank rank =
             story_.rank_of(host == "node" ? "" : host, static_cast<std::int32_t>(number_in(victim)));
-        if (rank != no_rank) story_.exits(last_, rank, -sigkill, sigkill);
+        if (rank != no_rank) {
+            story_.tell(last_, rank, [](Evidence& evidence) -> Payload {
+                return MemoryOom{0, 0, evidence.text("host")};
+            });
+            story_.exits(last_, rank, -sigkill, sigkill);
+        }
     }
     return true;
 }
