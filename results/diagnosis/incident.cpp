@@ -85,10 +85,11 @@ struct Complained {
     std::string_view text;
     bool block = false;
     std::size_t place = 0;
+    bool mild = false;  // printed as a warning: the program went on
 
     // Smaller is nearer to the cause.
     auto key() const {
-        return std::tuple(meant.nearness, meant.symptom.empty(),
+        return std::tuple(mild ? Nearness::ending : meant.nearness, meant.symptom.empty(),
                           meant.words.empty() && meant.nearness == Nearness::own, !block, event->at, place);
     }
 };
@@ -166,7 +167,12 @@ private:
             return;
         }
         if (known->nearness == Nearness::finished) finished_ = all_.size() + 1;
-        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size()});
+        // c10d warns of each address that it tries in vain, libraries of what they can do without. NCCL's
+        // warnings are its errors.
+        const bool warned = log->level == 1 || has_any(text, {"WARN", "Warning:", " INFO ", "[INFO]"});
+        const bool mild =
+            warned && !block && known->nearness == Nearness::own && text.find(" NCCL WARN ") == text.npos;
+        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild});
     }
 
     const Complained* nearest() const {

@@ -46,273 +46,181 @@ struct Row {
     std::string_view words;
 };
 
+// clang-format off
 constexpr Row rows[] = {
-    {hardware,
-     "device_fault_reported",
-     {fault},
-     "fallen off the bus|uncorrectable ECC|Uncorrectable ECC|"
-     "Unable to determine the device handle|GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|"
-     "Hardware Error|CUDA error: unknown error|no CUDA-capable device is detected|"
-     "unspecified launch failure|CUDA error: device unavailable|NVSwitch fatal|"
-     "nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|"
+    {hardware, "device_fault_reported", {fault},
+     "fallen off the bus|uncorrectable ECC|Uncorrectable ECC|Unable to determine the device handle|"
+     "GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|Hardware Error|CUDA error: unknown error|"
+     "no CUDA-capable device is detected|unspecified launch failure|CUDA error: device unavailable|"
+     "NVSwitch fatal|nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|"
      "node lost"},
-    {ending,
-     "host_resource_exhaustion",
-     {settings, placement, unpropagated},
+    {ending, "host_resource_exhaustion", {settings, placement, unpropagated},
      "unexpected system error|Worker unexpectedly exits|worker process has died|"
      "The actor died unexpectedly"},
-    {own,
-     "device_out_of_memory",
-     {settings, placement, unpropagated},
-     "out of memory. Tried to allocate|CUDA out of memory|OutOfMemoryError|"
-     "HIP out of memory|XPU out of memory|NPU out of memory|RESOURCE_EXHAUSTED|"
-     "Failed to CUDA calloc|failure 'out of memory'|failure 2 'out of memory'|"
-     "CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|"
-     "cudaErrorMemoryAllocation|OOM when allocating"},
-    {own,
-     "host_resource_exhaustion",
-     {settings, placement},
-     "oom-kill event|oom_kill event|: Out Of Memory|Out of memory: Kill|"
-     "oom-kill:constraint|invoked oom-killer|Memory cgroup out of memory|OOMKilled|"
-     "OutOfmemory|low on resource|Evicted|memory pressure (OOM)|running low on memory|"
-     "out of shared memory|insufficient shared memory|is killed by signal|"
-     "posix_fallocate failed|creating shared memory segment|shared memory object|"
-     "Too many open files|Cannot allocate memory|cudaHostAlloc|DefaultCPUAllocator|"
-     "MemoryError|std::bad_alloc|TERM_MEMLIMIT|exceeded memory limit|Bus error"},
-    {own, "checkpoint_save_failure", {settings, mismatch, fault}, "Error while serializing|unexpected pos"},
-    {own, "checkpoint_save_failure", {mismatch, settings, edge_case}, "CheckpointingException"},
-    {own,
-     "checkpoint_unreadable",
-     {torn_save, incomplete, fault},
+    {own, "device_out_of_memory", {settings, placement, unpropagated},
+     "out of memory. Tried to allocate|CUDA out of memory|OutOfMemoryError|HIP out of memory|"
+     "XPU out of memory|NPU out of memory|RESOURCE_EXHAUSTED|Failed to CUDA calloc|"
+     "failure 'out of memory'|failure 2 'out of memory'|CUDA error: out of memory|"
+     "CUBLAS_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|OOM when allocating"},
+    {own, "host_resource_exhaustion", {settings, placement},
+     "oom-kill event|oom_kill event|: Out Of Memory|Out of memory: Kill|oom-kill:constraint|"
+     "invoked oom-killer|Memory cgroup out of memory|OOMKilled|OutOfmemory|low on resource|Evicted|"
+     "memory pressure (OOM)|running low on memory|out of shared memory|insufficient shared memory|"
+     "is killed by signal|posix_fallocate failed|creating shared memory segment|shared memory object|"
+     "Too many open files|Cannot allocate memory|cudaHostAlloc|DefaultCPUAllocator|MemoryError|"
+     "std::bad_alloc|TERM_MEMLIMIT|exceeded memory limit|Bus error"},
+    {own, "checkpoint_save_failure", {settings, mismatch, fault},
+     "Error while serializing|unexpected pos"},
+    {own, "checkpoint_save_failure", {mismatch, settings, edge_case},
+     "CheckpointingException"},
+    {own, "checkpoint_unreadable", {torn_save, incomplete, fault},
      "PytorchStreamReader|unexpected EOF, expected|failed finding central directory|"
-     "archive is corrupted|storage has wrong size|MetadataIncompleteBuffer|"
-     "Error while deserializing|invalid load key|Ran out of input|"
-     "pickle data was truncated|truncated file|metadata is None|incomplete metadata|"
-     "CheckpointException|HeaderTooLarge|InvalidHeaderDeserialization|EOFError"},
-    {own,
-     "reshard_restore_failure",
-     {layout, incomplete, misaligned},
+     "archive is corrupted|storage has wrong size|MetadataIncompleteBuffer|Error while deserializing|"
+     "invalid load key|Ran out of input|pickle data was truncated|truncated file|metadata is None|"
+     "incomplete metadata|CheckpointException|HeaderTooLarge|InvalidHeaderDeserialization|EOFError"},
+    {own, "reshard_restore_failure", {layout, incomplete, misaligned},
      "used a DP world size of|Automatic adjustment of ZeRO|Missing key(s) in state_dict|"
-     "Unexpected key(s) in state_dict|Error(s) in loading state_dict|"
-     "Size mismatch between saved|Cannot merge two lists|values missing out of|"
-     "zero_shard_files|contains a parameter group|different number of parameter groups|"
-     "create_local_plan|missing shards|parameters in the checkpoint|_rigid_load_state_dict"},
-    {own,
-     "host_resource_exhaustion",
-     {settings, placement},
+     "Unexpected key(s) in state_dict|Error(s) in loading state_dict|Size mismatch between saved|"
+     "Cannot merge two lists|values missing out of|zero_shard_files|contains a parameter group|"
+     "different number of parameter groups|create_local_plan|missing shards|"
+     "parameters in the checkpoint|_rigid_load_state_dict"},
+    {own, "host_resource_exhaustion", {settings, placement},
      "No space left on device|Disk quota exceeded|FilesystemQuotaExceeded"},
-    {own, "collective_mismatch_error", {variable, order, skew}, "collective mismatch error&NET/IB"},
-    {own,
-     "collective_mismatch_error",
-     {order, skew, model},
-     "Detected mismatch between collectives|Mismatched collective detected|"
-     "collective mismatch error|distributed collective mismatch|bytes instead of|"
-     "message truncated|DDP expects same model across all ranks|"
-     "appears not to match sizes of the same param|params with different shapes across"},
-    {own,
-     "communication_setup_failure",
-     {variable, path, skew},
-     "no socket interface found|Unable to find address for|socket interface found|"
-     "with family"},
-    {own,
-     "communication_setup_failure",
-     {store, variable, settings},
-     "Address already in use|EADDRINUSE|failed to bind to|failed to listen on any local|"
-     "gaierror|Name or service not known|could not be resolved|cannot be resolved|"
-     "name resolution|gai error|RendezvousTimeoutError|RendezvousConnectionError|"
-     "clients joined|workers joined|client socket has timed out|"
-     "client socket has failed to connect|wait timeout after|failed to connect/validate|"
-     "DistStoreError|DistNetworkError|Connection refused|"
+    {own, "collective_mismatch_error", {variable, order, skew},
+     "collective mismatch error&NET/IB"},
+    {own, "collective_mismatch_error", {order, skew, model},
+     "Detected mismatch between collectives|Mismatched collective detected|collective mismatch error|"
+     "distributed collective mismatch|bytes instead of|message truncated|"
+     "DDP expects same model across all ranks|appears not to match sizes of the same param|"
+     "params with different shapes across"},
+    {own, "communication_setup_failure", {variable, path, skew},
+     "no socket interface found|Unable to find address for|socket interface found|with family"},
+    {own, "communication_setup_failure", {store, variable, settings},
+     "Address already in use|EADDRINUSE|failed to bind to|failed to listen on any local|gaierror|"
+     "Name or service not known|could not be resolved|cannot be resolved|name resolution|gai error|"
+     "RendezvousTimeoutError|RendezvousConnectionError|clients joined|workers joined|"
+     "client socket has timed out|client socket has failed to connect|wait timeout after|"
+     "failed to connect/validate|DistStoreError|DistNetworkError|Connection refused|"
      "Timed out initializing process group|Socket Timeout|address already in use"},
-    {own,
-     "communication_setup_failure",
-     {skew, mismatch, variable},
+    {own, "communication_setup_failure", {skew, mismatch, variable},
      "Mismatched NCCL version|Mismatched NCCL"},
-    {own,
-     "communication_setup_failure",
-     {derivation, settings, variable},
-     "Duplicate GPU detected|invalid device ordinal|Invalid rank requested|"
-     "has already checked in|mismatch in info from procs|is out of range. Valid ranks are"},
-    {own,
-     "communication_setup_failure",
-     {variable, settings, misuse},
-     "expected, but not set|KeyError: 'RANK'|KeyError: 'LOCAL_RANK'|"
-     "KeyError: 'WORLD_SIZE'|KeyError: 'MASTER_|Unrecognized element token"},
-    {own,
-     "communication_setup_failure",
-     {path, variable, fault},
+    {own, "communication_setup_failure", {derivation, settings, variable},
+     "Duplicate GPU detected|invalid device ordinal|Invalid rank requested|has already checked in|"
+     "mismatch in info from procs|is out of range. Valid ranks are"},
+    {own, "communication_setup_failure", {variable, settings, misuse},
+     "expected, but not set|KeyError: 'RANK'|KeyError: 'LOCAL_RANK'|KeyError: 'WORLD_SIZE'|"
+     "KeyError: 'MASTER_|Unrecognized element token"},
+    {own, "communication_setup_failure", {path, variable, fault},
      "No route to host|Network is unreachable|connectFullMesh failed"},
-    {own,
-     "communication_setup_failure",
-     {mismatch, variable, fault},
-     "driver version is insufficient|Failed to initialize any NET plugin|"
-     "unhandled cuda error|NCCL failure|ncclUnhandledCudaError|"
-     "no kernel image is available|only supported with GPUs"},
-    {own,
-     "communication_setup_failure",
-     {misuse, derivation, settings},
+    {own, "communication_setup_failure", {mismatch, variable, fault},
+     "driver version is insufficient|Failed to initialize any NET plugin|unhandled cuda error|"
+     "NCCL failure|ncclUnhandledCudaError|no kernel image is available|only supported with GPUs"},
+    {own, "communication_setup_failure", {misuse, derivation, settings},
      "process group has not been initialized|ncclInvalidUsage|ncclInvalidArgument"},
-    {own,
-     "restart_or_recovery_failure",
-     {unpropagated, settings, store},
-     "RendezvousClosedError|exceeded error retry count|RendezvousGracefulExitError|"
-     "max_restarts"},
-    {own,
-     "build_or_install_failure",
-     {mismatch},
-     "Error building extension|CUDAMismatchException|"
-     "Unable to find compilation cuda version|nvcc fatal|ninja: build stopped|"
-     "Ninja is required|CompileError|BuildError|Unable to JIT load|error: command '|"
-     "fatal error: "},
-    {own,
-     "import_or_symbol_error",
-     {mismatch},
-     "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object|"
-     "cannot import name|' not found (required by"},
-    {own,
-     "native_crash_or_illegal_access",
-     {edge_case, mismatch, fault},
-     "illegal memory access|device-side assert|misaligned address|Segmentation fault|"
-     "SIGSEGV|exited on signal 11|SIGILL|SIGFPE|illegal instruction|"
-     "CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|"
-     "double free or corruption|corrupted size vs|cudaErrorIllegalAddress|"
+    {own, "restart_or_recovery_failure", {unpropagated, settings, store},
+     "RendezvousClosedError|exceeded error retry count|RendezvousGracefulExitError|max_restarts"},
+    {own, "build_or_install_failure", {mismatch},
+     "Error building extension|CUDAMismatchException|Unable to find compilation cuda version|nvcc fatal|"
+     "ninja: build stopped|Ninja is required|CompileError|BuildError|Unable to JIT load|"
+     "error: command '|fatal error: "},
+    {own, "import_or_symbol_error", {mismatch},
+     "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object|cannot import name|"
+     "' not found (required by"},
+    {own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+     "illegal memory access|device-side assert|misaligned address|Segmentation fault|SIGSEGV|"
+     "exited on signal 11|SIGILL|SIGFPE|illegal instruction|CUBLAS_STATUS_EXECUTION_FAILED|"
+     "CUDNN_STATUS_EXECUTION_FAILED|double free or corruption|corrupted size vs|cudaErrorIllegalAddress|"
      "CUDA_ERROR_ILLEGAL_ADDRESS|CUBLAS_STATUS_INTERNAL_ERROR|CUDNN_STATUS_INTERNAL_ERROR"},
-    {own,
-     "wrong_device_used",
-     {derivation, misuse},
+    {own, "wrong_device_used", {derivation, misuse},
      "but found at least two devices|to be on the same device"},
-    {own,
-     "tensor_shape_or_dtype_error",
-     {shards, misaligned, order},
-     "must match the size of tensor|exceeds dimension size|start out of range|"
-     "mat1 and mat2|size mismatch|Size mismatch|shape mismatch|"
-     "is invalid for input of size|expected scalar type|output tensor size must be equal|"
-     "invalid tensor size|Split sizes doesn't match|doesn't match tensor|"
-     "must have the same dtype|shapes cannot be multiplied|Sizes of tensors must match|"
-     "index out of bounds|index out of range|not divisible by|narrow("},
-    {own,
-     "loss_nan_or_divergence",
-     {edge_case, fault},
+    {own, "tensor_shape_or_dtype_error", {shards, misaligned, order},
+     "must match the size of tensor|exceeds dimension size|start out of range|mat1 and mat2|"
+     "size mismatch|Size mismatch|shape mismatch|is invalid for input of size|expected scalar type|"
+     "output tensor size must be equal|invalid tensor size|Split sizes doesn't match|"
+     "doesn't match tensor|must have the same dtype|shapes cannot be multiplied|"
+     "Sizes of tensors must match|index out of bounds|index out of range|not divisible by|narrow("},
+    {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
-     "loss scale already at minimum|Found NaN|found NaN|gradients are nan|"
-     "grad norm is nan|loss: nan|loss=nan|'loss': nan|NaN loss"},
-    {own,
-     "model_or_data_loading_failure",
-     {settings, incomplete},
-     "FileNotFoundError|HFValidationError|not a valid model identifier|"
-     "Can't load tokenizer|Unable to load weights|does not appear to have a file named|"
-     "DatasetNotFoundError|Repo id must|LocalEntryNotFoundError|GatedRepoError|"
-     "RepositoryNotFoundError|NotADirectoryError|IsADirectoryError|PermissionError|"
-     "DatasetGenerationError|We couldn't connect to|Couldn't reach|"
+     "loss scale already at minimum|Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
+     "loss=nan|'loss': nan|NaN loss"},
+    {own, "model_or_data_loading_failure", {settings, incomplete},
+     "FileNotFoundError|HFValidationError|not a valid model identifier|Can't load tokenizer|"
+     "Unable to load weights|does not appear to have a file named|DatasetNotFoundError|Repo id must|"
+     "LocalEntryNotFoundError|GatedRepoError|RepositoryNotFoundError|NotADirectoryError|"
+     "IsADirectoryError|PermissionError|DatasetGenerationError|We couldn't connect to|Couldn't reach|"
      "Max retries exceeded with url|cannot find the requested files"},
-    {own,
-     "model_or_data_loading_failure",
-     {fault, settings},
+    {own, "model_or_data_loading_failure", {fault, settings},
      "Input/output error|Stale file handle|Transport endpoint is not connected"},
-    {own, "framework_runtime_exception", {mismatch, misuse, settings}, "unrecognized arguments: --local"},
-    {own,
-     "framework_runtime_exception",
-     {settings, misuse},
-     "error: unrecognized arguments|error: the following arguments are required|"
-     "error: argument "},
-    {own,
-     "framework_runtime_exception",
-     {misuse, mismatch},
-     "has already been destroyed|invalid root|Expected to have finished reduction|"
-     "marked as ready twice|marked a variable ready twice"},
-    {waiting,
-     "collective_deadlock_hang",
-     {divergence, unpropagated, uneven},
-     "by subset of ranks|memory broadcast block found|Stalled ranks|Missing ranks|"
-     "missing ranks|stuck in a collective"},
-    {waiting,
-     "collective_timeout_abort",
-     {order, divergence, unpropagated},
-     "collective operation timeout&OpType=SEND|collective operation timeout&OpType=RECV|"
-     "RECV timeout|SEND timeout"},
-    {waiting,
-     "collective_timeout_abort",
-     {divergence, unpropagated, order},
+    {own, "framework_runtime_exception", {mismatch, misuse, settings},
+     "unrecognized arguments: --local"},
+    {own, "framework_runtime_exception", {settings, misuse},
+     "error: unrecognized arguments|error: the following arguments are required|error: argument "},
+    {own, "framework_runtime_exception", {misuse, mismatch},
+     "has already been destroyed|invalid root|Expected to have finished reduction|marked as ready twice|"
+     "marked a variable ready twice"},
+    {waiting, "collective_deadlock_hang", {divergence, unpropagated, uneven},
+     "by subset of ranks|memory broadcast block found|Stalled ranks|Missing ranks|missing ranks|"
+     "stuck in a collective"},
+    {waiting, "collective_timeout_abort", {order, divergence, unpropagated},
+     "collective operation timeout&OpType=SEND|collective operation timeout&OpType=RECV|RECV timeout|"
+     "SEND timeout"},
+    {waiting, "collective_timeout_abort", {divergence, unpropagated, order},
      "collective operation timeout|Timeout at NCCL work|detected by watchdog at work|"
-     "failure detected by watchdog|detected operation timeout|"
-     "for recv operation to complete|for send operation to complete|monitoredBarrier|"
-     "watchdog got stuck|Application timeout caused pair closure|didn't join collective|"
-     "didn't finish collective|Heartbeat monitor timed out|before timing out|"
-     "abort timed out after|NCCL operations have failed or timed out|"
-     "taking the entire process down|last enqueued|Timeout(ms)="},
-    {waiting,
-     "collective_timeout_abort",
-     {unpropagated, fault, settings},
-     "heartbeat timeout|Barrier timed out|JAX distributed service detected fatal|"
-     "DEADLINE_EXCEEDED|missed heartbeat|CoordinationServiceError"},
-    {link,
-     "remote_peer_connection_error",
-     {fault, path, unpropagated},
-     "Got completion from peer|Got completion with error|got completion with error|"
-     "IBV_WC_RETRY_EXC_ERR|transport retry counter exceeded|vendor err|"
-     "NET/IB : Got async event|port error|Link is Down|carrier lost"},
-    {echo,
-     "remote_peer_connection_error",
-     {unpropagated, fault, path},
-     "ncclRemoteError|remote process exited or there was a network error|"
-     "losed by remote peer|Connection reset by peer|Connection closed by peer|"
-     "onnection was likely closed|Broken pipe|recv failed while polling|"
-     "Failed to recv, got 0 bytes|Could not receive type from|communicator was aborted|"
-     "Connection timed out|Read error [|Connection closed by|Horovod has been shut down|"
-     "recvBytes failed|Stop_waiting response"},
-    {ending,
-     "host_resource_exhaustion",
-     {settings, placement, unpropagated},
-     "return code = -9|exitcode: -9|exited on signal 9|Signal 9 (SIGKILL)|exit code 137|"
-     "exitcode  : -9|KILLED BY SIGNAL: 9|Signals.SIGKILL|: Killed| Killed  |"
-     "exit code: 137|exitCode: 137|exited with code 137"},
-    {ending,
-     "native_crash_or_illegal_access",
-     {edge_case, mismatch, fault},
-     "return code = -11|exitcode: -11|exitcode: -6|return code = -6|Signal 11 (|"
-     "Signal 6 (|exit code 139|exit code 134|KILLED BY SIGNAL: 11|KILLED BY SIGNAL: 6|"
-     "exited on signal 6|Signals.SIGABRT|core dumped|Caught signal 11|Fatal Python error|"
-     "Process received signal"},
-    {ending,
-     "host_resource_exhaustion",
-     {settings, placement},
+     "failure detected by watchdog|detected operation timeout|for recv operation to complete|"
+     "for send operation to complete|monitoredBarrier|watchdog got stuck|"
+     "Application timeout caused pair closure|didn't join collective|didn't finish collective|"
+     "Heartbeat monitor timed out|before timing out|abort timed out after|"
+     "NCCL operations have failed or timed out|taking the entire process down|last enqueued|Timeout(ms)="},
+    {waiting, "collective_timeout_abort", {unpropagated, fault, settings},
+     "heartbeat timeout|Barrier timed out|JAX distributed service detected fatal|DEADLINE_EXCEEDED|"
+     "missed heartbeat|CoordinationServiceError"},
+    {link, "remote_peer_connection_error", {fault, path, unpropagated},
+     "Got completion from peer|Got completion with error|got completion with error|IBV_WC_RETRY_EXC_ERR|"
+     "transport retry counter exceeded|vendor err|NET/IB : Got async event|port error|Link is Down|"
+     "carrier lost"},
+    {echo, "remote_peer_connection_error", {unpropagated, fault, path},
+     "ncclRemoteError|remote process exited or there was a network error|losed by remote peer|"
+     "Connection reset by peer|Connection closed by peer|onnection was likely closed|Broken pipe|"
+     "recv failed while polling|Failed to recv, got 0 bytes|Could not receive type from|"
+     "communicator was aborted|Connection timed out|Read error [|Connection closed by|"
+     "Horovod has been shut down|recvBytes failed|Stop_waiting response"},
+    {ending, "host_resource_exhaustion", {settings, placement, unpropagated},
+     "return code = -9|exitcode: -9|exited on signal 9|Signal 9 (SIGKILL)|exit code 137|exitcode  : -9|"
+     "KILLED BY SIGNAL: 9|Signals.SIGKILL|: Killed| Killed  |exit code: 137|exitCode: 137|"
+     "exited with code 137"},
+    {ending, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+     "return code = -11|exitcode: -11|exitcode: -6|return code = -6|Signal 11 (|Signal 6 (|"
+     "exit code 139|exit code 134|KILLED BY SIGNAL: 11|KILLED BY SIGNAL: 6|exited on signal 6|"
+     "Signals.SIGABRT|core dumped|Caught signal 11|Fatal Python error|Process received signal"},
+    {ending, "host_resource_exhaustion", {settings, placement},
      "exitcode: -7|return code = -7|Signal 7 (|exited on signal 7"},
-    {stopped,
-     "",
-     {},
-     "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|"
-     "TERM_RUNLIMIT|CANCELLED AT&STEP|CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|"
-     "received SIGTERM|received signal SIGTERM|Signal 15 (SIGTERM)|"
-     "exits with return code = -2|exits with return code = -15|Signal 2 (SIGINT)|"
-     "received 15 death signal|received 2 death signal"},
-    {ending,
-     "",
-     {},
+    {stopped, "", {},
+     "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|TERM_RUNLIMIT|"
+     "CANCELLED AT&STEP|CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|received SIGTERM|"
+     "received signal SIGTERM|Signal 15 (SIGTERM)|exits with return code = -2|"
+     "exits with return code = -15|Signal 2 (SIGINT)|received 15 death signal|received 2 death signal"},
+    {ending, "", {},
      "exits with return code =|failed (exitcode:|FAILED (exitcode|first observed failure|"
-     "Exited with exit code|returned non-zero exit status|non-zero exit status|"
-     "a non-zero exit code|ChildFailedError|MPI_ABORT was invoked|BAD TERMINATION|"
-     "died with <Signals|exitCode: |exited with code |terminated with code|RayActorError|"
-     "ActorDiedError|process has died|job has been aborted|CHILD PROCESS FAILED|"
-     "Trials did not complete|CrashLoopBackOff|Back-off restarting failed"},
-    {own,
-     "communication_setup_failure",
-     {mismatch, variable, fault},
-     "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|"
-     "NCCL error"},
-    {own, "native_crash_or_illegal_access", {edge_case, mismatch, fault}, "CUDA error:|Cuda failure"},
-    {own, "host_resource_exhaustion", {settings, placement}, "exited unexpectedly"},
-    {waiting,
-     "collective_timeout_abort",
-     {divergence, unpropagated, order},
+     "Exited with exit code|returned non-zero exit status|non-zero exit status|a non-zero exit code|"
+     "ChildFailedError|MPI_ABORT was invoked|BAD TERMINATION|died with <Signals|exitCode: |"
+     "exited with code |terminated with code|RayActorError|ActorDiedError|process has died|"
+     "job has been aborted|CHILD PROCESS FAILED|Trials did not complete|CrashLoopBackOff|"
+     "Back-off restarting failed"},
+    {own, "communication_setup_failure", {mismatch, variable, fault},
+     "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|NCCL error"},
+    {own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+     "CUDA error:|Cuda failure"},
+    {own, "host_resource_exhaustion", {settings, placement},
+     "exited unexpectedly"},
+    {waiting, "collective_timeout_abort", {divergence, unpropagated, order},
      "watchdog thread terminated with exception"},
-    {finished,
-     "",
-     {},
+    {finished, "", {},
      "worker group successfully finished|WorkerState.SUCCEEDED|exits successfully|"
-     "***** train metrics *****|Training completed. Do not forget|`max_epochs=|"
-     "`max_steps=|after training is done|exiting program at iteration|State: COMPLETED|"
-     "COMPLETED (exit code 0)|train_samples_per_second|Training finished|Training complete"},
+     "***** train metrics *****|Training completed. Do not forget|`max_epochs=|`max_steps=|"
+     "after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
+     "train_samples_per_second|Training finished|Training complete"},
 };
+// clang-format on
 
 }  // namespace table
 

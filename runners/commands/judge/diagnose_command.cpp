@@ -1,6 +1,6 @@
-// runners/commands/judge/diagnose_command.cpp — deadrank diagnose: likely causes and fix patterns for evidence,
-// with reasons; or how often that is right over the catalog. It takes evidence, or an incident's logs and
-// dumps as they are. Evidence alone is read: a plan or a truth that lies beside it is left unopened.
+// runners/commands/judge/diagnose_command.cpp — deadrank diagnose: likely causes and fix patterns for
+// evidence, with reasons; or how often that is right over the catalog. It takes evidence, or an incident's
+// logs and dumps as they are. Evidence alone is read: a plan or a truth that lies beside it is left unopened.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -147,6 +147,17 @@ TEST(LogAnswers, AnErrorOfOnesOwnBeatsWaiting) {
     EXPECT_EQ(gist_of(diagnosis), "native_crash_or_illegal_access of 2");
 }
 
+// c10d warns of every address that it tries in vain; the job goes on with the next one.
+TEST(LogAnswers, AWarningIsNoErrorOfOnesOwn) {
+    const std::string warned =
+        "[W socket.cpp:663] [c10d] The client socket has failed to connect to [n1]:29500 (errno: 22 - "
+        "Invalid argument).\n";
+    EXPECT_EQ(gist_of(told_by(warned +
+                              timed_out("[rank0]:[E101 00:10:00.000000000 ProcessGroupNCCL.cpp:629] ", 0))),
+              "collective_timeout_abort");
+    EXPECT_EQ(gist_of(told_by(warned)), "communication_setup_failure");
+}
+
 TEST(LogAnswers, NamesTheRankThatSaysNothingWhileTheOthersTimeOut) {
     std::string log = "world_size=8\n";
     for (const int rank : {0, 1, 2, 3, 4, 6, 7})
