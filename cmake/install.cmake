@@ -34,8 +34,11 @@ endforeach()
 
 get_property(modules GLOBAL PROPERTY DEADRANK_MODULES)
 install(TARGETS ${modules} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
-foreach(folder scenarios results sim inject runners)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")
+# What somebody writes a workload, a detector, a fault, a backend or a suite against.
+get_property(headers GLOBAL PROPERTY DEADRANK_HEADERS)
+foreach(header IN LISTS headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank/${folder})
 endforeach()
 
 install(EXPORT deadrank_targets NAMESPACE deadrank:: DESTINATION ${deadrank_package})
