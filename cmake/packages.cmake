@@ -1,5 +1,6 @@
-# cmake/packages.cmake — The target `packages`: Debian packages, which declare the libraries that they need, and
-# a Python wheel, whose programs carry theirs and need glibc alone. Both hold what install.cmake lays down.
+# cmake/packages.cmake — The target `packages`: Debian packages, which declare the libraries that they need,
+# and a Python wheel, whose programs carry theirs and need glibc alone. Both hold what install.cmake lays
+# down.
 
 # deadrank: the component `program`. deadrank-mpi: what would make every machine install an MPI.
 set(CPACK_GENERATOR DEB)
@@ -23,15 +24,16 @@ and judges whether the detectors noticed.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3, procps, strace")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "python3-torch, python3-pytest, nftables, iproute2, prometheus")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME deadrank-mpi)
-set(CPACK_COMPONENT_MPI_DESCRIPTION "What deadrank runs with mpirun: ranks of its own, and campaigns over machines.")
+set(CPACK_COMPONENT_MPI_DESCRIPTION
+    "What deadrank runs with mpirun: ranks of its own, and campaigns over machines.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "deadrank (= ${PROJECT_VERSION}), openmpi-bin")
 include(CPack)
 
-
 # Made anew when a program or one of the files changed that install.cmake lays down.
-file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml ${CMAKE_SOURCE_DIR}/results/*.toml
-     ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py)
-list(APPEND packed ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmake/install.cmake
+file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml
+     ${CMAKE_SOURCE_DIR}/results/*.toml ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py)
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+list(APPEND packed ${pages} ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmake/install.cmake
      ${CMAKE_SOURCE_DIR}/cmake/packages.cmake)
 get_property(programs GLOBAL PROPERTY DEADRANK_SHIMS)
 foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_crew)
@@ -81,7 +83,8 @@ target_compile_definitions(deadrank_carried PRIVATE TOML_HEADER_ONLY=0)
 # deadrank_alone(program): the same objects linked again, into ${CMAKE_BINARY_DIR}/alone.
 function(deadrank_alone program)
   set(target ${program}-alone)
-  add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${program}> $<TARGET_OBJECTS:deadrank_carried>)
+  add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${program}>
+    $<TARGET_OBJECTS:deadrank_carried>)
   deadrank_modules_below(modules ${program})
   set(ours)
   foreach(module IN LISTS modules)

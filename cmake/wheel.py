@@ -106,7 +106,8 @@ Description-Content-Type: text/markdown
 
 def write(arguments, prefix: Path) -> Path:
     files = sorted(path for path in prefix.rglob("*") if path.is_file())
-    needed = max([OLDEST_GLIBC, *(glibc_needed(file, arguments.readelf) for file in files if is_elf(file))])
+    programs = [file for file in files if is_elf(file)]
+    needed = max([OLDEST_GLIBC, *(glibc_needed(file, arguments.readelf) for file in programs)])
     tag = f"py3-none-manylinux_{needed[0]}_{needed[1]}_{platform.machine()}"
     name = f"deadrank-{arguments.version}"
     path = arguments.out / f"{name}-{tag}.whl"
@@ -119,7 +120,7 @@ def write(arguments, prefix: Path) -> Path:
                 wheel.add(inside.as_posix(), file.read_bytes())
             continue
         wheel.add(place_in_wheel(file.relative_to(prefix), name), file.read_bytes(),
-                  is_elf(file) and ".so" not in file.suffixes)
+                  file in programs and ".so" not in file.suffixes)
     info = f"{name}.dist-info"
     wheel.add(f"{info}/licenses/LICENSE", (SOURCE / "LICENSE").read_bytes())
     wheel.add(f"{info}/licenses/LICENSES-OF-OTHERS", licences().encode())

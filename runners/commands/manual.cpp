@@ -11,7 +11,7 @@
 #include "runners/commands/command.h"
 #include "runners/line/build.h"
 #include "runners/line/library.h"
-#include "runners/manual/pages.h"
+#include "runners/manual/manual_pages.h"
 
 namespace deadrank::runners::commands {
 

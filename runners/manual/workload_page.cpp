@@ -9,7 +9,7 @@
 
 #include "runners/backends/sim/played_calls.h"
 #include "runners/manual/markdown.h"
-#include "sim/workloads/job_settings.h"
+#include "sim/workloads/job.h"
 #include "sim/workloads/places.h"
 #include "sim/world/rank_list.h"
 
@@ -135,13 +135,23 @@ std::string values_read(const PlayedJob& job, const std::string& name) {
     return fmt::format("{} to {}", *values.begin(), *values.rbegin());
 }
 
+// Its own names first, then those of every training job.
+std::vector<std::string> own_first(std::vector<std::string> names, const std::vector<std::string>& common) {
+    std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+        return std::find(common.begin(), common.end(), name) == common.end();
+    });
+    return names;
+}
+
 std::string places_section(const sim::WorkloadKind& kind, const PlayedJob& job) {
+    const scenarios::Kind common = sim::job_words("", "");
     std::string text;
     if (!kind.words.seams.empty()) {
         text +=
-            "## Seams\n\nValues that `bend_value` bends, by whole numbers in the unit that is named.\n\n" +
+            "## Seams\n\nValues that `bend_value` bends: whole numbers, in the unit that is named or "
+            "counted.\n\n" +
             heading_row({"seam", "unit", "read", "as", "meaning"});
-        for (const std::string& seam : kind.words.seams) {
+        for (const std::string& seam : own_first(kind.words.seams, common.seams)) {
             text += row({fmt::format("`{}`", seam), std::string(sim::unit_of_place(seam)),
                          when_read(job, CallKind::seam, seam), values_read(job, seam),
                          cell(sim::meaning_of_place(seam))});
@@ -151,7 +161,7 @@ std::string places_section(const sim::WorkloadKind& kind, const PlayedJob& job) 
     if (!kind.words.blocks.empty()) {
         text += "## Blocks\n\nParts of the program that `skip_block` leaves out.\n\n" +
                 heading_row({"block", "reached", "meaning"});
-        for (const std::string& block : kind.words.blocks) {
+        for (const std::string& block : own_first(kind.words.blocks, common.blocks)) {
             text += row({fmt::format("`{}`", block), when_read(job, CallKind::block, block),
                          cell(sim::meaning_of_place(block))});
         }
@@ -183,7 +193,8 @@ std::string size_text(const PlayedCall& call) {
         case CallKind::collective:
         case CallKind::send:
         case CallKind::recv:
-            return fmt::format("{} {}", call.count, results::name_of(call.dtype));
+            return fmt::format("{} {}, {}B", call.count, results::name_of(call.dtype),
+                               call.count * results::size_of(call.dtype));
         case CallKind::compute:
             return scenarios::value_text({.type = ValueType::duration, .number = call.count / 1000 * 1000});
         case CallKind::allocate:
@@ -250,9 +261,9 @@ std::string calls_table(const std::vector<PlayedCall>& calls) {
             const std::string phase =
                 call.phase == results::Phase::none ? "" : std::string(results::name_of(call.phase));
             const std::string times =
-                again.times == 1    ? ""
-                : again.length == 1 ? fmt::format("{} times", again.times)
-                                    : fmt::format("{} of {}, {} times", i + 1, again.length, again.times);
+                i > 0 || again.times == 1 ? ""
+                : again.length == 1       ? fmt::format("{}", again.times)
+                                    : fmt::format("{}, with the next {}", again.times, again.length - 1);
             text += row({call.phase == before ? "" : phase, kind_text(call.kind),
                          fmt::format("`{}`", call.name), call.comm, size_text(call), times});
             before = call.phase;
@@ -260,6 +271,31 @@ std::string calls_table(const std::vector<PlayedCall>& calls) {
         at += again.length * again.times;
     }
     return text + "\n";
+}
+
+// "the same, with `store_set`": what differs from the first ranks' calls, when that is little; else empty.
+std::string difference(const std::vector<PlayedCall>& first, const std::vector<PlayedCall>& calls) {
+    constexpr std::size_t little = 3;
+    const auto lacking = [](const std::vector<PlayedCall>& from, const std::vector<PlayedCall>& what) {
+        std::vector<std::string> names;
+        std::vector<const PlayedCall*> left;
+        for (const PlayedCall& call : from) left.push_back(&call);
+        for (const PlayedCall& call : what) {
+            const auto found =
+                std::find_if(left.begin(), left.end(), [&](const auto* one) { return one->is_like(call); });
+            if (found == left.end()) {
+                names.push_back(call.name);
+            } else {
+                left.erase(found);
+            }
+        }
+        return names;
+    };
+    const auto more = lacking(first, calls);
+    const auto less = lacking(calls, first);
+    if (more.size() + less.size() > little || more.size() + less.size() == 0) return "";
+    return fmt::format("the same{}{}", more.empty() ? "" : ", with " + quoted(more),
+                       less.empty() ? "" : ", without " + quoted(less));
 }
 
 // Ranks that do the same are told once.
@@ -280,10 +316,13 @@ std::string told_by_ranks(const PlayedJob& job, std::int64_t step, bool saving, 
     if (kinds.empty()) return "";
     std::string text = fmt::format("## {}\n\n{}\n\n", title, says);
     for (const auto& [calls, ranks] : kinds) {
-        text += ranks.size() == job.ranks.size()
-                    ? "Every rank:\n\n"
-                    : fmt::format("Rank{} {}:\n\n", ranks.size() == 1 ? "" : "s", sim::rank_list(ranks));
-        text += calls_table(calls);
+        const std::string who =
+            ranks.size() == job.ranks.size()
+                ? "Every rank"
+                : fmt::format("Rank{} {}", ranks.size() == 1 ? "" : "s", sim::rank_list(ranks));
+        const std::string differs =
+            &calls == &kinds.front().first ? "" : difference(kinds.front().first, calls);
+        text += differs.empty() ? who + ":\n\n" + calls_table(calls) : who + ": " + differs + ".\n\n";
     }
     return text;
 }
@@ -299,7 +338,10 @@ std::vector<Parameter> settings_of_every_job() {
 std::string workload_page(const sim::WorkloadKind& kind) {
     const auto job = played_calls(kind, {}, usual_settings(kind));
     CHECK(job);
-    std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, unstopped(kind.words.what));
+    std::string what(unstopped(kind.words.what));
+    if (what.front() >= 'a' && what.front() <= 'z')
+        what.front() = static_cast<char>(what.front() - 'a' + 'A');
+    std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, what);
     text += settings_section(kind, *job) + places_section(kind, *job);
     const std::string run = fmt::format(
         "`deadrank manual` played it for this page: {} ranks on the default cluster", job->ranks.size());

@@ -16,7 +16,7 @@ FileKey id_of(std::string name, const std::vector<TaxonomyEntry>& entries, std::
 
 FileTable bug_table(const Taxonomy& taxonomy) {
     return {"[bug]",
-            "the bug, in words of the taxonomy",
+            "The bug, in words of the taxonomy",
             {id_of("stage", taxonomy.stages, "the stage it belongs to; the file lies in its directory"),
              id_of("symptom", taxonomy.symptoms, "what an observer sees"),
              id_of("cause", taxonomy.causes, "the root cause"),
@@ -31,7 +31,7 @@ FileTable expect_table(const Taxonomy& taxonomy) {
     others.insert(others.begin(), "none");
     const char* const list = "symptoms of the taxonomy";
     return {"[expect]",
-            "what must be noticed, about whom and how soon",
+            "What must be noticed, about whom and how soon",
             {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms,
               false, list},
              {"blames", Form::words, "what of the truth the finding must name", blame_words()},
@@ -49,7 +49,7 @@ FileTable expect_table(const Taxonomy& taxonomy) {
 }
 
 FileTable parity_table() {
-    FileTable table{"[parity]", "where backends are known to differ", {}};
+    FileTable table{"[parity]", "Where backends are known to differ", {}};
     for (const std::string& backend : backend_words())
         table.keys.push_back({backend, Form::text, "why its findings differ from the simulator's"});
     return table;
@@ -60,18 +60,18 @@ FileTable parity_table() {
 std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
     return {
         {"",
-         "before the first table",
+         "Before the first table",
          {{"format", Form::integer, "version of this format: 1", {}, true},
           {"backends", Form::words, "where it can be played; absent = the simulator", backend_words()}}},
         bug_table(taxonomy),
         expect_table(taxonomy),
         {"[heal]",
-         "the fix; the healed run must be silent and complete. [heal.cluster] and [heal.workload] hold the "
+         "The fix; the healed run must be silent and complete. [heal.cluster] and [heal.workload] hold the "
          "settings that the fix changes",
          {{"fault", Form::word, "whether the fault is gone, or stays and is absorbed", {"none", "keep"}},
           {"says", Form::text, "one sentence: what the fix does"}}},
         {"[teach]",
-         "the story, for `deadrank learn`",
+         "The story, for `deadrank learn`",
          {{"title", Form::text, "a name for the lesson"},
           {"sees", Form::text, "what the learner sees first"},
           {"question", Form::text, "what the learner is asked"},

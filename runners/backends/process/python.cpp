@@ -127,7 +127,9 @@ scenarios::Result<Python> best_python() {
     if (!pythons().empty()) return pythons().front();
     return scenarios::refuse(scenarios::ErrorCode::environment,
                              "no Python on this machine can import torch with gloo",
-                             "run `./dev tools`, or set DEADRANK_PYTHON to a Python that has torch");
+                             "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set "
+                             "DEADRANK_PYTHON to a Python "
+                             "that has torch");
 }
 
 scenarios::Result<Python> python_with_torch(std::string_view version) {

@@ -1,4 +1,4 @@
-// runners/manual/pages.h — The manual as pages, written from the tables that the program itself works with:
+// runners/manual/manual_pages.h — The manual as pages, written from the tables that the program itself works with:
 // docs/ holds them, and a test holds docs/ to them.
 #pragma once
 

@@ -1,12 +1,12 @@
-// runners/manual/pages.cpp — One function a page. None holds a fact of its own: what stands in a table of the
-// program is told, and what only a run can show is played.
-#include "runners/manual/pages.h"
+// runners/manual/manual_pages.cpp — One function a page. None holds a fact of its own: what stands in a table
+// of the program is told, and what only a run can show is played.
+#include "runners/manual/manual_pages.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "results/detectors/detect.h"
+#include "runners/manual/detectors_page.h"
 #include "runners/manual/environment_words.h"
 #include "runners/manual/markdown.h"
 #include "runners/manual/workload_page.h"
@@ -97,20 +97,6 @@ Page faults_page(const Library& library) {
     return {"faults.md", "Faults, with their parameters", text};
 }
 
-Page detectors_page(const Library& library) {
-    std::string text =
-        "# Detectors\n\nEach reads evidence alone. Of several findings about one event the one nearest to "
-        "its root is "
-        "kept.\n\n" +
-        heading_row({"detector", "reports"});
-    for (const auto& detector : library.detectors()) {
-        std::vector<std::string> symptoms;
-        for (const std::string_view symptom : detector->symptoms()) symptoms.emplace_back(symptom);
-        text += row({fmt::format("`{}`", detector->name()), quoted(symptoms)});
-    }
-    return {"detectors.md", "Detectors, and the symptoms that they report", text + "\n"};
-}
-
 Page environment_page() {
     std::string text =
         "# Environment variables\n\nThose that have an effect. A scenario sets those of a simulated job for "
@@ -163,7 +149,8 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
                          fmt::format("Workload {}", kind.words.name), workload_page(kind)});
     pages.push_back(faults_page(library));
     pages.push_back(words_page());
-    pages.push_back(detectors_page(library));
+    pages.push_back({"detectors.md", "Detectors, the evidence that they need, and their thresholds",
+                     detectors_page(library)});
     pages.push_back(environment_page());
     pages.push_back(taxonomy_page(library));
     pages.insert(pages.begin(), index_of(pages));
