@@ -6,7 +6,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 
