@@ -125,8 +125,8 @@ def write(arguments, prefix: Path) -> Path:
     wheel.add(f"{info}/licenses/LICENSE", (SOURCE / "LICENSE").read_bytes())
     wheel.add(f"{info}/licenses/LICENSES-OF-OTHERS", licences().encode())
     wheel.add(f"{info}/entry_points.txt", b"[pytest11]\ndeadrank = pytest_deadrank.plugin\n")
-    wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: deadrank\nRoot-Is-Purelib: false\nTag: {tag}\n"
-              .encode())
+    kind = f"Wheel-Version: 1.0\nGenerator: deadrank\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    wheel.add(f"{info}/WHEEL", kind.encode())
     wheel.add(f"{info}/METADATA", metadata(arguments.version, (SOURCE / "README.md").read_text()).encode())
     wheel.close()
     return path

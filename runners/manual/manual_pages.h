@@ -1,5 +1,5 @@
-// runners/manual/manual_pages.h — The manual as pages, written from the tables that the program itself works with:
-// docs/ holds them, and a test holds docs/ to them.
+// runners/manual/manual_pages.h — The manual as pages, written from the tables that the program itself works
+// with: docs/ holds them, and a test holds docs/ to them.
 #pragma once
 
 #include <string>
