@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "results/diagnosis/incident.h"
+#include "results/diagnosis/incident_reading.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 #include "scenarios/format/taxonomy_file.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "results/diagnosis/clue.h"
-#include "results/diagnosis/incident.h"
+#include "results/diagnosis/incident_reading.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/record/codes.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "results/diagnosis/incident.h"
+#include "results/diagnosis/incident_reading.h"
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
 #include "results/record/codes.h"

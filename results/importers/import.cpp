@@ -262,13 +262,4 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
     return imported;
 }
 
-Result<Imported> import_directory(const fs::path& directory, const ImportOptions& options) {
-    std::error_code trouble;
-    if (!fs::is_directory(directory, trouble)) {
-        return refuse(ErrorCode::io, "it is no directory", "name a directory with dumps and logs",
-                      {directory.string()});
-    }
-    return import_paths({directory}, options);
-}
-
 }  // namespace deadrank::results::importers

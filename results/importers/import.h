@@ -36,7 +36,5 @@ struct ImportOptions {
 // bad_input, when nothing in them is a log or a dump.
 scenarios::Result<Imported> import_paths(const std::vector<std::filesystem::path>& paths,
                                          const ImportOptions& options = {});
-scenarios::Result<Imported> import_directory(const std::filesystem::path& directory,
-                                             const ImportOptions& options = {});
 
 }  // namespace deadrank::results::importers

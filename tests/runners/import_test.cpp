@@ -26,9 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using results::importers::from_pickle;
-using results::importers::import_directory;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
+
+scenarios::Result<results::importers::Imported> import_directory(const fs::path& directory) {
+    return results::importers::import_paths({directory});
+}
 
 const ShippedCatalog& shipped_catalog() {
     static const ShippedCatalog shipped;

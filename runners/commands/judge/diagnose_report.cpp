@@ -1,5 +1,5 @@
 // runners/commands/judge/diagnose_report.cpp — A diagnosis for programs; for eyes it is
-// results/diagnosis/answer.h.
+// results/diagnosis/operator_answer.h.
 #include "runners/commands/judge/diagnose_report.h"
 
 #include <fmt/format.h>

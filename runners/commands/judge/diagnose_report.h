@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "results/diagnosis/answer.h"
+#include "results/diagnosis/operator_answer.h"
 #include "results/text/style.h"
 #include "runners/studies/score.h"
 

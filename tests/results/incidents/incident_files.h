@@ -9,7 +9,7 @@
 #include <string>
 
 #include "results/detectors/detect.h"
-#include "results/diagnosis/answer.h"
+#include "results/diagnosis/operator_answer.h"
 #include "results/external/program.h"
 #include "results/importers/import.h"
 

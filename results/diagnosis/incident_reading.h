@@ -1,5 +1,6 @@
-// results/diagnosis/incident.h — What the words of an incident's logs tell: what happened, who began it, and
-// whether anything was understood at all. A log of which nothing is known is "unknown", never "healthy".
+// results/diagnosis/incident_reading.h — What the words of an incident's logs tell: what happened, who began
+// it, and whether anything was understood at all. A log of which nothing is known is "unknown", never
+// "healthy".
 #pragma once
 
 #include <optional>

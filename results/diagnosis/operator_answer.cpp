@@ -1,6 +1,6 @@
-// results/diagnosis/answer.cpp — The words of an answer. What nobody knows is said as such, with the lines
-// that sound most like the cause.
-#include "results/diagnosis/answer.h"
+// results/diagnosis/operator_answer.cpp — The words of an answer. What nobody knows is said as such, with the
+// lines that sound most like the cause.
+#include "results/diagnosis/operator_answer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-// results/diagnosis/incident.cpp — Of all that was complained of, the nearest to the cause is taken: a fault
-// of the machine before a process's own error, that before waiting, waiting before the noise of peers that
-// are gone. Among equals a known phrase beats a bare exception, and the first beats the later.
-#include "results/diagnosis/incident.h"
+// results/diagnosis/incident_reading.cpp — Of all that was complained of, the nearest to the cause is taken:
+// a fault of the machine before a process's own error, that before waiting, waiting before the noise of peers
+// that are gone. Among equals a known phrase beats a bare exception, and the first beats the later.
+#include "results/diagnosis/incident_reading.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// results/diagnosis/answer.h — A diagnosis for whoever is on call: what happened, who began it, why, how sure
-// that is, what to look at next, and which played bug is like it.
+// results/diagnosis/operator_answer.h — A diagnosis for whoever is on call: what happened, who began it, why,
+// how sure that is, what to look at next, and which played bug is like it.
 #pragma once
 
 #include <string>
