@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "results/importers/dump_reader.h"
-#include "results/importers/log_reader.h"
+#include "results/importers/incident_log.h"
 #include "results/importers/text_source.h"
 #include "results/importers/unpickle.h"
 #include "results/importers/wrapping.h"

@@ -1,5 +1,5 @@
 // results/importers/log_lines.h — The reader of one log: each line is tried against each form. Used by
-// log_reader.cpp (lines and blocks), library_lines.cpp (NCCL, c10d, the kernel) and launcher_lines.cpp.
+// incident_log.cpp (lines and blocks), library_lines.cpp (NCCL, c10d, the kernel) and launcher_lines.cpp.
 #pragma once
 
 #include <deque>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/importers/log_reader.h"
+#include "results/importers/incident_log.h"
 #include "results/importers/wrapping.h"
 
 namespace deadrank::results::importers {

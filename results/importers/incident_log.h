@@ -1,4 +1,4 @@
-// results/importers/log_reader.h — Log files of any mixture: NCCL's lines, c10d's, launchers' and
+// results/importers/incident_log.h — Log files of any mixture: NCCL's lines, c10d's, launchers' and
 // schedulers', the kernel's, and tracebacks, which have no time of their own.
 #pragma once
 

@@ -1,6 +1,6 @@
-// results/importers/log_reader.cpp — Lines of one stream are put together before they are read: tracebacks of
-// several ranks that interleave stay apart as long as a wrapping names their stream.
-#include "results/importers/log_reader.h"
+// results/importers/incident_log.cpp — Lines of one stream are put together before they are read: tracebacks
+// of several ranks that interleave stay apart as long as a wrapping names their stream.
+#include "results/importers/incident_log.h"
 
 #include <algorithm>
 #include <cstdlib>
