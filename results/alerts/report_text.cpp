@@ -194,6 +194,7 @@ Ink ink_of(AlertVerdict verdict) {
         case AlertVerdict::late:
         case AlertVerdict::sticky:
         case AlertVerdict::pending_only:
+        case AlertVerdict::after_repair:
             return Ink::yellow;
         case AlertVerdict::missed:
         case AlertVerdict::wrong_place:
@@ -272,6 +273,7 @@ std::string legend(const Study& study, const std::vector<std::size_t>& columns, 
         {AlertVerdict::sticky, "+m:ss~ caught, and still firing long after the repair"},
         {AlertVerdict::wrong_place, "wrong  fired, and names only places that are well"},
         {AlertVerdict::pending_only, "p+m:ss pending only: needed that much longer"},
+        {AlertVerdict::after_repair, "after  first rang when the repair was done"},
         {AlertVerdict::missed, "miss   reads what the failure moves, and stayed silent"},
         {AlertVerdict::false_alarm, "false  fires on a healthy cluster now and then"},
         {AlertVerdict::background, "backg  fires on a healthy cluster all the time"},
@@ -310,6 +312,8 @@ std::string cell_code(const Cell& cell) {
             return "wrong";
         case AlertVerdict::pending_only:
             return "p+" + clock(cell.needed);
+        case AlertVerdict::after_repair:
+            return "after";
         case AlertVerdict::missed:
             return "miss";
         case AlertVerdict::unconcerned:
