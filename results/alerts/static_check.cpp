@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <regex>
 
@@ -109,17 +110,19 @@ void check_existence(const Rule& rule, const Context& context, RuleReads& out,
     if (!out.dead) out.why_dead.clear();
 }
 
-// Metrics and reach through recording rules; `depth` ends circles, which Prometheus allows.
+// Metrics and reach through recording rules, each reach on top of its reader's; `depth` ends circles, which
+// Prometheus allows.
 void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into,
-            int depth) {
+            double reader, int depth) {
     for (const Selector& selector : all[index].reads.selectors) {
         into.metrics.insert(selector.metric);
-        into.look_back = std::max(into.look_back, selector.range + selector.offset);
+        const double reach = reader + selector.range + selector.offset + selector.outer;
+        into.look_back = std::max(into.look_back, reach);
         into.everything = into.everything || all[index].reads.everything;
         const auto recorded = context.recorded.find(selector.metric);
         if (recorded == context.recorded.end() || depth > 8) continue;
         for (const std::size_t other : recorded->second) {
-            follow(other, context, all, into, depth + 1);
+            follow(other, context, all, into, reach, depth + 1);
             if (all[other].dead && !selector.absent && !selector.optional && into.why_dead.empty()) {
                 into.dead = into.dead || all[index].reads.branches == 1;
                 if (into.dead)
@@ -152,13 +155,43 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
     for (int pass = 0; pass < 2; ++pass) {
         for (std::size_t i = 0; i < rules.size(); ++i) {
             RuleReads followed = analysis.rules[i];
-            follow(i, context, analysis.rules, followed, 0);
+            follow(i, context, analysis.rules, followed, 0, 0);
             analysis.rules[i] = std::move(followed);
         }
     }
     for (const RuleReads& one : analysis.rules)
         analysis.look_back = std::max(analysis.look_back, one.look_back);
     return analysis;
+}
+
+StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
+    StaticAnalysis narrow = analysis;
+    narrow.wanted.clear();
+    narrow.everything = false;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (!asked[i]) continue;
+        const RuleReads& one = analysis.rules[i];
+        narrow.wanted.insert(one.reads.identifiers.begin(), one.reads.identifiers.end());
+        narrow.wanted.insert(one.metrics.begin(), one.metrics.end());
+        narrow.everything = narrow.everything || one.everything || one.reads.everything;
+    }
+    return narrow;
+}
+
+double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                      const exporters::Window& window) {
+    constexpr double most = 14 * 86400.0;
+    double needed = 0, grid = 300;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const RuleReads& reads = analysis.rules[i];
+        if (!rules[i].is_alert || reads.dead) continue;
+        // Recorded series begin a moment later than what they record.
+        needed = std::max(needed, reads.look_back + rules[i].hold + rules[i].keep_firing + 2 * window.eval);
+        const double interval = rules[i].interval > 0 ? rules[i].interval : window.eval;
+        if (reads.reads.subquery || std::fmod(grid, interval) != 0) grid = 3600;
+    }
+    grid = std::ceil(grid / window.scrape) * window.scrape;
+    return std::ceil(std::min(needed, most) / grid) * grid;
 }
 
 // Rule patterns that load, look right and do not work. Each was seen in published rule sets.

@@ -43,6 +43,15 @@ struct StaticAnalysis {
 
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world);
 
+// The same, wanting only the series that the asked rules may read.
+StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked);
+
+// How much healthy time must lie before the run so that each alert that can fire sees all that it looks back
+// on, its `for` included, when the run begins. More of it changes no answer. In whole steps of the clock's
+// grid, at most two weeks.
+double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                      const exporters::Window& window);
+
 // The known misuses of one rule, beyond what does not exist.
 void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
                  std::vector<StaticFinding>& findings);

@@ -19,12 +19,20 @@ namespace {
 
 using scenarios::Result;
 
+std::string why_unjudged(const Study& study, const Row& row, std::size_t rule) {
+    for (const Played* played : {&row.played, &study.healthy_played}) {
+        const auto at = played->why_unjudged.find(rule);
+        if (at == played->why_unjudged.end()) continue;
+        if (at->second.find("too many samples") != std::string::npos) break;
+        return "could not be evaluated, so that it can never fire: " + at->second;
+    }
+    return "could not be evaluated by promtool at this size; a smaller cluster or --server can";
+}
+
 void judge_row(const Study& study, Row& row) {
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         if (row.played.unjudged[i] || study.healthy_played.unjudged[i]) {
-            row.cells.push_back(
-                {.verdict = AlertVerdict::unjudged,
-                 .says = "Prometheus could not evaluate it at this size; a smaller cluster or --server can"});
+            row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = why_unjudged(study, row, i)});
             continue;
         }
         const Judged what{&study.rules[i], &study.analysis.rules[i], &study.healthy_played.activity[i],
@@ -90,6 +98,32 @@ void ask_alertmanager(Study& study, external::Amtool& amtool) {
 }
 
 }  // namespace
+
+std::vector<bool> HealthyMemory::unmoved(const exporters::World& world, const exporters::Incident& incident,
+                                         const std::vector<Rule>& rules,
+                                         const StaticAnalysis& analysis) const {
+    std::vector<bool> reused(rules.size(), false);
+    if (incident.healthy() || rules_ != &rules) return reused;
+    const exporters::Touched touched = exporters::touched(world, incident);
+    std::set<std::string> asked_again;  // a file is reduced by name, so alerts of one name go together
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto& metrics = analysis.rules[i].metrics;
+        const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
+            return touched.moved.contains(name) || touched.vanished.contains(name) ||
+                   name.starts_with("ALERTS");
+        });
+        if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) reused[i] = !asked_again.contains(rules[i].name);
+    return reused;
+}
+
+void HealthyMemory::keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
+                         const Played& played) {
+    if (!incident.healthy() || rules_ != nullptr) return;
+    played_ = played;
+    rules_ = &rules;
+}
 
 Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,
                      const exporters::SignatureCatalog& signatures, const StudyOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ namespace deadrank::results::alerts {
 // Something that plays series to the rules and says which alerts were active when.
 struct Played {
     Activity activity;
-    std::vector<bool> unjudged;  // by rule
+    std::vector<bool> unjudged;                       // by rule
+    std::map<std::size_t, std::string> why_unjudged;  // by rule: Prometheus' words
     std::vector<bool> reused;  // by rule: nothing it reads differs from the healthy run, whose answer stands
     std::vector<std::string> notes;
     int exit_code = 0;  // of promtool, on the edge file
@@ -36,6 +38,20 @@ public:
     virtual scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
                                            const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
                                            const StaticAnalysis& analysis) = 0;
+};
+
+// The answer of the healthy run, which stands for every alert that reads nothing a failure touches.
+class HealthyMemory {
+public:
+    // Alerts whose healthy answer stands for this incident.
+    std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
+                              const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
+    void keep(const exporters::Incident& incident, const std::vector<Rule>& rules, const Played& played);
+    const Activity& activity() const { return played_.activity; }
+
+private:
+    Played played_;
+    const std::vector<Rule>* rules_ = nullptr;
 };
 
 // A suggestion that was tried: does it fire on the failure, and stay silent otherwise?

@@ -20,7 +20,7 @@ struct World {
     Cluster cluster;
     Window window;
     std::uint64_t seed = 1;
-    double epoch = 0;  // added to unix times: 0 in unit tests, whose clock starts at 1970
+    double epoch = 0;  // what the clock says when the run begins; unix times are told from there
 };
 
 // `wanted` decides by shown name; empty = all.

@@ -129,16 +129,13 @@ private:
         return 0;
     }
 
-    // Rules that look back further than the failure is away get a healthy past, unless that is said already.
+    // Rules see all that they look back on when the run begins.
     void lengthen_history() {
         auto& window = study_.world.window;
-        const double reach = study_.analysis.look_back;
-        if (window.history > 0 || reach <= window.fault_at) return;
-        window.history = std::ceil(std::min(reach, 14 * 86400.0) / window.scrape) * window.scrape;
-        study_.notes.push_back(fmt::format("rules look back {}: a healthy past of {} was put before the run",
-                                           results::exporters::duration_text(reach),
-                                           results::exporters::duration_text(window.history)));
-        if (window.history < reach) study_.notes.push_back("two weeks of it are the most that is simulated");
+        const double needed = alerts::history_needed(study_.rules, study_.analysis, window);
+        if (needed > window.history) window.history = needed;
+        if (study_.analysis.look_back > 14 * 86400.0)
+            study_.notes.push_back("rules look back further than the two weeks that are simulated at most");
     }
 
     void judge(const std::vector<results::exporters::Incident>& incidents) {
@@ -173,10 +170,8 @@ private:
                                    "install Prometheus, or give --prometheus PATH"});
                 return nullptr;
             }
-            study_.notes.push_back(
-                "a server was asked: `for` is counted from its answers, recording rules are put into the "
-                "expressions, keep_firing_for is not played");
-            return std::make_unique<serve::ServerPlayer>(arguments_.prometheus, arguments_.out);
+            return std::make_unique<serve::ServerPlayer>(
+                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, true}, tool_);
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);
