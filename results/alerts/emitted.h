@@ -23,6 +23,9 @@ public:
     // The first matcher that keeps the selector from ever matching; nullptr when it can match.
     const Matcher* blocking(const Selector& selector) const;
 
+    // The label sets that the selector can match.
+    std::vector<exporters::Labels> matching(const Selector& selector) const;
+
     std::set<std::string> label_names(const std::string& metric) const;
     std::set<std::string> label_values(const std::string& metric, const std::string& label) const;
     std::vector<std::string> names() const;
@@ -31,6 +34,9 @@ private:
     std::map<std::string, std::vector<exporters::Labels>> series_;
     std::map<std::string, const exporters::Metric*> metrics_;
 };
+
+// Does a series with these labels satisfy all of the selector's matchers?
+bool fits(const Selector& selector, const exporters::Labels& labels);
 
 // Does `value` satisfy the matcher? An expression that this machine's regex does not know counts as a match.
 bool fits(const Matcher& matcher, const std::string& value);

@@ -186,6 +186,20 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     return cell;
 }
 
+// Does the rule fire by any of the series that moved, in the direction in which they moved?
+bool wishes_for(const std::vector<Wish>& wishes, const exporters::Touched& touched) {
+    if (wishes.empty()) return true;
+    return std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
+        if (wish.selector.metric.empty()) return true;
+        const auto moved = touched.series.find(wish.selector.metric);
+        if (moved == touched.series.end()) return touched.vanished.contains(wish.selector.metric);
+        return std::any_of(moved->second.begin(), moved->second.end(), [&](const exporters::Moved& one) {
+            return (wish.direction == 0 || one.direction == 0 || wish.direction == one.direction) &&
+                   fits(wish.selector, one.labels);
+        });
+    });
+}
+
 Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched& touched, double duration,
                  double repaired) {
     Cell cell;
@@ -222,6 +236,12 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
     }
     if (moved.empty() && !what.reads->everything) {
         cell.says = "reads no metric that this failure itself moves";
+        return cell;
+    }
+    if (!moved.empty() && !wishes_for(what.reads->wishes, touched)) {
+        cell.says =
+            fmt::format("reads {}, but not the series that this failure moves, or it looks the other way",
+                        fmt::join(moved, ", "));
         return cell;
     }
     cell.verdict = AlertVerdict::missed;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct Metric {
     bool stock = true;     // on in a stock install
     std::string changing;  // a label whose value changes with the metric's: each change is a new series
     std::string help;
+    double least = -std::numeric_limits<double>::infinity();  // what it can't fall below or rise above
+    double most = std::numeric_limits<double>::infinity();
 
     double value = 0;        // healthy level of a gauge, start of a counter
     double rate = 0;         // healthy growth a second of a counter
@@ -52,8 +55,18 @@ struct Metric {
     std::vector<Variant> variants;
 };
 
+// An exporter that is not simulated, known by how the names of its metrics begin.
+struct OtherExporter {
+    std::string name;
+    std::vector<std::string> prefixes;
+};
+
 struct MetricCatalog {
     std::vector<Metric> metrics;
+    std::vector<OtherExporter> others;  // metrics/known.toml
+
+    // Whose metric this is, by the longest beginning that fits; empty when it is nobody's.
+    std::string other_exporter(std::string_view name) const;
 
     const Metric* find(std::string_view name) const;  // by its name or by its 1.x name
     std::vector<std::string> names() const;

@@ -274,18 +274,57 @@ std::vector<Series> render(const World& world, const Incident& incident,
     return out;
 }
 
+namespace {
+
+int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
+
+int direction_of(const Change& change, const Metric& metric, const Variant& level) {
+    if (metric.unix_time || change.freeze || change.nan || change.reset || change.boot) return 0;
+    const bool counter = metric.type == MetricType::counter;
+    // What stays within the noise has no direction.
+    if (change.set && std::abs(*change.set - level.value) <= 3.5 * metric.noise) return 0;
+    if (change.set) return counter ? 0 : sign(*change.set - level.value);
+    if (change.scale) return sign((*change.scale - 1) * level.value);
+    if (change.ramp) return sign(*change.ramp);
+    if (change.rate) return sign(*change.rate - level.rate);
+    if (change.rate_scale) return sign(*change.rate_scale - 1);
+    if (change.add) return sign(*change.add);
+    if (change.offset) return sign(*change.offset);
+    return 0;
+}
+
+int direction_of(const std::vector<Active>& active, const Metric& metric, const Variant& level) {
+    int common = 2;
+    for (const Active& one : active) {
+        const int way = direction_of(*one.change, metric, level);
+        common = common == 2 || common == way ? way : 0;
+    }
+    return common == 2 ? 0 : common;
+}
+
+}  // namespace
+
 Touched touched(const World& world, const Incident& incident) {
     Touched found;
     for (const Metric& metric : world.catalog->metrics) {
         const std::string name = world.profile.shown_name(metric);
         if (!world.profile.emits(metric)) continue;
+        std::size_t number = 0;
         for (const Series& series : instances(world, metric)) {
+            Variant level{.value = metric.value, .rate = metric.rate};
+            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
             const auto active = active_on(world, incident, series);
             if (active.empty()) continue;
             const bool gone =
                 std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
             (gone ? found.vanished : found.moved).insert(name);
-            if (!gone) break;
+            if (gone) continue;
+            Moved moved{series.labels, direction_of(active, metric, level)};
+            // A label that changes with the value: the moved series has the new one.
+            for (const Active& one : active) {
+                for (const auto& [label, value] : one.change->labels) moved.labels[label] = value;
+            }
+            found.series[name].push_back(std::move(moved));
         }
     }
     for (const std::string& name : found.moved) found.vanished.erase(name);

@@ -120,6 +120,23 @@ TEST_F(AlertVerdicts, MissedReadsWhatMovesAndUnconcernedDoesNot) {
     EXPECT_EQ(judged("ib_port_flap", {}).verdict, AlertVerdict::unconcerned);
 }
 
+// A rule for steal time has not missed a stall of the storage, and one for too little heat no overheating.
+TEST_F(AlertVerdicts, MissedLooksAtMatchersAndDirection) {
+    const auto silent = [&](const std::string& fault, const std::string& expr, const std::string& metric) {
+        reads_ = {.reads = scan(expr), .metrics = {metric}, .wishes = wishes_of(*parse_expression(expr))};
+        return judged(fault, {}).verdict;
+    };
+    const std::string cpu = "node_cpu_seconds_total";
+    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"steal\"}[5m]) > 0.1", cpu),
+              AlertVerdict::unconcerned);
+    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"iowait\"}[5m]) > 0.9", cpu),
+              AlertVerdict::missed);
+    const std::string heat = "DCGM_FI_DEV_GPU_TEMP";
+    EXPECT_EQ(silent("thermal_throttle", heat + " < 10", heat), AlertVerdict::unconcerned);
+    EXPECT_EQ(silent("thermal_throttle", heat + " > 95", heat), AlertVerdict::missed);
+    EXPECT_EQ(silent("thermal_throttle", "100 - " + heat + " < 3", heat), AlertVerdict::missed);
+}
+
 TEST_F(AlertVerdicts, BackgroundAndFalseAlarmsAreTheHealthyRuns) {
     const std::vector<Instance> always = {firing({}, 0)}, sometimes = {firing(there_, 500, 600)};
     EXPECT_EQ(judged("thermal_throttle", always, always).verdict, AlertVerdict::background);
