@@ -29,6 +29,31 @@ bool fits(const Matcher& matcher, const std::string& value) {
     }
 }
 
+std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
+    std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
+    std::map<std::string, std::string> ours;
+    for (const Rule& rule : rules) {
+        for (const Selector& selector : scan(rule.expr).selectors) {
+            const exporters::Metric* metric = world.catalog->find(selector.metric);
+            if (metric == nullptr || metric->exporter == "prometheus") continue;
+            ours[metric->exporter] = metric->job;
+            for (const Matcher& matcher : selector.matchers) {
+                if (matcher.label != "job") continue;
+                if (matcher.op == "=") ++uses[metric->exporter][matcher.value];
+                if (matcher.op == "=~" && fits(matcher, metric->job)) ++uses[metric->exporter][metric->job];
+            }
+        }
+    }
+    std::map<std::string, std::string> adopted;
+    for (const auto& [exporter, words] : uses) {
+        if (world.profile.map.jobs.contains(exporter) || words.contains(ours[exporter])) continue;
+        const auto most = std::max_element(words.begin(), words.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        adopted[exporter] = most->first;
+    }
+    return adopted;
+}
+
 bool fits(const Selector& selector, const exporters::Labels& labels) {
     return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
         return matcher.label == "__name__" || fits(matcher, label_of(labels, matcher.label));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/alerts/promql.h"
+#include "results/alerts/rule.h"
 #include "results/exporters/render.h"
 #include "results/exporters/signature.h"
 
@@ -34,6 +35,10 @@ private:
     std::map<std::string, std::vector<exporters::Labels>> series_;
     std::map<std::string, const exporters::Metric*> metrics_;
 };
+
+// What the rules call the scrape jobs of this run's exporters, where all that name a job use another word
+// than ours: exporter → job. A job's name is the site's own, and no rule is dead of it.
+std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
 // Does a series with these labels satisfy all of the selector's matchers?
 bool fits(const Selector& selector, const exporters::Labels& labels);

@@ -1,6 +1,7 @@
 // results/alerts/existence.cpp — Can this expression ever have a value here? Worked out over label sets
 // instead of samples: a selector is the label sets that it can match, a join those that meet.
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 
 #include "results/alerts/static_check.h"
@@ -33,6 +34,13 @@ std::string other_word(const std::string& label, const std::set<std::string>& th
         {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
         {"err_code", "error_code", "xid", "code"},
         {"modelName", "model_name", "gpu_name", "name"}};
+    const auto lower = [](std::string text) {
+        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return text;
+    };
+    for (const std::string& word : there) {
+        if (lower(word) == lower(label)) return word;
+    }
     for (const auto& group : groups) {
         if (!has(group, label)) continue;
         for (const std::string& word : group) {

@@ -1,7 +1,9 @@
 // results/alerts/study.h — All rules against all failures, and what would mend the weak ones.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -85,12 +87,16 @@ struct Study {
     exporters::World world;
     std::vector<std::string> notes;
     double cpu_seconds = 0;
+    bool complete = true;  // false: stopped, or out of time
 };
 
 struct StudyOptions {
     int jobs = 2;
     bool suggest = true;
     external::Amtool* amtool = nullptr;
+    std::atomic<bool>* stop = nullptr;  // when it becomes true, what was judged so far is the study
+    double limit = 0;                   // seconds after which no further failure is played; 0 = none
+    std::function<void(std::size_t done, std::size_t all, const std::string& last)> progress = {};
 };
 
 // Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
@@ -98,10 +104,16 @@ scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incid
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);
 
+// Lets another judge play `rows` drawn rows again, `alerts` drawn alerts of each, and tells where it sees
+// something else; `asked` counts what was compared.
+std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
+                                 const std::filesystem::path& scratch, std::size_t& asked);
+
 // For a failure that no alert caught: an expression over metrics that are there, tried out on the failure and
 // on the healthy run by the same judge before it is proposed.
 
-void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures);
+void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
+             const std::function<bool()>& stopped = {});
 
 // The expression with the names and jobs that this site uses.
 std::string in_site_words(std::string expr, const exporters::World& world);

@@ -78,6 +78,7 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
                       .exporter = exporter,
                       .job = (*tree)["job"].text_or(),
                       .port = static_cast<int>((*tree)["port"].number_or(0)),
+                      .instance = (*tree)["instance"].text_or(),
                       .type = node["type"].text_or() == "counter" ? MetricType::counter : MetricType::gauge,
                       .stock = node["stock"] ? node["stock"].is_true() : exporter != "dcgm",
                       .changing = node["changing"].text_or(),
@@ -152,6 +153,22 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
         if (auto read = read_file(file, catalog); !read) return tl::unexpected(read.error());
     }
     return catalog;
+}
+
+Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catalog) {
+    MetricCatalog own;
+    if (auto read = read_file(file, own); !read) return read;
+    for (Metric& metric : own.metrics) {
+        if (metric.name.empty() || metric.exporter.empty()) {
+            return refuse(ErrorCode::bad_input,
+                          "'" + file.string() + "' has a metric without a name, or names no exporter",
+                          "write exporter = \"mine\", job and port at its top, and a name in each [[metric]]",
+                          {file.string(), 1, 0});
+        }
+        std::erase_if(catalog.metrics, [&](const Metric& one) { return one.name == metric.name; });
+        catalog.metrics.push_back(std::move(metric));
+    }
+    return {};
 }
 
 std::string_view scope_name(Scope scope) { return scopes[static_cast<std::size_t>(scope)]; }

@@ -32,6 +32,7 @@ struct Metric {
     std::string exporter;   // dcgm, node, inspector, training, prometheus
     std::string job;        // label of the scrape target
     int port = 0;
+    std::string instance;  // of an exporter that runs once for the whole cluster; empty = one a node
     Scope scope = Scope::node;
     MetricType type = MetricType::gauge;
     bool stock = true;     // on in a stock install
@@ -74,6 +75,9 @@ struct MetricCatalog {
 
 // All *.toml below `directory`, and `up`.
 scenarios::Result<MetricCatalog> load_metrics(const std::filesystem::path& directory);
+
+// A table of the operator's own, in the same form; a metric that we have is replaced.
+scenarios::Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catalog);
 
 std::string_view scope_name(Scope scope);
 

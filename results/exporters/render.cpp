@@ -181,7 +181,7 @@ bool concerns(const Series& series, const Effect& effect, const Change& change) 
 // Does this change let the scrapes of the series' exporter fail?
 bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (change.down_target.empty()) return false;
-    if (change.down_target == "*") return series.node >= 0;
+    if (change.down_target == "*") return series.node >= 0 && series.metric->instance.empty();
     std::string exporter = series.metric->exporter;
     if (exporter == "inspector") exporter = "node";
     if (exporter != "prometheus") return exporter == change.down_target;

@@ -95,6 +95,7 @@ TEST(AlertRules, NameEachKnownMisuse) {
 TEST(AlertRules, DieOfDifferentCauses) {
     const Site site;
     const auto rules = rules_of_file("dead.yml");
+    ASSERT_EQ(rules.size(), 20u);
     const StaticAnalysis analysis = analysis_of(site, rules);
     const std::map<std::string, DeadKind> expected = {{"Misspelled", DeadKind::misspelled},
                                                       {"LabelOfAnotherRelease", DeadKind::named_otherwise},
@@ -125,6 +126,7 @@ TEST(AlertRules, DieOfDifferentCauses) {
 TEST(AlertRules, SayWhatTheirMetricsAreCalledElsewhere) {
     const Site site;
     const auto rules = rules_of_file("dead.yml");
+    ASSERT_GT(rules.size(), 5u);
     const StaticAnalysis analysis = analysis_of(site, rules);
     EXPECT_NE(analysis.rules[0].remedy.find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);
     EXPECT_NE(analysis.rules[1].remedy.find("Hostname"), std::string::npos) << analysis.rules[1].remedy;
