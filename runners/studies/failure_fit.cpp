@@ -46,7 +46,8 @@ GapModel weibull_of(std::vector<double> gaps) {
     }
     double powers = 0;
     for (const double gap : gaps) powers += std::pow(gap, low);
-    return {GapModel::Kind::weibull, low, unit * std::pow(powers / static_cast<double>(gaps.size()), 1 / low)};
+    return {GapModel::Kind::weibull, low,
+            unit * std::pow(powers / static_cast<double>(gaps.size()), 1 / low)};
 }
 
 double digamma(double x) {
@@ -96,7 +97,8 @@ std::pair<double, double> middle_of(std::vector<double> values) {
     return {at(0.025), at(0.975)};
 }
 
-std::vector<double> resampled(const std::vector<double>& values, const scenarios::Draw& draw, std::uint64_t sample) {
+std::vector<double> resampled(const std::vector<double>& values, const scenarios::Draw& draw,
+                              std::uint64_t sample) {
     std::vector<double> again(values.size());
     for (std::size_t i = 0; i < again.size(); ++i)
         again[i] = values[draw.below(sample * values.size() + i, values.size())];
@@ -150,7 +152,8 @@ RepeatOffenders offenders_of(const FailureTable& table, std::uint64_t seed, int 
         counts.push_back(count);
         found.four_or_more += count >= 4;
     }
-    counts.resize(std::max(counts.size(), static_cast<std::size_t>(table.places)), 0);  // those that never failed
+    counts.resize(std::max(counts.size(), static_cast<std::size_t>(table.places)),
+                  0);  // those that never failed
     found.places = static_cast<double>(counts.size());
     found.per_place = mean_of(counts);
     found.dispersion = dispersion_of(counts);
@@ -210,8 +213,8 @@ KolmogorovSmirnov distance_of(const GapModel& model, std::vector<double> gaps) {
     const auto n = static_cast<double>(gaps.size());
     for (std::size_t i = 0; i < gaps.size(); ++i) {
         const double at = model.below(gaps[i]);
-        found.distance = std::max({found.distance, at - static_cast<double>(i) / n,
-                                   static_cast<double>(i + 1) / n - at});
+        found.distance =
+            std::max({found.distance, at - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - at});
     }
     // Kolmogorov's limit with Stephens' correction for finite samples.
     const double lambda = (std::sqrt(n) + 0.12 + 0.11 / std::sqrt(n)) * found.distance;

@@ -1,5 +1,5 @@
-// runners/studies/failure_fit.h — Renewal processes fitted to the gaps between failures, and held against gaps
-// that were not fitted.
+// runners/studies/failure_fit.h — Renewal processes fitted to the gaps between failures, and held against
+// gaps that were not fitted.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct FailureFit {
 // Places that fail again and again, beside what independent failures of equal places would give.
 struct RepeatOffenders {
     double places = 0, per_place = 0;
-    double dispersion = 0;            // variance over mean of the failures a place; 1 = independent
-    double low = 0, high = 0;         // of the dispersion, by bootstrap over places
+    double dispersion = 0;     // variance over mean of the failures a place; 1 = independent
+    double low = 0, high = 0;  // of the dispersion, by bootstrap over places
     std::size_t four_or_more = 0;
     double four_expected = 0;
 };
@@ -59,8 +59,8 @@ struct FailureStudy {
     RepeatOffenders offenders;
 };
 
-// Every other gap is fitted and the rest held against it. Failures told at the same moment count as one event.
-// `samples`: of the bootstrap.
+// Every other gap is fitted and the rest held against it. Failures told at the same moment count as one
+// event. `samples`: of the bootstrap.
 FailureStudy study_failures(const FailureTable& table, std::uint64_t seed, int samples = 200);
 
 }  // namespace deadrank::runners

@@ -37,25 +37,29 @@ std::vector<std::string> fields_of_line(const std::string& line) {
 
 double offset_of(const std::string& zone) {
     if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-')) return 0;
-    const double seconds = std::atoi(zone.substr(1, 2).c_str()) * 3600 + std::atoi(zone.substr(4, 2).c_str()) * 60;
+    const double seconds =
+        std::atoi(zone.substr(1, 2).c_str()) * 3600 + std::atoi(zone.substr(4, 2).c_str()) * 60;
     return zone[0] == '-' ? -seconds : seconds;
 }
 
 class TableReader {
 public:
-    TableReader(const std::filesystem::path& file, const FailureColumns& columns) : file_(file), columns_(columns) {}
+    TableReader(const std::filesystem::path& file, const FailureColumns& columns)
+        : file_(file), columns_(columns) {}
 
     Result<FailureTable> read() {
         std::ifstream in(file_);
         std::string line;
-        if (!in || !std::getline(in, line)) return refuse(ErrorCode::io, "cannot read '" + file_.string() + "'");
+        if (!in || !std::getline(in, line))
+            return refuse(ErrorCode::io, "cannot read '" + file_.string() + "'");
         if (auto found = find_columns(fields_of_line(line)); !found) return tl::unexpected(found.error());
         for (int number = 2; std::getline(in, line); ++number) row(fields_of_line(line), number);
         if (table_.failures.size() < unread_ || table_.failures.empty()) {
             return refuse(ErrorCode::bad_input,
                           fmt::format("{} of {} rows have no time of the form '{}'", unread_,
                                       unread_ + table_.failures.size(), columns_.format),
-                          "say format = \"…\" (as strptime has it) in the columns file", {file_.string(), first_unread_, 0});
+                          "say format = \"…\" (as strptime has it) in the columns file",
+                          {file_.string(), first_unread_, 0});
         }
         finish();
         return std::move(table_);
@@ -63,14 +67,16 @@ public:
 
 private:
     Result<void> find_columns(const std::vector<std::string>& head) {
-        for (const auto& [name, at] : {std::pair{&columns_.time, &time_}, std::pair{&columns_.place, &place_},
-                                       std::pair{&columns_.group, &group_}, std::pair{&columns_.cause, &cause_},
-                                       std::pair{&columns_.repaired, &repaired_}}) {
+        for (const auto& [name, at] :
+             {std::pair{&columns_.time, &time_}, std::pair{&columns_.place, &place_},
+              std::pair{&columns_.group, &group_}, std::pair{&columns_.cause, &cause_},
+              std::pair{&columns_.repaired, &repaired_}}) {
             if (name->empty()) continue;
             const auto found = std::find(head.begin(), head.end(), *name);
             if (found == head.end()) {
                 const std::string near = scenarios::nearest(*name, head);
-                return refuse(ErrorCode::bad_input, fmt::format("'{}' has no column '{}'", file_.string(), *name),
+                return refuse(ErrorCode::bad_input,
+                              fmt::format("'{}' has no column '{}'", file_.string(), *name),
                               near.empty() ? fmt::format("it has {}", fmt::join(head, ", "))
                                            : "did you mean '" + near + "'?",
                               {file_.string(), 1, 0});
@@ -81,7 +87,8 @@ private:
     }
 
     std::string field(const std::vector<std::string>& fields, int at) const {
-        return at >= 0 && static_cast<std::size_t>(at) < fields.size() ? fields[static_cast<std::size_t>(at)] : "";
+        return at >= 0 && static_cast<std::size_t>(at) < fields.size() ? fields[static_cast<std::size_t>(at)]
+                                                                       : "";
     }
 
     double time_of(const std::string& text) const {
@@ -101,7 +108,8 @@ private:
             if (unread_++ == 0) first_unread_ = number;
             return;
         }
-        if (columns_.group.size() && columns_.place.size()) failure.place = failure.group + "/" + failure.place;
+        if (columns_.group.size() && columns_.place.size())
+            failure.place = failure.group + "/" + failure.place;
         table_.failures.push_back(std::move(failure));
     }
 
@@ -117,24 +125,25 @@ private:
             if (one.repaired >= 0) busy[one.place] = std::max(busy[one.place], one.repaired);
         }
         if (unread_ > 0)
-            table_.notes.push_back(fmt::format("{} rows without a time were left out, the first in line {}", unread_,
-                                               first_unread_));
+            table_.notes.push_back(fmt::format("{} rows without a time were left out, the first in line {}",
+                                               unread_, first_unread_));
         if (backwards > 0)
-            table_.notes.push_back(fmt::format("{} rows were repaired before they failed: their repair is not used",
-                                               backwards));
-        if (overlaps > 0)
             table_.notes.push_back(
-                fmt::format("{} failures strike a place that is still under repair: they count as they stand", overlaps));
+                fmt::format("{} rows were repaired before they failed: their repair is not used", backwards));
+        if (overlaps > 0)
+            table_.notes.push_back(fmt::format(
+                "{} failures strike a place that is still under repair: they count as they stand", overlaps));
         double longest = 0, from = 0;
         for (std::size_t i = 1; i < all.size(); ++i) {
-            if (all[i].at - all[i - 1].at > longest) longest = all[i].at - all[i - 1].at, from = all[i - 1].at;
+            if (all[i].at - all[i - 1].at > longest)
+                longest = all[i].at - all[i - 1].at, from = all[i - 1].at;
         }
         if (longest > 60 * 86400.0) {
             const std::time_t when = static_cast<std::time_t>(from);
             char day[16];
             std::strftime(day, sizeof day, "%Y-%m-%d", gmtime(&when));
-            table_.notes.push_back(fmt::format("nothing is told of the {:.0f} days from {} on: was it recorded?",
-                                               longest / 86400, day));
+            table_.notes.push_back(fmt::format(
+                "nothing is told of the {:.0f} days from {} on: was it recorded?", longest / 86400, day));
         }
     }
 
@@ -165,11 +174,11 @@ Result<FailureColumns> load_failure_columns(const std::filesystem::path& file) {
     const std::string zone = (*tree)["zone"].text_or("UTC");
     columns.zone = offset_of(zone);
     if (columns.time.empty())
-        return refuse(ErrorCode::bad_input, "the columns file names no time", "write time = \"name of the column\"",
-                      {file.string(), 1, 0});
+        return refuse(ErrorCode::bad_input, "the columns file names no time",
+                      "write time = \"name of the column\"", {file.string(), 1, 0});
     if (zone != "UTC" && (zone.size() != 6 || zone[3] != ':'))
-        return refuse(ErrorCode::bad_input, "unknown zone '" + zone + "'", "write UTC or an offset such as -07:00",
-                      {file.string(), (*tree)["zone"].line, 0});
+        return refuse(ErrorCode::bad_input, "unknown zone '" + zone + "'",
+                      "write UTC or an offset such as -07:00", {file.string(), (*tree)["zone"].line, 0});
     return columns;
 }
 

@@ -33,6 +33,7 @@ struct FailureTable {
 };
 
 // Errors: io; bad_input for a missing column, or when most rows can't be read.
-scenarios::Result<FailureTable> read_failures(const std::filesystem::path& csv, const FailureColumns& columns);
+scenarios::Result<FailureTable> read_failures(const std::filesystem::path& csv,
+                                              const FailureColumns& columns);
 
 }  // namespace deadrank::runners
