@@ -60,8 +60,6 @@ Labels key_of(const Expression& tree, const Labels& labels) {
     return key;
 }
 
-bool is_set_operator(const std::string& op) { return one_of(op, {"and", "or", "unless"}); }
-
 bool is_comparison(const std::string& op) { return one_of(op, {"==", "!=", ">", "<", ">=", "<="}); }
 
 }  // namespace
@@ -154,7 +152,8 @@ Existence::Shape Existence::no_series(const Selector& selector, const Matcher& m
     const std::string near =
         matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
     const bool foreign_target = selector.metric == "up" && matcher.label == "job" && near.empty();
-    const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"});
+    const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"}) &&
+                          matcher.value.find_first_of("0123456789") == std::string::npos;
     return nothing("label-value", foreign_target ? Weight::note : Weight::error,
                    foreign_target ? DeadKind::not_simulated
                    : misspelt     ? DeadKind::misspelled
@@ -279,7 +278,7 @@ Existence::Shape Existence::joined(const Expression& tree, const Shape& left, co
                         tree.matched ? fmt::format(" ({} ({}))", tree.without ? "ignoring" : "on",
                                                    fmt::join(tree.labels, ", "))
                                      : ""),
-            "the two exporters listen on different ports: join by a label that holds the host alone");
+            "join by labels that both have, on (…); an instance holds the port of its exporter");
     }
     const bool refused =
         !sets && ((tree.group.empty() && (many_left || many_right)) ||
@@ -310,7 +309,12 @@ Existence::Shape Existence::of_binary(const Expression& tree) {
         if (left.empty()) return right;
         if (right.empty()) return left;
         left.unknown = left.unknown || right.unknown;
-        left.series.insert(left.series.end(), right.series.begin(), right.series.end());
+        // Of the right side only what the left one has not.
+        std::set<Labels> there;
+        for (const Labels& labels : left.series) there.insert(key_of(tree, labels));
+        for (const Labels& labels : right.series) {
+            if (!there.contains(key_of(tree, labels))) left.series.push_back(labels);
+        }
         return left;
     }
     if (left.empty()) return left;
@@ -387,97 +391,6 @@ void Existence::check(const Rule& rule, RuleReads& out, std::vector<StaticFindin
         one.kills = out.dead && one.says.find(out.why_dead) != std::string::npos;
         findings.push_back(std::move(one));
     }
-}
-
-namespace {
-
-// Which way a call's value follows its argument: 1, -1, or 0 for neither.
-int follows(const std::string& call) {
-    if (one_of(call, {"rate",
-                      "increase",
-                      "irate",
-                      "delta",
-                      "idelta",
-                      "deriv",
-                      "avg_over_time",
-                      "max_over_time",
-                      "min_over_time",
-                      "sum_over_time",
-                      "last_over_time",
-                      "quantile_over_time",
-                      "ceil",
-                      "floor",
-                      "round",
-                      "sum",
-                      "avg",
-                      "min",
-                      "max",
-                      "topk",
-                      "bottomk",
-                      "quantile",
-                      "label_replace",
-                      "label_join",
-                      "sort",
-                      "sort_desc",
-                      "clamp",
-                      "clamp_min",
-                      "clamp_max",
-                      "predict_linear",
-                      "scalar",
-                      "sqrt",
-                      "ln",
-                      "log2",
-                      "log10",
-                      "exp",
-                      "histogram_quantile"}))
-        return 1;
-    return 0;
-}
-
-// `way`: how the value of this tree must move; 2 = it need only be there.
-void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) {
-    switch (tree.kind) {
-        case Kind::selector:
-            wishes.push_back({tree.selector, way == 2 ? 0 : way});
-            return;
-        case Kind::call:
-        case Kind::aggregate:
-            for (const auto& arg : tree.args)
-                collect_wishes(*arg, way == 2 ? 2 : way * follows(tree.op), wishes);
-            return;
-        case Kind::negative:
-            return collect_wishes(*tree.args[0], way == 2 ? 2 : -way, wishes);
-        case Kind::subquery:
-            return collect_wishes(*tree.args[0], way, wishes);
-        case Kind::binary:
-            break;
-        default:
-            return;
-    }
-    const Expression &left = *tree.args[0], &right = *tree.args[1];
-    if (is_set_operator(tree.op)) {
-        collect_wishes(left, way, wishes);
-        return collect_wishes(right, tree.op == "or" ? way : tree.op == "and" ? 2 : 0, wishes);
-    }
-    if (is_comparison(tree.op)) {
-        const int up = one_of(tree.op, {">", ">="}) ? 1 : one_of(tree.op, {"<", "<="}) ? -1 : 0;
-        // `bool` makes a value of it, whose own direction then counts.
-        const int turned = tree.boolean && way != 2 ? way * up : up;
-        collect_wishes(left, turned, wishes);
-        return collect_wishes(right, -turned, wishes);
-    }
-    const bool falls = one_of(tree.op, {"-", "/"});
-    const bool known = falls || one_of(tree.op, {"+", "*"});
-    collect_wishes(left, known ? way : 0, wishes);
-    collect_wishes(right, !known ? 0 : falls && way != 2 ? -way : way, wishes);
-}
-
-}  // namespace
-
-std::vector<Wish> wishes_of(const Expression& tree) {
-    std::vector<Wish> wishes;
-    collect_wishes(tree, 2, wishes);
-    return wishes;
 }
 
 }  // namespace deadrank::results::alerts

@@ -211,4 +211,97 @@ void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, d
     }
 }
 
+// Which way a series must move for a rule to fire by it.
+
+namespace {
+
+// Which way a call's value follows its argument: 1, -1, or 0 for neither.
+int follows(const std::string& call) {
+    if (one_of(call, {"rate",
+                      "increase",
+                      "irate",
+                      "delta",
+                      "idelta",
+                      "deriv",
+                      "avg_over_time",
+                      "max_over_time",
+                      "min_over_time",
+                      "sum_over_time",
+                      "last_over_time",
+                      "quantile_over_time",
+                      "ceil",
+                      "floor",
+                      "round",
+                      "sum",
+                      "avg",
+                      "min",
+                      "max",
+                      "topk",
+                      "bottomk",
+                      "quantile",
+                      "label_replace",
+                      "label_join",
+                      "sort",
+                      "sort_desc",
+                      "clamp",
+                      "clamp_min",
+                      "clamp_max",
+                      "predict_linear",
+                      "scalar",
+                      "sqrt",
+                      "ln",
+                      "log2",
+                      "log10",
+                      "exp",
+                      "histogram_quantile"}))
+        return 1;
+    return 0;
+}
+
+// `way`: how the value of this tree must move; 2 = it need only be there.
+void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) {
+    switch (tree.kind) {
+        case Expression::Kind::selector:
+            wishes.push_back({tree.selector, way == 2 ? 0 : way});
+            return;
+        case Expression::Kind::call:
+        case Expression::Kind::aggregate:
+            for (const auto& arg : tree.args)
+                collect_wishes(*arg, way == 2 ? 2 : way * follows(tree.op), wishes);
+            return;
+        case Expression::Kind::negative:
+            return collect_wishes(*tree.args[0], way == 2 ? 2 : -way, wishes);
+        case Expression::Kind::subquery:
+            return collect_wishes(*tree.args[0], way, wishes);
+        case Expression::Kind::binary:
+            break;
+        default:
+            return;
+    }
+    const Expression &left = *tree.args[0], &right = *tree.args[1];
+    if (one_of(tree.op, {"and", "or", "unless"})) {
+        collect_wishes(left, way, wishes);
+        return collect_wishes(right, tree.op == "or" ? way : tree.op == "and" ? 2 : 0, wishes);
+    }
+    if (one_of(tree.op, {"==", "!=", ">", "<", ">=", "<="})) {
+        const int up = one_of(tree.op, {">", ">="}) ? 1 : one_of(tree.op, {"<", "<="}) ? -1 : 0;
+        // `bool` makes a value of it, whose own direction then counts.
+        const int turned = tree.boolean && way != 2 ? way * up : up;
+        collect_wishes(left, turned, wishes);
+        return collect_wishes(right, -turned, wishes);
+    }
+    const bool falls = one_of(tree.op, {"-", "/"});
+    const bool known = falls || one_of(tree.op, {"+", "*"});
+    collect_wishes(left, known ? way : 0, wishes);
+    collect_wishes(right, !known ? 0 : falls && way != 2 ? -way : way, wishes);
+}
+
+}  // namespace
+
+std::vector<Wish> wishes_of(const Expression& tree) {
+    std::vector<Wish> wishes;
+    collect_wishes(tree, 2, wishes);
+    return wishes;
+}
+
 }  // namespace deadrank::results::alerts

@@ -51,8 +51,8 @@ double condition_began(const Instance& instance, const Interval& firing, double 
     return firing.begin - hold;
 }
 
-// What the failure made of one instance. Only a condition that became true between the failure and the first
-// evaluation after its repair can come from it; one that was true before gets credit from the failure on, as
+// What the failure made of one instance. Only a condition that became true between the failure and its repair
+// can come from it; one that was true before gets credit from the failure on, as
 // if its `for` had begun then.
 class Sight {
 public:
@@ -60,7 +60,8 @@ public:
         : what_(what),
           incident_(incident),
           duration_(world.window.duration),
-          over_(incident.until + world.window.scrape + evaluation_of(*what.rule, world)) {}
+          over_(std::max(incident.until,
+                         incident.at + world.window.scrape + evaluation_of(*what.rule, world))) {}
 
     Seen all() {
         for (const Instance& instance : *what_.failing) look(instance);
@@ -79,8 +80,8 @@ private:
             const bool went_on = one.open() || one.end > rang;
             if (one.end >= 0 && one.end <= incident_.at) continue;
             if (began < incident_.at && (one.begin < incident_.at || !went_on)) continue;
-            if (rang > over_) {
-                if (began > over_ && (seen_.after_repair < 0 || rang < seen_.after_repair))
+            if (rang >= over_) {
+                if (began >= over_ && (seen_.after_repair < 0 || rang < seen_.after_repair))
                     seen_.after_repair = rang;
                 continue;
             }
@@ -89,7 +90,7 @@ private:
             if (!std::exchange(counted, true)) seen_.fired.push_back(&instance);
         }
         for (const Interval& one : instance.pending) {
-            if (one.begin < incident_.at || one.begin > over_) continue;
+            if (one.begin < incident_.at || one.begin >= over_) continue;
             if (usual != nullptr && overlaps(usual->pending, one.begin)) continue;
             const double end = std::min(one.open() ? duration_ : one.end, over_);
             seen_.waited = std::max(seen_.waited, end - one.begin);
@@ -100,7 +101,7 @@ private:
     const Judged& what_;
     const exporters::Incident& incident_;
     double duration_;
-    double over_;  // until here a ring can still be about the failure
+    double over_;  // from here on a ring is no longer about the failure: its repair, or its first evaluation
     Seen seen_;
 };
 

@@ -15,6 +15,7 @@
 #include "results/alerts/promtool_player.h"
 #include "results/exporters/series.h"
 #include "runners/serve/http.h"
+#include "runners/serve/needed_series.h"
 
 namespace deadrank::runners::serve {
 
@@ -297,9 +298,11 @@ Result<Played> ServerPlayer::play(const results::exporters::World& world,
                                fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
         auto server = PrometheusServer::start(options_.program, directory);
         if (!server) return tl::unexpected(server.error());
-        auto done = (*server)->write(
-            results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, served)), 0,
-            world.window.scrape);
+        auto series =
+            results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, served));
+        NeededSeries needed(rules, analysis, served);
+        std::erase_if(series, [&](const auto& one) { return !needed(one); });
+        auto done = (*server)->write(series, 0, world.window.scrape);
         if (done) done = ServedRun(**server, rules, analysis, world.window, played).ask_all(served);
         played.cpu_seconds = (*server)->cpu_seconds();
         server->reset();

@@ -132,14 +132,14 @@ TEST(AlertRules, SayWhatTheirMetricsAreCalledElsewhere) {
     EXPECT_NE(analysis.rules[1].remedy.find("Hostname"), std::string::npos) << analysis.rules[1].remedy;
     EXPECT_NE(analysis.rules[2].remedy.find("dcgm-kubernetes"), std::string::npos)
         << analysis.rules[2].remedy;
-    EXPECT_NE(analysis.rules[4].why_dead.find("ipmi_exporter"), std::string::npos)
+    EXPECT_NE(analysis.rules[4].why_dead.find("redfish_exporter"), std::string::npos)
         << analysis.rules[4].why_dead;
 }
 
 // Dead rules cost no history, however far they look back.
 TEST(AlertRules, ThatAreDeadCostNoHistory) {
     const Site site;
-    std::vector<Rule> rules = {{.name = "Dead", .expr = "avg_over_time(ipmi_fan_speed_state[7d]) > 1"}};
+    std::vector<Rule> rules = {{.name = "Dead", .expr = "avg_over_time(redfish_chassis_fan_health[7d]) > 1"}};
     EXPECT_EQ(history_needed(rules, analysis_of(site, rules), site.world.window), 0);
     rules[0].expr = "avg_over_time(node_load1[7h]) > 1";
     EXPECT_GE(history_needed(rules, analysis_of(site, rules), site.world.window), 7 * 3600);

@@ -220,7 +220,7 @@ private:
                 return nullptr;
             }
             return std::make_unique<serve::ServerPlayer>(
-                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, true}, tool_);
+                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, arguments_.verify}, tool_);
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);
