@@ -265,13 +265,6 @@ void Injector::tick(Time now, Levers& levers) {
     }
 }
 
-void Injector::revert_all(Levers& levers) noexcept {
-    for (Occasion& occasion : state_->occasions) {
-        if (!std::exchange(occasion.active, false)) continue;
-        state_->faults[occasion.fault].fault->revert(levers, occasion.rank);
-    }
-}
-
 const std::optional<scenarios::Error>& Injector::refusal() const { return state_->refusal; }
 
 }  // namespace deadrank::inject

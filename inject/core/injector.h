@@ -59,8 +59,6 @@ public:
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
 
-    void revert_all(Levers& levers) noexcept;
-
     // The first lever that was refused: the run is then unknown. The truth has all of them.
     const std::optional<scenarios::Error>& refusal() const;
 

@@ -171,6 +171,4 @@ Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catal
     return {};
 }
 
-std::string_view scope_name(Scope scope) { return scopes[static_cast<std::size_t>(scope)]; }
-
 }  // namespace deadrank::results::exporters

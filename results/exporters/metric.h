@@ -79,6 +79,4 @@ scenarios::Result<MetricCatalog> load_metrics(const std::filesystem::path& direc
 // A table of the operator's own, in the same form; a metric that we have is replaced.
 scenarios::Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catalog);
 
-std::string_view scope_name(Scope scope);
-
 }  // namespace deadrank::results::exporters

@@ -161,6 +161,7 @@ void context_parallel_rank(World& world, const ContextParallelSettings& settings
 
 }  // namespace
 
-WorkloadKind context_parallel() { return workload(context_parallel_words(), context_parallel_rank); }
+extern const WorkloadRow context_parallel_row{
+    [] { return workload(context_parallel_words(), context_parallel_rank); }};
 
 }  // namespace deadrank::sim

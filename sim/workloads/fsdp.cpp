@@ -240,6 +240,6 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
 
 }  // namespace
 
-WorkloadKind fsdp() { return workload(fsdp_words(), fsdp_rank); }
+extern const WorkloadRow fsdp_row{[] { return workload(fsdp_words(), fsdp_rank); }};
 
 }  // namespace deadrank::sim

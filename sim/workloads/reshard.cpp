@@ -177,6 +177,6 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
 
 }  // namespace
 
-WorkloadKind reshard() { return workload(reshard_words(), reshard_rank); }
+extern const WorkloadRow reshard_row{[] { return workload(reshard_words(), reshard_rank); }};
 
 }  // namespace deadrank::sim

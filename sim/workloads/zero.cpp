@@ -161,6 +161,6 @@ void zero_rank(World& world, const ZeroSettings& settings) {
 
 }  // namespace
 
-WorkloadKind zero() { return workload(zero_words(), zero_rank); }
+extern const WorkloadRow zero_row{[] { return workload(zero_words(), zero_rank); }};
 
 }  // namespace deadrank::sim
