@@ -2,9 +2,10 @@
 #include "results/alerts/activity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <regex>
 
-#include "results/alerts/promql.h"
 #include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
@@ -88,61 +89,90 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
     return activity;
 }
 
-// An alert is active while its expression has a value at each evaluation; one gap ends it.
-
 namespace {
 
-std::optional<std::string> expanded_text(std::string expr, const std::vector<Rule>& rules, int depth,
-                                         std::string& why) {
-    Reads reads = scan(expr);
-    // From the back, so that earlier offsets stay true.
-    std::sort(reads.selectors.begin(), reads.selectors.end(),
-              [](const auto& a, const auto& b) { return a.at > b.at; });
-    for (const Selector& selector : reads.selectors) {
-        if (selector.metric == "ALERTS" || selector.metric == "ALERTS_FOR_STATE") {
-            why = "it reads the state of other alerts";
-            return std::nullopt;
+// Prometheus' states of one alert, evaluation by evaluation (rules/alerting.go): it waits while its condition
+// holds, fires after `for`, and keeps firing for a while when it was asked to.
+class AlertStates {
+public:
+    AlertStates(const Rule& rule, Instance& instance) : rule_(rule), instance_(instance) {}
+
+    void evaluate(double time, bool holds) {
+        if (holds) {
+            if (!active_) begun_ = time;
+            active_ = true;
+            kept_since_.reset();
+            if (!firing_ && time - begun_ >= rule_.hold - 1e-6) {
+                close(instance_.pending, time);
+                firing_ = true;
+                instance_.firing.push_back({std::max(0.0, time), -1});
+            } else if (!firing_ && (instance_.pending.empty() || !instance_.pending.back().open())) {
+                instance_.pending.push_back({std::max(0.0, time), -1});
+            }
+            return;
         }
-        const auto recorded = std::find_if(rules.begin(), rules.end(), [&](const Rule& one) {
-            return !one.is_alert && one.name == selector.metric;
-        });
-        if (recorded == rules.end()) continue;
-        if (depth > 8 || !selector.matchers.empty() || selector.range > 0 || selector.offset != 0 ||
-            !recorded->labels.empty()) {
-            why = "it reads the recorded '" + selector.metric +
-                  "' in a way that cannot be put into the expression";
-            return std::nullopt;
+        if (!active_) return;
+        if (firing_ && rule_.keep_firing > 0) {
+            if (!kept_since_) kept_since_ = time;
+            if (time - *kept_since_ < rule_.keep_firing - 1e-6) return;
         }
-        auto inner = expanded_text(recorded->expr, rules, depth + 1, why);
-        if (!inner) return inner;
-        expr.replace(selector.at, selector.metric.size(), "(" + *inner + ")");
+        active_ = firing_ = false;
+        kept_since_.reset();
+        close(instance_.pending, time);
+        close(instance_.firing, time);
     }
-    return expr;
-}
+
+private:
+    // What ended before the run never was.
+    static void close(std::vector<Interval>& intervals, double time) {
+        if (intervals.empty() || !intervals.back().open()) return;
+        intervals.back().end = time;
+        if (time <= 0) intervals.pop_back();
+    }
+
+    const Rule& rule_;
+    Instance& instance_;
+    bool active_ = false, firing_ = false;
+    double begun_ = 0;
+    std::optional<double> kept_since_;
+};
 
 }  // namespace
 
-std::optional<std::string> expanded(const Rule& rule, const std::vector<Rule>& rules, std::string& why) {
-    return expanded_text(rule.expr, rules, 0, why);
+std::optional<std::map<std::string, std::string>> alert_labels(
+    const Rule& rule, const std::map<std::string, std::string>& series) {
+    static const std::regex named(R"(\{\{-?\s*\$labels\.([a-zA-Z_][a-zA-Z0-9_]*)\s*-?\}\})");
+    auto labels = series;
+    labels.erase("__name__");
+    for (const auto& [name, value] : rule.labels) {
+        std::string text = value;
+        for (std::smatch found; std::regex_search(text, found, named);) {
+            const auto at = series.find(found[1]);
+            text.replace(static_cast<std::size_t>(found.position()), static_cast<std::size_t>(found.length()),
+                         at == series.end() ? "" : at->second);
+        }
+        if (text.find("{{") != std::string::npos) return std::nullopt;
+        if (text.empty())
+            labels.erase(name);
+        else
+            labels[name] = text;
+    }
+    labels["alertname"] = rule.name;
+    return labels;
 }
 
 Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
                      const std::vector<double>& times, double step, double end) {
     Instance instance{.labels = labels};
-    instance.labels.erase("__name__");
-    for (const auto& [name, value] : rule.labels) {
-        if (value.find("{{") == std::string::npos) instance.labels[name] = value;
-    }
-    instance.labels["alertname"] = rule.name;
-    for (std::size_t i = 0; i < times.size();) {
-        std::size_t last = i;
-        while (last + 1 < times.size() && times[last + 1] - times[last] <= step * 1.5) ++last;
-        const double begin = times[i], fires = begin + rule.hold;
-        const double stop = times[last] + step > end ? -1 : times[last] + step;
-        const bool fired = fires <= times[last] + 1e-6;
-        if (rule.hold > 0) instance.pending.push_back({begin, fired ? fires : stop});
-        if (fired) instance.firing.push_back({fires, stop});
-        i = last + 1;
+    if (times.empty()) return instance;
+    AlertStates states(rule, instance);
+    std::size_t next = 0;
+    const auto evaluations = static_cast<std::int64_t>(std::floor((end - times[0]) / step + 1e-6));
+    for (std::int64_t i = 0; i <= evaluations; ++i) {
+        const double time = times[0] + static_cast<double>(i) * step;
+        const bool holds = next < times.size() && times[next] < time + step / 2;
+        if (holds) ++next;
+        states.evaluate(time, holds);
     }
     return instance;
 }

@@ -41,15 +41,15 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// What the second path does in Prometheus' place: recording rules put into the expressions that read them,
-// and `for` counted over the results of a range query.
+// What the second path does in Prometheus' place: the states of an alert over the answers of a range query.
 
-// The expression without recorded names. Nothing when that cannot be said as text: a recorded metric with
-// matchers, a range or an offset, a circle, or ALERTS; `why` then tells.
-std::optional<std::string> expanded(const Rule& rule, const std::vector<Rule>& rules, std::string& why);
+// The labels that an alert gets from one series of its expression. Nothing when a label holds a template that
+// only Prometheus can fill in; {{ $labels.x }} is filled in here.
+std::optional<std::map<std::string, std::string>> alert_labels(
+    const Rule& rule, const std::map<std::string, std::string>& series);
 
-// The times (seconds of the run, ascending) at which one series of the expression had a value, as an alert's
-// intervals.
+// `times` are the evaluations, on the grid of `step` and ascending, at which one series of the expression had
+// a value, in seconds of the run; those before the run count, and what they began is said to begin at 0.
 Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
                      const std::vector<double>& times, double step, double end);
 

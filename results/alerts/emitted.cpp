@@ -1,5 +1,5 @@
-// results/alerts/emitted.cpp — Collects label sets once; two nodes stand for all where matchers ask for
-// kinds, not names.
+// results/alerts/emitted.cpp — Collects label sets once; the first nodes stand for all of a large
+// cluster.
 #include "results/alerts/emitted.h"
 
 #include <algorithm>
@@ -29,6 +29,37 @@ bool fits(const Matcher& matcher, const std::string& value) {
     }
 }
 
+std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
+    std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
+    std::map<std::string, std::string> ours;
+    for (const Rule& rule : rules) {
+        for (const Selector& selector : scan(rule.expr).selectors) {
+            const exporters::Metric* metric = world.catalog->find(selector.metric);
+            if (metric == nullptr || metric->exporter == "prometheus") continue;
+            ours[metric->exporter] = metric->job;
+            for (const Matcher& matcher : selector.matchers) {
+                if (matcher.label != "job") continue;
+                if (matcher.op == "=") ++uses[metric->exporter][matcher.value];
+                if (matcher.op == "=~" && fits(matcher, metric->job)) ++uses[metric->exporter][metric->job];
+            }
+        }
+    }
+    std::map<std::string, std::string> adopted;
+    for (const auto& [exporter, words] : uses) {
+        if (world.profile.map.jobs.contains(exporter) || words.contains(ours[exporter])) continue;
+        const auto most = std::max_element(words.begin(), words.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        adopted[exporter] = most->first;
+    }
+    return adopted;
+}
+
+bool fits(const Selector& selector, const exporters::Labels& labels) {
+    return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
+        return matcher.label == "__name__" || fits(matcher, label_of(labels, matcher.label));
+    });
+}
+
 Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalog& signatures) {
     for (const exporters::Metric& metric : world.catalog->metrics) {
         if (!world.profile.emits(metric)) continue;
@@ -36,7 +67,8 @@ Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalo
         metrics_[name] = &metric;
         auto& labels = series_[name];
         for (exporters::Series& series : exporters::instances(world, metric)) {
-            if (series.node > 0 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus")
+            // In a large cluster the first nodes and the last one stand for all.
+            if (series.node > 15 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus")
                 continue;
             labels.push_back(std::move(series.labels));
         }
@@ -72,6 +104,25 @@ const Matcher* Emitted::blocking(const Selector& selector) const {
         if (left.empty()) return &matcher;
     }
     return nullptr;
+}
+
+std::vector<exporters::Labels> Emitted::matching(const Selector& selector) const {
+    std::vector<exporters::Labels> found;
+    const auto at = series_.find(selector.metric);
+    if (at == series_.end()) return found;
+    std::vector<std::map<std::string, bool>> known(selector.matchers.size());  // value → does it fit
+    for (const exporters::Labels& labels : at->second) {
+        bool all = true;
+        for (std::size_t i = 0; all && i < selector.matchers.size(); ++i) {
+            const Matcher& matcher = selector.matchers[i];
+            if (matcher.label == "__name__") continue;
+            const auto [answer, fresh] = known[i].try_emplace(label_of(labels, matcher.label), true);
+            if (fresh) answer->second = fits(matcher, answer->first);
+            all = answer->second;
+        }
+        if (all) found.push_back(labels);
+    }
+    return found;
 }
 
 std::set<std::string> Emitted::label_names(const std::string& metric) const {

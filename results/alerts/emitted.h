@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/alerts/promql.h"
+#include "results/alerts/rule.h"
 #include "results/exporters/render.h"
 #include "results/exporters/signature.h"
 
@@ -23,6 +24,9 @@ public:
     // The first matcher that keeps the selector from ever matching; nullptr when it can match.
     const Matcher* blocking(const Selector& selector) const;
 
+    // The label sets that the selector can match.
+    std::vector<exporters::Labels> matching(const Selector& selector) const;
+
     std::set<std::string> label_names(const std::string& metric) const;
     std::set<std::string> label_values(const std::string& metric, const std::string& label) const;
     std::vector<std::string> names() const;
@@ -31,6 +35,13 @@ private:
     std::map<std::string, std::vector<exporters::Labels>> series_;
     std::map<std::string, const exporters::Metric*> metrics_;
 };
+
+// What the rules call the scrape jobs of this run's exporters, where all that name a job use another word
+// than ours: exporter → job. A job's name is the site's own, and no rule is dead of it.
+std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
+
+// Does a series with these labels satisfy all of the selector's matchers?
+bool fits(const Selector& selector, const exporters::Labels& labels);
 
 // Does `value` satisfy the matcher? An expression that this machine's regex does not know counts as a match.
 bool fits(const Matcher& matcher, const std::string& value);

@@ -139,7 +139,9 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
         if (loud) found.push_back({"healthy", name, study.healthy[i].says});
     }
     for (std::size_t i = 0; policy.forbid_dead && i < study.rules.size(); ++i) {
-        if (study.rules[i].is_alert && study.analysis.rules[i].dead) {
+        const RuleReads& reads = study.analysis.rules[i];
+        // What this run has no target for is no fault of the rules.
+        if (study.rules[i].is_alert && reads.dead && is_fault_of_rule(reads.dead_kind)) {
             found.push_back({"", study.rules[i].name, "can never fire: " + study.analysis.rules[i].why_dead});
         }
     }

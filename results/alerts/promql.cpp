@@ -11,12 +11,6 @@ namespace deadrank::results::alerts {
 
 namespace {
 
-struct Token {
-    enum class Kind { word, number, text, sign } kind;
-    std::string text;
-    std::size_t at;
-};
-
 bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; }
 bool in_word(char c) { return begins_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -27,6 +21,8 @@ std::size_t end_of_text(std::string_view expr, std::size_t at) {
     }
     return std::min(at + 1, expr.size());
 }
+
+}  // namespace
 
 std::vector<Token> tokens_of(std::string_view expr) {
     std::vector<Token> tokens;
@@ -76,6 +72,8 @@ std::string unquoted(const std::string& text) {
     return value;
 }
 
+namespace {
+
 struct Frame {
     std::string function;
     bool unless = false;  // right of an `unless`
@@ -108,13 +106,25 @@ private:
             return stack_.push_back({std::exchange(called_, {}), false, false, reads_.selectors.size()});
         if (token.text == ")" && stack_.size() > 1) return close();
         if (token.text == "{") return selector("", token.at);
-        if (token.text == "[") return skip_to("]");
+        if (token.text == "[") return subquery();
         if (token.text != "," && token.text != "]") last_operator_ = token.text;
+    }
+
+    // [1h:5m] behind a parenthesis: all that stands inside is asked that much further back.
+    void subquery() {
+        ++at_;
+        double reach = std::max(0.0, exporters::seconds_of(peek(0)));
+        skip_to("]");
+        if (peek() == "offset") reach += std::max(0.0, exporters::seconds_of(peek(2)));
+        reads_.subquery = true;
+        for (std::size_t i = closed_first_; i < reads_.selectors.size(); ++i)
+            reads_.selectors[i].outer += reach;
     }
 
     void close() {
         const Frame frame = stack_.back();
         stack_.pop_back();
+        closed_first_ = frame.first_selector;
         if (!frame.has_or) return;
         for (std::size_t i = frame.first_selector; i < reads_.selectors.size(); ++i)
             reads_.selectors[i].optional = true;
@@ -180,7 +190,8 @@ private:
             reads_.identifiers.insert(selector.metric);
         if (peek() == "[") {
             ++at_;
-            selector.range = exporters::seconds_of(peek());
+            reads_.subquery = reads_.subquery || peek(2).starts_with(':');
+            selector.range = std::max(0.0, exporters::seconds_of(peek()));
             skip_to("]");
         }
         if (peek() == "offset") {
@@ -217,7 +228,7 @@ private:
     std::vector<Token> tokens_;
     std::vector<Frame> stack_;
     std::string called_, last_operator_;
-    std::size_t at_ = 0;
+    std::size_t at_ = 0, closed_first_ = 0;
     int branch_ = 0;
     Reads reads_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct Selector {
     std::vector<Matcher> matchers;
     double range = 0;       // seconds
     double offset = 0;      // seconds back
+    double outer = 0;       // ranges and offsets of the subqueries around it
     std::string function;   // the call whose argument it is, if any
     std::string op_before;  // the operator on its left: "/", ">", "or", …
     bool absent = false;    // inside absent() or absent_over_time()
@@ -35,10 +37,41 @@ struct Reads {
         identifiers;  // every word outside of strings: no metric that is read is missing from it
     std::vector<std::string> grouping;  // labels of by (…) and on (…)
     bool everything = false;            // a selector without a name, or by __name__
+    bool subquery = false;              // cut on the clock's own grid
     int branches = 1;                   // of the top-level `or`
 };
 
 Reads scan(std::string_view expr);
+
+struct Token {
+    enum class Kind { word, number, text, sign } kind;
+    std::string text;
+    std::size_t at;
+};
+std::vector<Token> tokens_of(std::string_view expr);
+
+// What a quoted literal holds.
+std::string unquoted(const std::string& text);
+
+// An expression as a tree, for the questions that a flat list of selectors can't answer: can it have a value
+// at all, do its joins meet, which way must a metric move for it to fire?
+struct Expression {
+    enum class Kind { number, text, selector, call, aggregate, binary, negative, subquery };
+    Kind kind = Kind::number;
+    std::string op;  // of the function, the aggregation or the operator, in lower case
+    double number = 0;
+    Selector selector;
+    std::vector<std::unique_ptr<Expression>> args;
+    std::vector<std::string> labels;  // of by, without, on and ignoring
+    bool without = false;             // of without and ignoring
+    bool matched = false;             // on or ignoring was written
+    bool boolean = false;
+    std::string group;                 // group_left or group_right
+    std::vector<std::string> carried;  // its labels
+};
+
+// nullptr for what this parser does not know; Prometheus itself says whether an expression is right.
+std::unique_ptr<Expression> parse_expression(std::string_view expr);
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 

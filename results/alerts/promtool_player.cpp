@@ -76,17 +76,17 @@ public:
         return refuse(ErrorCode::internal, "promtool could not evaluate these rules at this size");
     }
 
-    const TestInput& input() const { return input_; }
-
 private:
     Result<void> drop(const std::vector<external::RuleTrouble>& troubles, Played& played) {
         std::set<std::string> names;
         for (const auto& trouble : troubles) {
             if (!names.insert(trouble.rule).second) continue;
             played.notes.push_back(fmt::format("{} could not be evaluated: {}", trouble.rule, trouble.words));
-        }
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (names.contains(rules_[i].name)) played.unjudged[i] = true;
+            for (std::size_t i = 0; i < rules_.size(); ++i) {
+                if (rules_[i].name != trouble.rule) continue;
+                played.unjudged[i] = true;
+                played.why_unjudged[i] = trouble.words;
+            }
         }
         for (RuleFile& file : files_) {
             auto copy = without_rules(file, names, options_.directory / "copies" / id_);
@@ -114,11 +114,14 @@ void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, co
     }
 }
 
-// The operator's own files, unless a rule had to be taken out because it cannot be evaluated at this size.
-const TestInput& played_input(const TestInput& reduced, const TestInput& untouched, const Played& played) {
-    const bool whole =
-        std::find(played.unjudged.begin(), played.unjudged.end(), true) == played.unjudged.end();
-    return whole ? untouched : reduced;
+}  // namespace
+
+std::vector<std::string> groups_of(const std::vector<Rule>& rules) {
+    std::vector<std::string> groups;
+    for (const Rule& rule : rules) {
+        if (std::find(groups.begin(), groups.end(), rule.group) == groups.end()) groups.push_back(rule.group);
+    }
+    return groups;
 }
 
 std::string file_safe(std::string id) {
@@ -128,32 +131,13 @@ std::string file_safe(std::string id) {
     return id;
 }
 
-}  // namespace
-
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis) {
-    if (analysis.everything) return exporters::render(world, incident);
-    return exporters::render(world, incident,
+    exporters::World dated = world;
+    dated.epoch = world.window.start();
+    if (analysis.everything) return exporters::render(dated, incident);
+    return exporters::render(dated, incident,
                              [&](const std::string& name) { return analysis.wanted.contains(name); });
-}
-
-std::vector<bool> PromtoolPlayer::unmoved(const exporters::World& world, const exporters::Incident& incident,
-                                          const std::vector<Rule>& rules,
-                                          const StaticAnalysis& analysis) const {
-    std::vector<bool> reused(rules.size(), false);
-    if (incident.healthy() || healthy_rules_ != &rules) return reused;
-    const exporters::Touched touched = exporters::touched(world, incident);
-    std::set<std::string> asked_again;  // a file is reduced by name, so alerts of one name go together
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const auto& metrics = analysis.rules[i].metrics;
-        const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
-            return touched.moved.contains(name) || touched.vanished.contains(name) ||
-                   name.starts_with("ALERTS");
-        });
-        if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
-    }
-    for (std::size_t i = 0; i < rules.size(); ++i) reused[i] = !asked_again.contains(rules[i].name);
-    return reused;
 }
 
 Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files,
@@ -180,7 +164,7 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
     Played played;
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
-    played.reused = unmoved(world, incident, rules, analysis);
+    played.reused = healthy_.unmoved(world, incident, rules, analysis);
     const std::string id = file_safe(incident.id);
     auto asked = reduced(files, rules, played.reused, id);
     if (!asked) return tl::unexpected(asked.error());
@@ -188,7 +172,7 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
     const auto intervals = intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;
-        TestInput input{{}, incident.id, block, world.window, interval};
+        TestInput input{{}, incident.id, block, world.window, interval, groups_of(rules)};
         Run run(tool_, options_, rules, input, *asked,
                 several ? id + "." + exporters::duration_text(interval) : id);
         auto answer = run.edges(played);
@@ -203,30 +187,14 @@ Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporte
         played.exit_code = std::max(played.exit_code, answer->code);
         take(*answer, rules, input, several, world.window.eval, played);
         for (std::size_t i = 0; i < rules.size(); ++i) {
-            if (played.reused[i]) played.activity[i] = healthy_.activity[i];
+            if (played.reused[i]) played.activity[i] = healthy_.activity()[i];
         }
-        if (!options_.keep) continue;
-        input.rule_files.clear();  // the untouched ones
-        for (const RuleFile& file : files) input.rule_files.push_back(file.loaded);
-        std::vector<Expectation> expectations;
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            const double own = rules[i].interval > 0 ? rules[i].interval : world.window.eval;
-            if (!rules[i].is_alert || played.unjudged[i] || own != interval) continue;
-            expect_rule(rules[i], played.activity[i], world.window, expectations);
-        }
-        const auto kept = options_.directory /
-                          (id + (several ? "." + exporters::duration_text(interval) : "") + ".test.yml");
-        const std::string why =
-            fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
-                        incident.title, name(), kept.filename().string());
-        if (auto written =
-                write(kept, kept_test(played_input(run.input(), input, played), expectations, why));
-            !written)
-            return tl::unexpected(written.error());
     }
-    if (incident.healthy() && healthy_rules_ == nullptr) {
-        healthy_ = played;
-        healthy_rules_ = &rules;
+    healthy_.keep(incident, rules, played);
+    if (options_.keep) {
+        auto written =
+            write_kept(world, incident, files, rules, analysis, played, name(), options_.directory);
+        if (!written) return tl::unexpected(written.error());
     }
     return played;
 }
@@ -244,6 +212,8 @@ std::string in_single_quotes(const std::string& text) {
 std::string test_file_head(const TestInput& input, const std::string& why) {
     std::string text = why + "rule_files:\n";
     for (const std::string& file : input.rule_files) text += "  - " + in_single_quotes(file) + "\n";
+    if (!input.groups.empty()) text += "group_eval_order:\n";
+    for (const std::string& group : input.groups) text += "  - " + in_single_quotes(group) + "\n";
     text += fmt::format("evaluation_interval: {}\ntests:\n- interval: {}\n  name: {}\n  input_series:\n{}",
                         exporters::duration_text(input.eval), exporters::duration_text(input.window.scrape),
                         in_single_quotes(input.name), input.series);
@@ -341,6 +311,45 @@ void expect_rule(const Rule& rule, const std::vector<Instance>& instances, const
         }
         expectations.push_back(std::move(expectation));
     }
+}
+
+Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
+                        const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                        const StaticAnalysis& analysis, const Played& played, const std::string& judge,
+                        const std::filesystem::path& directory) {
+    const std::string id = file_safe(incident.id);
+    std::set<std::string> unjudged;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (played.unjudged[i]) unjudged.insert(rules[i].name);
+    }
+    TestInput input{{},           incident.id, series_block(series_for(world, incident, analysis)),
+                    world.window, 0,           groups_of(rules)};
+    for (const RuleFile& file : files) {
+        if (unjudged.empty()) {
+            input.rule_files.push_back(file.loaded);  // the operator's own, untouched
+            continue;
+        }
+        auto copy = without_rules(file, unjudged, directory / "copies" / id);
+        if (!copy) return tl::unexpected(copy.error());
+        input.rule_files.push_back(copy->loaded);
+    }
+    const auto intervals = intervals_of(rules, world.window.eval);
+    for (const double interval : intervals) {
+        input.eval = interval;
+        std::vector<Expectation> expectations;
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const double own = rules[i].interval > 0 ? rules[i].interval : world.window.eval;
+            if (!rules[i].is_alert || played.unjudged[i] || own != interval) continue;
+            expect_rule(rules[i], played.activity[i], world.window, expectations);
+        }
+        const std::string part = intervals.size() > 1 ? "." + exporters::duration_text(interval) : "";
+        const auto kept = directory / (id + part + ".test.yml");
+        const std::string why =
+            fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
+                        incident.title, judge, kept.filename().string());
+        if (auto written = write(kept, kept_test(input, expectations, why)); !written) return written;
+    }
+    return {};
 }
 
 }  // namespace deadrank::results::alerts

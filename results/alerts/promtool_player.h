@@ -32,9 +32,6 @@ public:
     const Options& options() const { return options_; }
 
 private:
-    // Alerts whose answer of the healthy run stands for this incident.
-    std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
-                              const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
     scenarios::Result<std::vector<RuleFile>> reduced(const std::vector<RuleFile>& files,
                                                      const std::vector<Rule>& rules,
                                                      const std::vector<bool>& reused,
@@ -42,11 +39,11 @@ private:
 
     external::Promtool tool_;
     Options options_;
-    Played healthy_;  // of the rules below
-    const std::vector<Rule>* healthy_rules_ = nullptr;
+    HealthyMemory healthy_;
 };
 
-// Only the series that some rule may read; all of them when a rule selects without a name.
+// Both players' clocks begin with the past before the run, at 0: unix times are told from there. Only the
+// series that some rule may read; all of them when a rule selects without a name.
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis);
 
@@ -58,8 +55,12 @@ struct TestInput {
     std::string name;
     std::string series;  // the block of input_series, see series_block()
     exporters::Window window;
-    double eval = 15;  // of this run: a group's own interval, or the global one
+    double eval = 15;                      // of this run: a group's own interval, or the global one
+    std::vector<std::string> groups = {};  // in the order in which they are evaluated
 };
+
+// Names of groups in the order of their files; promtool's own order is a matter of chance.
+std::vector<std::string> groups_of(const std::vector<Rule>& rules);
 
 // What is expected of one expression at one time.
 struct Expectation {
@@ -72,6 +73,15 @@ std::string series_block(const std::vector<exporters::Series>& series);
 std::string edge_test(const TestInput& input);
 std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
                       const std::string& why);
+
+// The kept file of each evaluation interval among the rules, for what a player found. `skip`: rules left out.
+scenarios::Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
+                                   const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                   const StaticAnalysis& analysis, const Played& played,
+                                   const std::string& judge, const std::filesystem::path& directory);
+
+// A file's name for an incident.
+std::string file_safe(std::string id);
 
 // What promtool should find again of one rule: its firing instances when they began, or their absence at the
 // end.

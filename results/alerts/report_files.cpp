@@ -67,7 +67,11 @@ Json rule_json(const Study& study, std::size_t i) {
     Json json = {{"name", rule.name},   {"kind", rule.is_alert ? "alert" : "record"},
                  {"file", rule.file},   {"line", rule.line},
                  {"group", rule.group}, {"reads", study.analysis.rules[i].metrics}};
-    if (study.analysis.rules[i].dead) json["dead"] = study.analysis.rules[i].why_dead;
+    if (study.analysis.rules[i].dead) {
+        json["dead"] = study.analysis.rules[i].why_dead;
+        json["dead_kind"] = name_of(study.analysis.rules[i].dead_kind);
+        json["remedy"] = study.analysis.rules[i].remedy;
+    }
     if (i < study.healthy.size() && study.healthy[i].verdict != AlertVerdict::unconcerned) {
         json["healthy"] = {{"verdict", name_of(study.healthy[i].verdict)}, {"says", study.healthy[i].says}};
     }

@@ -91,14 +91,23 @@ std::string rule_list(const Study& study, AlertVerdict verdict, const std::strin
     return text.empty() ? text : heading(style, title) + text;
 }
 
+// By kind: what is a fault of the rules first, what this run merely has no target for last.
 std::string dead_alerts(const Study& study, const Style& style) {
+    constexpr DeadKind kinds[] = {
+        DeadKind::misspelled,    DeadKind::named_otherwise, DeadKind::off_by_default,
+        DeadKind::contradiction, DeadKind::not_simulated,   DeadKind::nobody,
+        DeadKind::none};
     std::string text;
-    for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        const Rule& rule = study.rules[i];
-        if (!rule.is_alert || !study.analysis.rules[i].dead) continue;
-        text += paragraph(
-            fmt::format("{} ({}:{}): {}", rule.name, rule.file, rule.line, study.analysis.rules[i].why_dead),
-            2);
+    for (const DeadKind kind : kinds) {
+        for (std::size_t i = 0; i < study.rules.size(); ++i) {
+            const Rule& rule = study.rules[i];
+            const RuleReads& reads = study.analysis.rules[i];
+            if (!rule.is_alert || !reads.dead || reads.dead_kind != kind) continue;
+            const std::string word = kind == DeadKind::none ? "" : fmt::format("{}: ", name_of(kind));
+            text += paragraph(fmt::format("{}{} ({}:{}): {}{}{}", word, rule.name, rule.file, rule.line,
+                                          reads.why_dead, reads.remedy.empty() ? "" : "; ", reads.remedy),
+                              2);
+        }
     }
     return text.empty() ? text : heading(style, "dead: these can never fire under this profile") + text;
 }
@@ -137,11 +146,28 @@ std::string explained(const Study& study, const Style& style) {
     return text;
 }
 
+// "of 53 alerts 41 can fire; 12 can not: 3 misspelled, 9 not simulated"
+std::string shares(const Study& study) {
+    std::size_t alerts = 0, dead = 0;
+    std::map<DeadKind, std::size_t> kinds;
+    for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        alerts += study.rules[i].is_alert;
+        if (!study.rules[i].is_alert || !study.analysis.rules[i].dead) continue;
+        ++dead;
+        ++kinds[study.analysis.rules[i].dead_kind];
+    }
+    if (dead == 0) return {};
+    std::vector<std::string> words;
+    for (const auto& [kind, count] : kinds) words.push_back(fmt::format("{} {}", count, name_of(kind)));
+    return fmt::format("of {} alerts {} can fire here; {} can not: {}\n", alerts, alerts - dead, dead,
+                       fmt::join(words, ", "));
+}
+
 std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
                       const Style& style) {
     const auto caught = std::count_if(study.rows.begin(), study.rows.end(),
                                       [](const Row& row) { return outcome_of(row) == "caught"; });
-    std::string text = "\n";
+    std::string text = "\n" + shares(study);
     for (const Breach& breach : found) {
         text +=
             style.paint(Ink::red, "breach ") +
@@ -194,6 +220,7 @@ Ink ink_of(AlertVerdict verdict) {
         case AlertVerdict::late:
         case AlertVerdict::sticky:
         case AlertVerdict::pending_only:
+        case AlertVerdict::after_repair:
             return Ink::yellow;
         case AlertVerdict::missed:
         case AlertVerdict::wrong_place:
@@ -272,6 +299,7 @@ std::string legend(const Study& study, const std::vector<std::size_t>& columns, 
         {AlertVerdict::sticky, "+m:ss~ caught, and still firing long after the repair"},
         {AlertVerdict::wrong_place, "wrong  fired, and names only places that are well"},
         {AlertVerdict::pending_only, "p+m:ss pending only: needed that much longer"},
+        {AlertVerdict::after_repair, "after  first rang when the repair was done"},
         {AlertVerdict::missed, "miss   reads what the failure moves, and stayed silent"},
         {AlertVerdict::false_alarm, "false  fires on a healthy cluster now and then"},
         {AlertVerdict::background, "backg  fires on a healthy cluster all the time"},
@@ -310,6 +338,8 @@ std::string cell_code(const Cell& cell) {
             return "wrong";
         case AlertVerdict::pending_only:
             return "p+" + clock(cell.needed);
+        case AlertVerdict::after_repair:
+            return "after";
         case AlertVerdict::missed:
             return "miss";
         case AlertVerdict::unconcerned:

@@ -2,11 +2,13 @@
 #include "results/alerts/rule.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <yaml-cpp/yaml.h>
 
+#include "results/exporters/noise.h"
 #include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
@@ -71,6 +73,14 @@ void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& 
     for (const YAML::Node& group : holder["groups"]) groups.push_back(group);
 }
 
+// Files of one name in two directories have copies of their own.
+std::filesystem::path copy_of(const std::string& path, const std::filesystem::path& scratch,
+                              const char* ending) {
+    return scratch / fmt::format("{}-{:08x}{}", std::filesystem::path(path).stem().string(),
+                                 exporters::hash_of(std::filesystem::absolute(path).string()) & 0xffffffff,
+                                 ending);
+}
+
 Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch,
                     RuleFile& file) {
     YAML::Emitter out;
@@ -79,7 +89,7 @@ Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem
     out << YAML::EndSeq << YAML::EndMap;
     std::error_code trouble;
     std::filesystem::create_directories(scratch, trouble);
-    const auto copy = scratch / (std::filesystem::path(file.path).stem().string() + ".unwrapped.yml");
+    const auto copy = copy_of(file.path, scratch, ".unwrapped.yml");
     file.content = std::string(out.c_str()) + "\n";
     std::ofstream(copy) << file.content;
     if (!std::filesystem::exists(copy)) return refuse(ErrorCode::io, "cannot write '" + copy.string() + "'");
@@ -111,7 +121,7 @@ Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>
     }
     std::error_code ignored;
     std::filesystem::create_directories(scratch, ignored);
-    const auto path = scratch / (std::filesystem::path(file.path).stem().string() + ".reduced.yml");
+    const auto path = copy_of(file.path, scratch, ".reduced.yml");
     std::ofstream(path) << copy.content;
     copy.loaded = std::filesystem::absolute(path).string();
     return copy;

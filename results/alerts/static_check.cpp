@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <regex>
 
 #include "results/alerts/promql.h"
+#include "results/text/toml_tree.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
@@ -17,114 +19,25 @@ namespace deadrank::results::alerts {
 namespace {
 
 struct Context {
-    const std::vector<Rule>& rules;
-    const Emitted& emitted;
-    const exporters::World& world;
     std::map<std::string, std::vector<std::size_t>> recorded = {};  // metric → recording rules
 };
 
-bool is_own_series(const std::string& name) { return name == "ALERTS" || name == "ALERTS_FOR_STATE"; }
-
-StaticFinding finding(const Rule& rule, std::string id, Weight weight, std::string says, std::string remedy) {
-    return {std::move(id), weight,          rule.file,         rule.expr_line, 0,
-            rule.name,     std::move(says), std::move(remedy), false};
-}
-
-std::string few(const std::set<std::string>& words) {
-    std::vector<std::string> some;
-    for (const std::string& word : words) {
-        if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
-    }
-    return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
-}
-
-StaticFinding missing_metric(const Rule& rule, const std::string& name, const Context& context) {
-    if (const exporters::Metric* known = context.world.catalog->find(name)) {
-        const std::string shown = context.world.profile.shown_name(*known);
-        if (context.world.profile.emits(*known) && shown != name) {
-            const bool old = known->old == name;
-            return finding(
-                rule, "metric-renamed", Weight::error,
-                fmt::format("'{}' is {}; this exporter shows '{}'", name,
-                            old ? "a name of dcgm-exporter 1.x" : "mapped to another name here", shown),
-                "write " + shown + (old ? ", or judge with --profile dcgm-1x" : ""));
-        }
-        return finding(rule, "metric-off", Weight::error,
-                       fmt::format("'{}' {}", name, exporters::why_absent(context.world.profile, *known)),
-                       "");
-    }
-    const std::string near = scenarios::nearest(name, context.world.catalog->names());
-    const bool ours = name.starts_with("DCGM_") || name.starts_with("dcgm_") || name.starts_with("nccl_");
-    return finding(rule, "metric-unknown", ours ? Weight::error : Weight::warning,
-                   fmt::format("no exporter of this run emits '{}'", name),
-                   near.empty() ? "" : "did you mean " + near + "?");
-}
-
-StaticFinding blocked_selector(const Rule& rule, const Selector& selector, const Matcher& matcher,
-                               const Context& context) {
-    const auto names = context.emitted.label_names(selector.metric);
-    if (!names.contains(matcher.label)) {
-        std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
-        return finding(rule, "label-unknown", Weight::error,
-                       fmt::format("{} has no label '{}'", selector.metric, matcher.label),
-                       near.empty() ? fmt::format("it has {}", few(names)) : "did you mean " + near + "?");
-    }
-    const auto values = context.emitted.label_values(selector.metric, matcher.label);
-    const bool site = matcher.label == "job" || matcher.label == "instance" || matcher.label == "Hostname";
-    return finding(rule, "label-value", Weight::error,
-                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op,
-                               matcher.value),
-                   fmt::format("here it is {}{}", few(values),
-                               site ? "; say what yours are called in a name map (--map)" : ""));
-}
-
-// Judges existence of one rule; returns by branch whether it can still fire.
-void check_existence(const Rule& rule, const Context& context, RuleReads& out,
-                     std::vector<StaticFinding>& findings) {
-    std::vector<bool> dead(static_cast<std::size_t>(out.reads.branches), false);
-    std::set<std::string> said;
-    for (const Selector& selector : out.reads.selectors) {
-        if (selector.metric.empty() || is_own_series(selector.metric)) continue;
-        if (context.recorded.contains(selector.metric)) continue;
-        std::optional<StaticFinding> trouble;
-        if (!context.emitted.has(selector.metric)) {
-            trouble = missing_metric(rule, selector.metric, context);
-            if (selector.absent) {
-                trouble->weight = Weight::note;  // absent() of what is never there fires for ever: background
-                trouble->id = "absent-always";
-            }
-        } else if (const Matcher* matcher = context.emitted.blocking(selector)) {
-            trouble = blocked_selector(rule, selector, *matcher, context);
-            if (selector.absent) trouble->weight = Weight::note;
-        }
-        if (!trouble) continue;
-        if (!selector.absent && !selector.optional) {
-            trouble->kills = true;
-            dead[static_cast<std::size_t>(selector.branch)] = true;
-            if (out.why_dead.empty()) out.why_dead = trouble->says;
-        }
-        if (said.insert(trouble->says).second) findings.push_back(std::move(*trouble));
-    }
-    out.dead = std::all_of(dead.begin(), dead.end(), [](bool one) { return one; });
-    if (!out.dead) out.why_dead.clear();
-}
-
-// Metrics and reach through recording rules; `depth` ends circles, which Prometheus allows.
+// Metrics and reach through recording rules, each reach on top of its reader's; `depth` ends circles, which
+// Prometheus allows.
 void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into,
-            int depth) {
+            double reader, int depth) {
     for (const Selector& selector : all[index].reads.selectors) {
         into.metrics.insert(selector.metric);
-        into.look_back = std::max(into.look_back, selector.range + selector.offset);
+        const double reach = reader + selector.range + selector.offset + selector.outer;
+        into.look_back = std::max(into.look_back, reach);
         into.everything = into.everything || all[index].reads.everything;
         const auto recorded = context.recorded.find(selector.metric);
         if (recorded == context.recorded.end() || depth > 8) continue;
         for (const std::size_t other : recorded->second) {
-            follow(other, context, all, into, depth + 1);
-            if (all[other].dead && !selector.absent && !selector.optional && into.why_dead.empty()) {
-                into.dead = into.dead || all[index].reads.branches == 1;
-                if (into.dead)
-                    into.why_dead =
-                        fmt::format("'{}' records nothing: {}", selector.metric, all[other].why_dead);
+            follow(other, context, all, into, reach, depth + 1);
+            // What a recorded value does when this moves is left open.
+            for (const Wish& wish : all[other].wishes) {
+                if (into.wishes.size() < 256) into.wishes.push_back({wish.selector, 0});
             }
         }
     }
@@ -135,30 +48,56 @@ void follow(std::size_t index, const Context& context, const std::vector<RuleRea
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
                        const exporters::World& world) {
     StaticAnalysis analysis;
-    Context context{rules, emitted, world};
+    Context context;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!rules[i].is_alert) context.recorded[rules[i].name].push_back(i);
     }
+    Existence existence(rules, emitted, world);
     for (const Rule& rule : rules) {
         RuleReads reads;
         reads.reads = scan(rule.expr);
-        check_existence(rule, context, reads, analysis.findings);
-        find_misuse(rule, reads.reads, emitted, analysis.findings);
+        existence.check(rule, reads, analysis.findings);
+        find_misuse(rule, reads.reads, emitted, world.window.scrape, analysis.findings);
         analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
         analysis.everything = analysis.everything || reads.reads.everything;
         analysis.rules.push_back(std::move(reads));
     }
-    // Recording rules first may lean on others: two passes settle chains of the usual length.
-    for (int pass = 0; pass < 2; ++pass) {
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            RuleReads followed = analysis.rules[i];
-            follow(i, context, analysis.rules, followed, 0);
-            analysis.rules[i] = std::move(followed);
-        }
-    }
+    std::vector<RuleReads> followed = analysis.rules;
+    for (std::size_t i = 0; i < rules.size(); ++i) follow(i, context, analysis.rules, followed[i], 0, 0);
+    analysis.rules = std::move(followed);
     for (const RuleReads& one : analysis.rules)
         analysis.look_back = std::max(analysis.look_back, one.look_back);
     return analysis;
+}
+
+StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
+    StaticAnalysis narrow = analysis;
+    narrow.wanted.clear();
+    narrow.everything = false;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (!asked[i]) continue;
+        const RuleReads& one = analysis.rules[i];
+        narrow.wanted.insert(one.reads.identifiers.begin(), one.reads.identifiers.end());
+        narrow.wanted.insert(one.metrics.begin(), one.metrics.end());
+        narrow.everything = narrow.everything || one.everything || one.reads.everything;
+    }
+    return narrow;
+}
+
+double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                      const exporters::Window& window) {
+    constexpr double most = 14 * 86400.0;
+    double needed = 0, grid = 300;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const RuleReads& reads = analysis.rules[i];
+        if (!rules[i].is_alert || reads.dead) continue;
+        // Recorded series begin a moment later than what they record.
+        needed = std::max(needed, reads.look_back + rules[i].hold + rules[i].keep_firing + 2 * window.eval);
+        const double interval = rules[i].interval > 0 ? rules[i].interval : window.eval;
+        if (reads.reads.subquery || std::fmod(grid, interval) != 0) grid = 3600;
+    }
+    grid = std::ceil(grid / window.scrape) * window.scrape;
+    return std::ceil(std::min(needed, most) / grid) * grid;
 }
 
 // Rule patterns that load, look right and do not work. Each was seen in published rule sets.
@@ -248,8 +187,17 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
 
 }  // namespace
 
-void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
+void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, double scrape,
                  std::vector<StaticFinding>& findings) {
+    for (const Selector& selector : reads.selectors) {
+        if (selector.range <= 0 || selector.range >= 2 * scrape ||
+            !one_of(selector.function, {"rate", "increase", "irate", "delta", "idelta", "deriv", "changes"}))
+            continue;
+        add(findings, rule, "range-too-short", Weight::error,
+            fmt::format("{}(…[{}]) holds less than two scrapes, {} apart: it has no value", selector.function,
+                        exporters::duration_text(selector.range), exporters::duration_text(scrape)),
+            fmt::format("look back over {} or more", exporters::duration_text(4 * scrape)));
+    }
     for (const Selector& selector : reads.selectors) {
         const exporters::Metric* metric = emitted.metric(selector.metric);
         if (metric != nullptr) check_kind_of_metric(rule, selector, *metric, findings);
@@ -261,6 +209,99 @@ void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
         add(findings, rule, "bit-and", Weight::error, "PromQL has no '&'",
             "test bit b by remainder: X % 2^(b+1) >= 2^b, as in X % 128 >= 64");
     }
+}
+
+// Which way a series must move for a rule to fire by it.
+
+namespace {
+
+// Which way a call's value follows its argument: 1, -1, or 0 for neither.
+int follows(const std::string& call) {
+    if (one_of(call, {"rate",
+                      "increase",
+                      "irate",
+                      "delta",
+                      "idelta",
+                      "deriv",
+                      "avg_over_time",
+                      "max_over_time",
+                      "min_over_time",
+                      "sum_over_time",
+                      "last_over_time",
+                      "quantile_over_time",
+                      "ceil",
+                      "floor",
+                      "round",
+                      "sum",
+                      "avg",
+                      "min",
+                      "max",
+                      "topk",
+                      "bottomk",
+                      "quantile",
+                      "label_replace",
+                      "label_join",
+                      "sort",
+                      "sort_desc",
+                      "clamp",
+                      "clamp_min",
+                      "clamp_max",
+                      "predict_linear",
+                      "scalar",
+                      "sqrt",
+                      "ln",
+                      "log2",
+                      "log10",
+                      "exp",
+                      "histogram_quantile"}))
+        return 1;
+    return 0;
+}
+
+// `way`: how the value of this tree must move; 2 = it need only be there.
+void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) {
+    switch (tree.kind) {
+        case Expression::Kind::selector:
+            wishes.push_back({tree.selector, way == 2 ? 0 : way});
+            return;
+        case Expression::Kind::call:
+        case Expression::Kind::aggregate:
+            for (const auto& arg : tree.args)
+                collect_wishes(*arg, way == 2 ? 2 : way * follows(tree.op), wishes);
+            return;
+        case Expression::Kind::negative:
+            return collect_wishes(*tree.args[0], way == 2 ? 2 : -way, wishes);
+        case Expression::Kind::subquery:
+            return collect_wishes(*tree.args[0], way, wishes);
+        case Expression::Kind::binary:
+            break;
+        default:
+            return;
+    }
+    const Expression &left = *tree.args[0], &right = *tree.args[1];
+    if (one_of(tree.op, {"and", "or", "unless"})) {
+        collect_wishes(left, way, wishes);
+        return collect_wishes(right, tree.op == "or" ? way : tree.op == "and" ? 2 : 0, wishes);
+    }
+    if (one_of(tree.op, {"==", "!=", ">", "<", ">=", "<="})) {
+        const int up = one_of(tree.op, {">", ">="}) ? 1 : one_of(tree.op, {"<", "<="}) ? -1 : 0;
+        // `bool` makes a value of it, whose own direction then counts.
+        const int turned = tree.boolean && way != 2 ? way * up : up;
+        collect_wishes(left, turned, wishes);
+        return collect_wishes(right, -turned, wishes);
+    }
+    const bool falls = one_of(tree.op, {"-", "/"});
+    const bool known = falls || one_of(tree.op, {"+", "*"});
+    collect_wishes(left, known ? way : 0, wishes);
+    collect_wishes(right, !known ? 0 : falls && way != 2 ? -way : way, wishes);
+}
+
+}  // namespace
+
+std::vector<Wish> wishes_of(const Expression& tree) {
+    std::vector<Wish> wishes;
+    collect_wishes(tree, 2, wishes);
+    return wishes;
 }
 
 }  // namespace deadrank::results::alerts

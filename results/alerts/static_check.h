@@ -13,6 +13,20 @@ namespace deadrank::results::alerts {
 
 enum class Weight { note, warning, error };
 
+// Why a rule can never fire here. The first four are faults of the rules or of their set-up; of the others
+// this run merely has no target.
+enum class DeadKind {
+    none,
+    misspelled,       // nearly a name that there is
+    named_otherwise,  // a metric, label or value that has another name here
+    off_by_default,   // a stock exporter does not show it
+    contradiction,    // a join that never meets, a threshold out of reach
+    not_simulated,    // of an exporter that this run has not
+    nobody,           // of no exporter that is known
+};
+std::string_view name_of(DeadKind kind);
+bool is_fault_of_rule(DeadKind kind);
+
 struct StaticFinding {
     std::string id;  // "metric-off", "metric-unknown", "label-unknown", "label-value", "changing-labels", …
     Weight weight = Weight::warning;
@@ -21,6 +35,13 @@ struct StaticFinding {
     std::string alert;
     std::string says, remedy;
     bool kills = false;  // the selector it is about can never match
+    DeadKind kind = DeadKind::none;
+};
+
+// A selector that a rule fires by, and which way it must move for that: up (1), down (-1), or either (0).
+struct Wish {
+    Selector selector;
+    int direction = 0;
 };
 
 // What is known of one rule before anything runs.
@@ -30,7 +51,9 @@ struct RuleReads {
     bool everything = false;
     double look_back = 0;  // how far into the past it reaches, in seconds
     bool dead = false;     // it can never fire under this profile
-    std::string why_dead;
+    DeadKind dead_kind = DeadKind::none;
+    std::string why_dead, remedy;
+    std::vector<Wish> wishes;  // through recording rules too
 };
 
 struct StaticAnalysis {
@@ -43,8 +66,63 @@ struct StaticAnalysis {
 
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world);
 
+// The same, wanting only the series that the asked rules may read.
+StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked);
+
+// How much healthy time must lie before the run so that each alert that can fire sees all that it looks back
+// on, its `for` included, when the run begins. More of it changes no answer. In whole steps of the clock's
+// grid, at most two weeks.
+double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                      const exporters::Window& window);
+
+// Which way each selector of an expression must move for it to have a value.
+std::vector<Wish> wishes_of(const Expression& tree);
+
+// Says of each rule whether its expression can have a value at all, by working it out over the label sets
+// that there are, and what is wrong where it can't.
+class Existence {
+public:
+    Existence(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world)
+        : rules_(rules), emitted_(emitted), world_(world) {}
+
+    void check(const Rule& rule, RuleReads& out, std::vector<StaticFinding>& findings);
+
+private:
+    // What an expression can be at most: its label sets, or why there are none.
+    struct Shape {
+        bool scalar = false;
+        bool unknown = false;  // has series, but their labels can't be told
+        std::vector<exporters::Labels> series;
+        DeadKind kind = DeadKind::none;
+        std::string why, remedy;
+
+        bool empty() const { return !scalar && !unknown && series.empty(); }
+    };
+
+    Shape shape_of(const Expression& tree);
+    Shape of_selector(const Selector& selector);
+    Shape of_recorded(const std::string& name, const Selector& selector);
+    Shape of_call(const Expression& tree);
+    Shape of_aggregate(const Expression& tree);
+    Shape of_binary(const Expression& tree);
+    Shape joined(const Expression& tree, const Shape& left, const Shape& right);
+    Shape nothing(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
+    Shape no_metric(const std::string& name);
+    Shape no_series(const Selector& selector, const Matcher& matcher);
+    void check_threshold(const Expression& tree);
+    void tell(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
+
+    const std::vector<Rule>& rules_;
+    const Emitted& emitted_;
+    const exporters::World& world_;
+    const Rule* rule_ = nullptr;  // the one being checked
+    std::vector<StaticFinding> said_;
+    std::map<std::string, Shape> recorded_;  // by name of the recorded metric
+    int depth_ = 0, quiet_ = 0;              // in recording rules; inside of absent()
+};
+
 // The known misuses of one rule, beyond what does not exist.
-void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted,
+void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, double scrape,
                  std::vector<StaticFinding>& findings);
 
 }  // namespace deadrank::results::alerts

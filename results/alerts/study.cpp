@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fmt/format.h>
 #include <fstream>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
 
+#include "results/exporters/noise.h"
 #include "results/text/toml_tree.h"
 
 namespace deadrank::results::alerts {
@@ -19,12 +21,20 @@ namespace {
 
 using scenarios::Result;
 
+std::string why_unjudged(const Study& study, const Row& row, std::size_t rule) {
+    for (const Played* played : {&row.played, &study.healthy_played}) {
+        const auto at = played->why_unjudged.find(rule);
+        if (at == played->why_unjudged.end()) continue;
+        if (at->second.find("too many samples") != std::string::npos) break;
+        return "could not be evaluated, so that it can never fire: " + at->second;
+    }
+    return "could not be evaluated by promtool at this size; a smaller cluster or --server can";
+}
+
 void judge_row(const Study& study, Row& row) {
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         if (row.played.unjudged[i] || study.healthy_played.unjudged[i]) {
-            row.cells.push_back(
-                {.verdict = AlertVerdict::unjudged,
-                 .says = "Prometheus could not evaluate it at this size; a smaller cluster or --server can"});
+            row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = why_unjudged(study, row, i)});
             continue;
         }
         const Judged what{&study.rules[i], &study.analysis.rules[i], &study.healthy_played.activity[i],
@@ -63,16 +73,25 @@ void play_row(const Study& study, Row& row, Player& player) {
     judge_row(study, row);
 }
 
-// Rows are independent: threads take the next one until none is left.
-void play_rows(Study& study, Player& player, int jobs) {
-    std::atomic<std::size_t> next{0};
+// Rows are independent: threads take the next one until none is left, or time is.
+void play_rows(Study& study, Player& player, const StudyOptions& options, const std::function<bool()>& over) {
+    std::atomic<std::size_t> next{0}, done{0};
+    std::mutex telling;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < study.rows.size(); i = next++) {
+            if (!over()) play_row(study, study.rows[i], player);
+            // What was under way when the signal came has lost its Prometheus.
+            if (over() && study.rows[i].cells.empty())
+                study.rows[i].trouble = "there was no time left for it";
+            const std::size_t so_far = ++done;
+            if (!options.progress) continue;
+            const std::lock_guard lock(telling);
+            options.progress(so_far, study.rows.size(), study.rows[i].incident.id);
+        }
+    };
     std::vector<std::thread> workers;
-    for (int job = 0; job < std::max(1, jobs); ++job) {
-        workers.emplace_back([&] {
-            for (std::size_t i = next++; i < study.rows.size(); i = next++)
-                play_row(study, study.rows[i], player);
-        });
-    }
+    for (int job = 1; job < options.jobs; ++job) workers.emplace_back(work);
+    work();
     for (std::thread& worker : workers) worker.join();
 }
 
@@ -91,9 +110,42 @@ void ask_alertmanager(Study& study, external::Amtool& amtool) {
 
 }  // namespace
 
+std::vector<bool> HealthyMemory::unmoved(const exporters::World& world, const exporters::Incident& incident,
+                                         const std::vector<Rule>& rules,
+                                         const StaticAnalysis& analysis) const {
+    std::vector<bool> reused(rules.size(), false);
+    if (incident.healthy() || rules_ != &rules) return reused;
+    const exporters::Touched touched = exporters::touched(world, incident);
+    std::set<std::string> asked_again;  // a file is reduced by name, so alerts of one name go together
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto& metrics = analysis.rules[i].metrics;
+        const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
+            return touched.moved.contains(name) || touched.vanished.contains(name) ||
+                   name.starts_with("ALERTS");
+        });
+        if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) reused[i] = !asked_again.contains(rules[i].name);
+    return reused;
+}
+
+void HealthyMemory::keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
+                         const Played& played) {
+    if (!incident.healthy() || rules_ != nullptr) return;
+    played_ = played;
+    rules_ = &rules;
+}
+
 Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,
                      const exporters::SignatureCatalog& signatures, const StudyOptions& options) {
     study.judge = player.name();
+    const auto began = std::chrono::steady_clock::now();
+    const auto over = [&] {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
+        return (options.stop != nullptr && options.stop->load()) ||
+               (options.limit > 0 && spent.count() > options.limit);
+    };
+    if (options.progress) options.progress(0, incidents.size(), "the healthy run");
     auto healthy =
         player.play(study.world, exporters::healthy_run(), study.files, study.rules, study.analysis);
     if (!healthy) return tl::unexpected(healthy.error());
@@ -103,12 +155,73 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
             judge_healthy(study.rules[i], study.healthy_played.activity[i], study.world.window));
     }
     for (const exporters::Incident& incident : incidents) study.rows.push_back({.incident = incident});
-    play_rows(study, player, options.jobs);
+    play_rows(study, player, options, over);
     if (options.amtool != nullptr) ask_alertmanager(study, *options.amtool);
-    if (options.suggest) suggest(study, player, signatures);
+    if (options.suggest) suggest(study, player, signatures, over);
+    study.complete = !over();
     study.cpu_seconds += study.healthy_played.cpu_seconds;
     for (const Row& row : study.rows) study.cpu_seconds += row.played.cpu_seconds;
     return {};
+}
+
+namespace {
+
+std::map<std::map<std::string, std::string>, std::vector<std::pair<double, double>>> told(
+    const std::vector<Instance>& instances) {
+    std::map<std::map<std::string, std::string>, std::vector<std::pair<double, double>>> all;
+    for (const Instance& one : instances) {
+        for (const Interval& each : one.firing) all[one.labels].emplace_back(each.begin, each.end);
+    }
+    return all;
+}
+
+// A drawn order of 0 … count-1.
+std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
+    std::vector<std::size_t> order(count);
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return exporters::mixed(seed ^ a) < exporters::mixed(seed ^ b);
+    });
+    return order;
+}
+
+}  // namespace
+
+std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
+                                 const std::filesystem::path& scratch, std::size_t& asked) {
+    std::vector<std::string> differences;
+    for (const std::size_t number : drawn(study.rows.size(), study.world.seed)) {
+        const Row& row = study.rows[number];
+        if (rows == 0) break;
+        if (row.cells.empty()) continue;
+        --rows;
+        std::set<std::string> names;
+        for (const std::size_t i : drawn(study.rules.size(), study.world.seed + number)) {
+            if (study.rules[i].is_alert && !row.played.unjudged[i] && names.size() < alerts)
+                names.insert(study.rules[i].name);
+        }
+        std::set<std::string> others;
+        for (const Rule& rule : study.rules) {
+            if (rule.is_alert && !names.contains(rule.name)) others.insert(rule.name);
+        }
+        std::vector<RuleFile> files;
+        for (const RuleFile& file : study.files) {
+            auto copy = without_rules(file, others, scratch / "copies");
+            if (copy) files.push_back(std::move(*copy));
+        }
+        std::vector<bool> wanted(study.rules.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = names.contains(study.rules[i].name);
+        auto played =
+            other.play(study.world, row.incident, files, study.rules, narrowed(study.analysis, wanted));
+        if (!played) continue;  // stopped, or out of memory: no word against anything
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            if (!wanted[i] || !study.rules[i].is_alert || played->unjudged[i]) continue;
+            ++asked;
+            if (told(played->activity[i]) != told(row.played.activity[i]))
+                differences.push_back(fmt::format("{} under {}", study.rules[i].name, row.incident.id));
+        }
+    }
+    return differences;
 }
 
 // Suggestions become a rule file of their own, and are played like anybody's rules.
@@ -177,9 +290,11 @@ std::string in_site_words(std::string expr, const exporters::World& world) {
     return expr;
 }
 
-void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures) {
+void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
+             const std::function<bool()>& stopped) {
     const Emitted emitted(study.world, signatures);
     for (Row& row : study.rows) {
+        if (stopped && stopped()) break;
         const bool caught =
             row.best >= 0 && row.cells[static_cast<std::size_t>(row.best)].in_time(row.incident.within);
         const exporters::Signature* signature = row.incident.signature;

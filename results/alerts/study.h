@@ -1,7 +1,10 @@
 // results/alerts/study.h — All rules against all failures, and what would mend the weak ones.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +23,8 @@ namespace deadrank::results::alerts {
 // Something that plays series to the rules and says which alerts were active when.
 struct Played {
     Activity activity;
-    std::vector<bool> unjudged;  // by rule
+    std::vector<bool> unjudged;                       // by rule
+    std::map<std::size_t, std::string> why_unjudged;  // by rule: Prometheus' words
     std::vector<bool> reused;  // by rule: nothing it reads differs from the healthy run, whose answer stands
     std::vector<std::string> notes;
     int exit_code = 0;  // of promtool, on the edge file
@@ -36,6 +40,20 @@ public:
     virtual scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
                                            const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
                                            const StaticAnalysis& analysis) = 0;
+};
+
+// The answer of the healthy run, which stands for every alert that reads nothing a failure touches.
+class HealthyMemory {
+public:
+    // Alerts whose healthy answer stands for this incident.
+    std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
+                              const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
+    void keep(const exporters::Incident& incident, const std::vector<Rule>& rules, const Played& played);
+    const Activity& activity() const { return played_.activity; }
+
+private:
+    Played played_;
+    const std::vector<Rule>* rules_ = nullptr;
 };
 
 // A suggestion that was tried: does it fire on the failure, and stay silent otherwise?
@@ -69,12 +87,16 @@ struct Study {
     exporters::World world;
     std::vector<std::string> notes;
     double cpu_seconds = 0;
+    bool complete = true;  // false: stopped, or out of time
 };
 
 struct StudyOptions {
     int jobs = 2;
     bool suggest = true;
     external::Amtool* amtool = nullptr;
+    std::atomic<bool>* stop = nullptr;  // when it becomes true, what was judged so far is the study
+    double limit = 0;                   // seconds after which no further failure is played; 0 = none
+    std::function<void(std::size_t done, std::size_t all, const std::string& last)> progress = {};
 };
 
 // Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
@@ -82,10 +104,16 @@ scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incid
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);
 
+// Lets another judge play `rows` drawn rows again, `alerts` drawn alerts of each, and tells where it sees
+// something else; `asked` counts what was compared.
+std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
+                                 const std::filesystem::path& scratch, std::size_t& asked);
+
 // For a failure that no alert caught: an expression over metrics that are there, tried out on the failure and
 // on the healthy run by the same judge before it is proposed.
 
-void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures);
+void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
+             const std::function<bool()>& stopped = {});
 
 // The expression with the names and jobs that this site uses.
 std::string in_site_words(std::string expr, const exporters::World& world);

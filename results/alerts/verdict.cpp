@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -16,6 +17,10 @@ namespace deadrank::results::alerts {
 namespace {
 
 using exporters::duration_text;
+
+double evaluation_of(const Rule& rule, const exporters::World& world) {
+    return rule.interval > 0 ? rule.interval : world.window.eval;
+}
 
 const Instance* same_labels(const std::vector<Instance>& instances, const Instance& wanted) {
     const auto at = std::find_if(instances.begin(), instances.end(),
@@ -33,31 +38,72 @@ struct Seen {
     std::vector<const Instance*> fired;
     double first = -1;
     bool still = false;  // firing when the run ended
-    double waited = 0;   // longest time pending without firing
+    double waited = 0;   // longest time pending without firing while the failure lasted
     bool waiting_at_end = false;
+    double after_repair = -1;  // the first ring that began only when all was over
 };
 
-// What began after the failure and was not there in the healthy run.
-Seen what_is_new(const Judged& what, const exporters::Incident& incident, double duration) {
-    Seen seen;
-    for (const Instance& instance : *what.failing) {
-        const Instance* usual = same_labels(*what.healthy, instance);
+// When the condition of this firing became true: its `for` began then.
+double condition_began(const Instance& instance, const Interval& firing, double hold) {
+    for (const Interval& one : instance.pending) {
+        if (!one.open() && one.end == firing.begin) return one.begin;
+    }
+    return firing.begin - hold;
+}
+
+// What the failure made of one instance. Only a condition that became true between the failure and its repair
+// can come from it; one that was true before gets credit from the failure on, as
+// if its `for` had begun then.
+class Sight {
+public:
+    Sight(const Judged& what, const exporters::Incident& incident, const exporters::World& world)
+        : what_(what),
+          incident_(incident),
+          duration_(world.window.duration),
+          over_(std::max(incident.until,
+                         incident.at + world.window.scrape + evaluation_of(*what.rule, world))) {}
+
+    Seen all() {
+        for (const Instance& instance : *what_.failing) look(instance);
+        return std::move(seen_);
+    }
+
+private:
+    void look(const Instance& instance) {
+        const Instance* usual = same_labels(*what_.healthy, instance);
         bool counted = false;
         for (const Interval& one : instance.firing) {
-            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->firing, one.begin))) continue;
-            if (seen.first < 0 || one.begin < seen.first) seen.first = one.begin;
-            seen.still = seen.still || one.open();
-            if (!std::exchange(counted, true)) seen.fired.push_back(&instance);
+            if (usual != nullptr && overlaps(usual->firing, one.begin)) continue;
+            const double began = condition_began(instance, one, what_.rule->hold);
+            double rang = one.begin;
+            if (began < incident_.at) rang = std::max(rang, incident_.at + what_.rule->hold);
+            const bool went_on = one.open() || one.end > rang;
+            if (one.end >= 0 && one.end <= incident_.at) continue;
+            if (began < incident_.at && (one.begin < incident_.at || !went_on)) continue;
+            if (rang >= over_) {
+                if (began >= over_ && (seen_.after_repair < 0 || rang < seen_.after_repair))
+                    seen_.after_repair = rang;
+                continue;
+            }
+            if (seen_.first < 0 || rang < seen_.first) seen_.first = rang;
+            seen_.still = seen_.still || one.open();
+            if (!std::exchange(counted, true)) seen_.fired.push_back(&instance);
         }
         for (const Interval& one : instance.pending) {
-            if (one.begin < incident.at || (usual != nullptr && overlaps(usual->pending, one.begin)))
-                continue;
-            seen.waited = std::max(seen.waited, (one.open() ? duration : one.end) - one.begin);
-            seen.waiting_at_end = seen.waiting_at_end || one.open();
+            if (one.begin < incident_.at || one.begin >= over_) continue;
+            if (usual != nullptr && overlaps(usual->pending, one.begin)) continue;
+            const double end = std::min(one.open() ? duration_ : one.end, over_);
+            seen_.waited = std::max(seen_.waited, end - one.begin);
+            seen_.waiting_at_end = seen_.waiting_at_end || one.open();
         }
     }
-    return seen;
-}
+
+    const Judged& what_;
+    const exporters::Incident& incident_;
+    double duration_;
+    double over_;  // from here on a ring is no longer about the failure: its repair, or its first evaluation
+    Seen seen_;
+};
 
 bool is_struck(const exporters::Incident& incident, const exporters::Target& place) {
     return std::any_of(
@@ -109,8 +155,7 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
                 const exporters::World& world) {
     Cell cell;
     cell.latency_low = seen.first - incident.at;
-    const double eval = what.rule->interval > 0 ? what.rule->interval : world.window.eval;
-    cell.latency_high = cell.latency_low + world.window.scrape + eval;
+    cell.latency_high = cell.latency_low + world.window.scrape + evaluation_of(*what.rule, world);
     for (const Instance* instance : seen.fired) {
         if (cell.fired.size() < 64) cell.fired.push_back(instance->labels);
     }
@@ -142,7 +187,22 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     return cell;
 }
 
-Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched& touched, double duration) {
+// Does the rule fire by any of the series that moved, in the direction in which they moved?
+bool wishes_for(const std::vector<Wish>& wishes, const exporters::Touched& touched) {
+    if (wishes.empty()) return true;
+    return std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
+        if (wish.selector.metric.empty()) return true;
+        const auto moved = touched.series.find(wish.selector.metric);
+        if (moved == touched.series.end()) return touched.vanished.contains(wish.selector.metric);
+        return std::any_of(moved->second.begin(), moved->second.end(), [&](const exporters::Moved& one) {
+            return (wish.direction == 0 || one.direction == 0 || wish.direction == one.direction) &&
+                   fits(wish.selector, one.labels);
+        });
+    });
+}
+
+Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched& touched, double duration,
+                 double repaired) {
     Cell cell;
     if (seen.waited > 0 || seen.waiting_at_end) {
         cell.verdict = AlertVerdict::pending_only;
@@ -153,6 +213,12 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
         if (seen.waiting_at_end)
             cell.says +=
                 fmt::format(" (it was pending still when the run ended at {})", duration_text(duration));
+        return cell;
+    }
+    if (seen.after_repair >= 0) {
+        cell.verdict = AlertVerdict::after_repair;
+        cell.says = fmt::format("first rang {} after the repair: it is about the job that comes back",
+                                duration_text(seen.after_repair - repaired));
         return cell;
     }
     std::vector<std::string> moved;
@@ -173,6 +239,12 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
         cell.says = "reads no metric that this failure itself moves";
         return cell;
     }
+    if (!moved.empty() && !wishes_for(what.reads->wishes, touched)) {
+        cell.says =
+            fmt::format("reads {}, but not the series that this failure moves, or it looks the other way",
+                        fmt::join(moved, ", "));
+        return cell;
+    }
     cell.verdict = AlertVerdict::missed;
     cell.says = moved.empty() ? "stayed silent"
                               : fmt::format("stayed silent although it reads {}, which the failure moves",
@@ -183,8 +255,8 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
 }  // namespace
 
 std::string_view name_of(AlertVerdict verdict) {
-    constexpr std::array<std::string_view, 12> names = {
-        "caught",      "late",        "sticky",     "wrong place", "pending only", "missed",
+    constexpr std::array<std::string_view, 13> names = {
+        "caught",      "late",        "sticky",     "wrong place", "pending only", "after repair", "missed",
         "unconcerned", "false alarm", "background", "dead",        "invalid",      "unjudged"};
     return names[static_cast<std::size_t>(verdict)];
 }
@@ -213,20 +285,40 @@ HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
     }
     return {AlertVerdict::false_alarm,
             fmt::format("fires on a healthy cluster, {} times within {}, first after {}", fired,
-                        duration_text(window.duration), duration_text(first))};
+                        duration_text(window.duration), duration_text(first)),
+            fired};
 }
+
+namespace {
+
+// How likely an alert that rings so often on a healthy cluster begins to ring within `seconds`, whatever
+// happens.
+double by_chance(const HealthyRow& row, double seconds, double watched) {
+    if (row.verdict != AlertVerdict::false_alarm) return 0;
+    return 1 - std::exp(-static_cast<double>(row.rings) * seconds / watched);
+}
+
+}  // namespace
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
                 const exporters::World& world, const exporters::Touched& touched) {
-    const Seen seen = what_is_new(what, incident, world.window.duration);
-    if (!seen.fired.empty()) return fired_cell(what, seen, incident, world);
+    const Seen seen = Sight(what, incident, world).all();
+    if (!seen.fired.empty()) {
+        const double after = seen.first - incident.at;
+        if (by_chance(row, after + evaluation_of(*what.rule, world), world.window.duration) > 0.05) {
+            return {.verdict = AlertVerdict::false_alarm,
+                    .says = fmt::format("{}; a ring {} after the failure tells nothing of it", row.says,
+                                        duration_text(after))};
+        }
+        return fired_cell(what, seen, incident, world);
+    }
     if (row.verdict != AlertVerdict::unconcerned) {
         return {.verdict = row.verdict, .says = row.says + "; the failure adds nothing to it"};
     }
     if (what.reads->dead) {
         return {.verdict = AlertVerdict::dead, .says = "can never fire here: " + what.reads->why_dead};
     }
-    return silent_cell(what, seen, touched, world.window.duration);
+    return silent_cell(what, seen, touched, world.window.duration, incident.until);
 }
 
 // Where an alert's labels point. Exporters name places differently: instance, Hostname, node, gpu="3",

@@ -17,6 +17,7 @@ enum class AlertVerdict {
     sticky,        // fired, and did not clear after the repair
     wrong_place,   // fired, and names nodes or GPUs that are well
     pending_only,  // saw it, and its `for` was longer than what it saw
+    after_repair,  // first rang when all was over, as the job came back
     missed,        // reads a metric that the failure moves, and stayed silent
     unconcerned,   // reads nothing that the failure moves
     false_alarm,   // fires on the healthy run, now and then
@@ -51,6 +52,7 @@ struct Cell {
 struct HealthyRow {
     AlertVerdict verdict = AlertVerdict::unconcerned;  // false_alarm or background, or neither
     std::string says;
+    std::size_t rings = 0;  // how often it began to fire
 };
 
 struct Judged {

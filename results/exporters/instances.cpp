@@ -2,6 +2,7 @@
 // gives them. dcgm-exporter's labels: pkg/rendermetrics of NVIDIA/dcgm-exporter 4.x; node_exporter's: its
 // infiniband, netclass and filesystem collectors.
 #include <fmt/format.h>
+#include <set>
 
 #include "results/exporters/render.h"
 
@@ -83,15 +84,29 @@ private:
             {"pci_bus_id", fmt::format("00000000:{:02X}:00.0", 0x19 + gpu * 0x12)},
             {"modelName", "NVIDIA H100 80GB HBM3"},
             {"DCGM_FI_DRIVER_VERSION", "580.65.06"}};
-        for (const auto& [name, value] : world_.profile.dcgm_labels) labels.emplace(name, value);
+        for (const auto& [name, value] : world_.profile.dcgm_labels)
+            labels.emplace(name, filled(value, node, gpu));
         return labels;
     }
 
     Labels base(int node) {
         Labels labels = metric_.labels;
+        for (auto& [name, value] : labels) value = filled(value, node, 0);
         labels["job"] = job_name(world_.profile, metric_);
-        labels["instance"] = target_instance(world_.profile, node, metric_.port);
+        labels["instance"] =
+            metric_.instance.empty() ? target_instance(world_.profile, node, metric_.port) : metric_.instance;
         return labels;
+    }
+
+    // $host and $gpu in a label's value.
+    std::string filled(std::string value, int node, int gpu) const {
+        const auto put = [&](std::string_view word, const std::string& text) {
+            if (const std::size_t at = value.find(word); at != std::string::npos)
+                value.replace(at, word.size(), text);
+        };
+        put("$host", host_name(world_.profile, node));
+        put("$gpu", fmt::format("{}", gpu));
+        return value;
     }
 
     static Labels with(Labels labels, const Labels& more) {
@@ -119,19 +134,20 @@ private:
         made_.push_back(std::move(series));
     }
 
-    // `up`: one for each exporter on each node, and those that the site adds.
+    // `up`: one for each exporter on each node or in the cluster, and those that the site adds.
     std::vector<Series> targets() {
-        for (const char* exporter : {"dcgm", "node", "training"}) {
-            if (!world_.profile.exporters.contains(exporter)) continue;
-            for (const Metric& metric : world_.catalog->metrics) {
-                if (metric.exporter != exporter) continue;
-                for (int node = 0; node < world_.cluster.nodes; ++node) {
-                    keep({{"job", job_name(world_.profile, metric)},
-                          {"instance", target_instance(world_.profile, node, metric.port)}},
-                         node, -1);
-                }
-                break;
+        std::set<std::string> seen = {"prometheus", "inspector"};
+        for (const Metric& metric : world_.catalog->metrics) {
+            if (!world_.profile.exporters.contains(metric.exporter) || !seen.insert(metric.exporter).second)
+                continue;
+            const std::string job = job_name(world_.profile, metric);
+            if (!metric.instance.empty()) {
+                keep({{"job", job}, {"instance", metric.instance}}, -1, -1);
+                continue;
             }
+            for (int node = 0; node < world_.cluster.nodes; ++node)
+                keep({{"job", job}, {"instance", target_instance(world_.profile, node, metric.port)}}, node,
+                     -1);
         }
         for (const Labels& target : world_.profile.map.targets) keep(target, -1, -1);
         return std::move(made_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "results/text/toml_tree.h"
 
@@ -34,9 +35,9 @@ Result<Scope> scope_of(const TomlNode& node, Scope otherwise, const std::string&
 
 const std::vector<std::string>& metric_keys() {
     static const std::vector<std::string> keys = {
-        "name",  "canonical",   "old",   "type",     "scope",   "value",   "rate",
-        "noise", "quantum",     "stock", "labels",   "variant", "every",   "unix_time",
-        "clock", "clock_every", "floor", "per_rank", "help",    "changing"};
+        "name",    "canonical", "old",    "type",     "scope", "value",     "rate",  "noise",
+        "quantum", "stock",     "labels", "variant",  "every", "unix_time", "clock", "clock_every",
+        "floor",   "per_rank",  "help",   "changing", "min",   "max",       "cpus"};
     return keys;
 }
 
@@ -51,9 +52,15 @@ void read_levels(const TomlNode& node, Metric& metric) {
     metric.clock = node["clock"].is_true();
     metric.floor = node["floor"].is_true();
     metric.per_rank = node["per_rank"].is_true();
-    for (const TomlNode& item : node["variant"].items) {
-        metric.variants.push_back({labels_of(item["labels"]), item["value"].number_or(metric.value),
-                                   item["rate"].number_or(metric.rate)});
+    // `cpus`: each variant once for each processor, told apart by the label cpu.
+    const int cpus = std::max(1, static_cast<int>(node["cpus"].number_or(1)));
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        for (const TomlNode& item : node["variant"].items) {
+            Variant variant{labels_of(item["labels"]), item["value"].number_or(metric.value),
+                            item["rate"].number_or(metric.rate)};
+            if (node["cpus"]) variant.labels["cpu"] = fmt::format("{}", cpu);
+            metric.variants.push_back(std::move(variant));
+        }
     }
 }
 
@@ -71,6 +78,7 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
                       .exporter = exporter,
                       .job = (*tree)["job"].text_or(),
                       .port = static_cast<int>((*tree)["port"].number_or(0)),
+                      .instance = (*tree)["instance"].text_or(),
                       .type = node["type"].text_or() == "counter" ? MetricType::counter : MetricType::gauge,
                       .stock = node["stock"] ? node["stock"].is_true() : exporter != "dcgm",
                       .changing = node["changing"].text_or(),
@@ -80,8 +88,18 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
         if (!own_scope) return tl::unexpected(own_scope.error());
         metric.scope = *own_scope;
         read_levels(node, metric);
+        metric.least = node["min"].number_or(metric.least);
+        metric.most = node["max"].number_or(metric.most);
         catalog.metrics.push_back(std::move(metric));
     }
+    return {};
+}
+
+Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catalog) {
+    auto tree = read_toml(file);
+    if (!tree) return tl::unexpected(tree.error());
+    for (const TomlNode& item : (*tree)["exporter"].items)
+        catalog.others.push_back({item["name"].text_or(), item["prefixes"].texts()});
     return {};
 }
 
@@ -92,6 +110,19 @@ const Metric* MetricCatalog::find(std::string_view name) const {
         if (metric.name == name || (!metric.old.empty() && metric.old == name)) return &metric;
     }
     return nullptr;
+}
+
+std::string MetricCatalog::other_exporter(std::string_view name) const {
+    std::size_t longest = 0;
+    std::string whose;
+    for (const OtherExporter& other : others) {
+        for (const std::string& prefix : other.prefixes) {
+            if (prefix.size() <= longest || !name.starts_with(prefix)) continue;
+            longest = prefix.size();
+            whose = other.name;
+        }
+    }
+    return whose;
 }
 
 std::vector<std::string> MetricCatalog::names() const {
@@ -112,11 +143,32 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
                       "set DEADRANK_HOME to the directory that has results/exporters");
     }
     std::sort(files.begin(), files.end());
-    catalog.metrics.push_back({.name = "up", .exporter = "prometheus", .scope = Scope::target, .value = 1});
+    catalog.metrics.push_back(
+        {.name = "up", .exporter = "prometheus", .scope = Scope::target, .least = 0, .most = 1, .value = 1});
     for (const auto& file : files) {
+        if (file.filename() == "known.toml") {
+            if (auto read = read_others(file, catalog); !read) return tl::unexpected(read.error());
+            continue;
+        }
         if (auto read = read_file(file, catalog); !read) return tl::unexpected(read.error());
     }
     return catalog;
+}
+
+Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catalog) {
+    MetricCatalog own;
+    if (auto read = read_file(file, own); !read) return read;
+    for (Metric& metric : own.metrics) {
+        if (metric.name.empty() || metric.exporter.empty()) {
+            return refuse(ErrorCode::bad_input,
+                          "'" + file.string() + "' has a metric without a name, or names no exporter",
+                          "write exporter = \"mine\", job and port at its top, and a name in each [[metric]]",
+                          {file.string(), 1, 0});
+        }
+        std::erase_if(catalog.metrics, [&](const Metric& one) { return one.name == metric.name; });
+        catalog.metrics.push_back(std::move(metric));
+    }
+    return {};
 }
 
 }  // namespace deadrank::results::exporters

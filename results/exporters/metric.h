@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,11 +32,14 @@ struct Metric {
     std::string exporter;   // dcgm, node, inspector, training, prometheus
     std::string job;        // label of the scrape target
     int port = 0;
+    std::string instance;  // of an exporter that runs once for the whole cluster; empty = one a node
     Scope scope = Scope::node;
     MetricType type = MetricType::gauge;
     bool stock = true;     // on in a stock install
     std::string changing;  // a label whose value changes with the metric's: each change is a new series
     std::string help;
+    double least = -std::numeric_limits<double>::infinity();  // what it can't fall below or rise above
+    double most = std::numeric_limits<double>::infinity();
 
     double value = 0;        // healthy level of a gauge, start of a counter
     double rate = 0;         // healthy growth a second of a counter
@@ -52,8 +56,18 @@ struct Metric {
     std::vector<Variant> variants;
 };
 
+// An exporter that is not simulated, known by how the names of its metrics begin.
+struct OtherExporter {
+    std::string name;
+    std::vector<std::string> prefixes;
+};
+
 struct MetricCatalog {
     std::vector<Metric> metrics;
+    std::vector<OtherExporter> others;  // metrics/known.toml
+
+    // Whose metric this is, by the longest beginning that fits; empty when it is nobody's.
+    std::string other_exporter(std::string_view name) const;
 
     const Metric* find(std::string_view name) const;  // by its name or by its 1.x name
     std::vector<std::string> names() const;
@@ -62,5 +76,7 @@ struct MetricCatalog {
 // All *.toml below `directory`, and `up`.
 scenarios::Result<MetricCatalog> load_metrics(const std::filesystem::path& directory);
 
+// A table of the operator's own, in the same form; a metric that we have is replaced.
+scenarios::Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catalog);
 
 }  // namespace deadrank::results::exporters

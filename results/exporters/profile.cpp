@@ -57,7 +57,7 @@ Result<void> read_counters(const std::filesystem::path& file, Profile& profile, 
     std::ifstream in(file);
     if (!in) {
         return refuse(ErrorCode::usage, "there is no profile and no counters file '" + file.string() + "'",
-                      "use dcgm-default, dcgm-full, dcgm-1x, or the path of a counters.csv");
+                      "use dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or the path of a counters.csv");
     }
     std::string line;
     for (int number = 1; std::getline(in, line); ++number) {
@@ -95,7 +95,17 @@ std::string Profile::shown_name(const Metric& metric) const {
 }
 
 Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
-    Profile profile{.name = name, .exporters = {"dcgm", "node", "training"}};
+    Profile profile{.name = name};
+    for (const Metric& metric : catalog.metrics) {
+        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
+            profile.exporters.insert(metric.exporter);
+    }
+    if (name == "dcgm-kubernetes") {
+        auto stock = load_profile("dcgm-default", catalog);
+        stock->name = name;
+        stock->dcgm_labels = {{"namespace", "training"}, {"pod", "pretrain-$host"}, {"container", "pytorch"}};
+        return stock;
+    }
     const bool full = name == "dcgm-full";
     if (full || name == "dcgm-default" || name == "dcgm-1x") {
         for (const Metric& metric : catalog.metrics) {
@@ -143,7 +153,8 @@ std::string why_absent(const Profile& profile, const Metric& metric) {
         return fmt::format("comes from the {} exporter, which is not part of this run (--exporters)",
                            metric.exporter == "inspector" ? "NCCL Inspector" : metric.exporter);
     }
-    if (metric.exporter != "dcgm") return "is off by default in node_exporter";
+    if (metric.exporter == "node") return "is off by default in node_exporter";
+    if (metric.exporter != "dcgm") return "is off by default in its exporter";
     if (profile.old_names) return "has no name in dcgm-exporter 1.x";
     if (profile.name == "dcgm-default") {
         return "is off in dcgm-exporter's default counters; switch it on in its counters.csv";

@@ -23,6 +23,10 @@ struct Active {
     }
 };
 
+// How long the machines have been up when a run begins, in seconds: longer than any past that is simulated.
+// node_boot_time_seconds says the same.
+constexpr double healthy_uptime = 20 * 86400;
+
 double bounded(double value, double slope, const std::optional<double>& cap) {
     if (!cap) return value;
     return slope > 0 ? std::min(value, *cap) : std::max(value, *cap);
@@ -39,13 +43,14 @@ public:
 
     std::vector<double> values() {
         const int samples = world_.window.samples();
+        // Samples are numbered from the start of the run, so that a longer past changes none of them.
+        const auto past = static_cast<int>(std::round(world_.window.history / world_.window.scrape));
         std::vector<double> out;
         out.reserve(static_cast<std::size_t>(samples));
-        double total = metric_.type == MetricType::counter ? level_.value + level_.rate * 3600 : 0;
-        for (int sample = 0; sample < samples; ++sample) {
-            const double t = sample * world_.window.scrape - world_.window.history;
+        for (int sample = -past; sample < samples - past; ++sample) {
+            const double t = sample * world_.window.scrape;
             const double held = out.empty() ? absent_value() : last_seen_;
-            double value = metric_.type == MetricType::counter ? counted(t, total) : gauged(t, sample, held);
+            double value = metric_.type == MetricType::counter ? counted(t) : gauged(t, sample, held);
             if (gone(t)) {
                 value = out.empty() || is_absent(out.back()) || is_stale(out.back()) ? absent_value()
                                                                                      : stale_value();
@@ -63,19 +68,26 @@ private:
                            [&](const Active& one) { return one.change->gone && one.on(t); });
     }
 
-    double counted(double t, double& total) {
+    // What a healthy counter would show, and how far this one is off it.
+    double counted(double t) {
+        const double usual = level_.value + level_.rate * (healthy_uptime + t);
         double rate = level_.rate;
         for (const Active& one : active_) {
             const Change& change = *one.change;
-            if (change.add) total += *change.add * jumps(one, t);
-            if (change.reset && t >= one.end && t - world_.window.scrape < one.end) total = 0;
+            if (change.add) off_ += *change.add * jumps(one, t);
+            if (change.reset && t >= one.end && t - world_.window.scrape < one.end) {
+                off_ = level_.rate * world_.window.scrape - usual;
+            }
             if (!one.on(t)) continue;
             if (change.rate) rate = *change.rate;
             if (change.rate_scale) rate *= *change.rate_scale;
             if (change.freeze) rate = 0;
         }
-        total += rate * world_.window.scrape;
-        return metric_.floor ? std::floor(total) : std::round(total * 1000) / 1000;
+        off_ += (rate - level_.rate) * world_.window.scrape;
+        const double total = usual + off_;
+        if (metric_.floor) return std::floor(total);
+        if (std::abs(total) > 1e12) return std::round(total);  // thousandths would be lost anyway
+        return std::round(total * 1000) / 1000;
     }
 
     // How many jumps fall between the sample before and this one.
@@ -88,7 +100,7 @@ private:
         return until(t) - until(t - world_.window.scrape);
     }
 
-    double gauged(double t, int sample, double held) {
+    double gauged(double t, int sample, double held) const {
         // A source that writes less often than it is scraped.
         if (metric_.every > world_.window.scrape && !is_absent(held) &&
             std::floor(t / metric_.every) == std::floor((t - world_.window.scrape) / metric_.every)) {
@@ -99,7 +111,7 @@ private:
         for (const Active& one : active_) {
             const Change& change = *one.change;
             if (change.ramp) value = ramped(value, one, t);
-            if (change.boot && t >= one.begin) value = one.begin;
+            if (change.boot && t >= one.begin) value = (metric_.unix_time ? world_.epoch : 0) + one.begin;
             if (!one.on(t)) continue;
             if (change.freeze && !is_absent(held)) return held;
             if (change.nan) return std::numeric_limits<double>::quiet_NaN();
@@ -110,7 +122,8 @@ private:
             if (!change.noise) trembles = false;
         }
         if (!trembles) return value;
-        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(sample)),
+        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(
+                                                                 static_cast<std::int64_t>(sample))),
                        metric_.quantum);
     }
 
@@ -139,6 +152,7 @@ private:
     std::vector<Active> active_;
     std::uint64_t key_;
     double last_seen_ = 0;
+    double off_ = 0;  // of a counter
 };
 
 bool struck(const Series& series, const Effect& effect) {
@@ -167,7 +181,7 @@ bool concerns(const Series& series, const Effect& effect, const Change& change) 
 // Does this change let the scrapes of the series' exporter fail?
 bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (change.down_target.empty()) return false;
-    if (change.down_target == "*") return series.node >= 0;
+    if (change.down_target == "*") return series.node >= 0 && series.metric->instance.empty();
     std::string exporter = series.metric->exporter;
     if (exporter == "inspector") exporter = "node";
     if (exporter != "prometheus") return exporter == change.down_target;
@@ -260,18 +274,57 @@ std::vector<Series> render(const World& world, const Incident& incident,
     return out;
 }
 
+namespace {
+
+int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
+
+int direction_of(const Change& change, const Metric& metric, const Variant& level) {
+    if (metric.unix_time || change.freeze || change.nan || change.reset || change.boot) return 0;
+    const bool counter = metric.type == MetricType::counter;
+    // What stays within the noise has no direction.
+    if (change.set && std::abs(*change.set - level.value) <= 3.5 * metric.noise) return 0;
+    if (change.set) return counter ? 0 : sign(*change.set - level.value);
+    if (change.scale) return sign((*change.scale - 1) * level.value);
+    if (change.ramp) return sign(*change.ramp);
+    if (change.rate) return sign(*change.rate - level.rate);
+    if (change.rate_scale) return sign(*change.rate_scale - 1);
+    if (change.add) return sign(*change.add);
+    if (change.offset) return sign(*change.offset);
+    return 0;
+}
+
+int direction_of(const std::vector<Active>& active, const Metric& metric, const Variant& level) {
+    int common = 2;
+    for (const Active& one : active) {
+        const int way = direction_of(*one.change, metric, level);
+        common = common == 2 || common == way ? way : 0;
+    }
+    return common == 2 ? 0 : common;
+}
+
+}  // namespace
+
 Touched touched(const World& world, const Incident& incident) {
     Touched found;
     for (const Metric& metric : world.catalog->metrics) {
         const std::string name = world.profile.shown_name(metric);
         if (!world.profile.emits(metric)) continue;
+        std::size_t number = 0;
         for (const Series& series : instances(world, metric)) {
+            Variant level{.value = metric.value, .rate = metric.rate};
+            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
             const auto active = active_on(world, incident, series);
             if (active.empty()) continue;
             const bool gone =
                 std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
             (gone ? found.vanished : found.moved).insert(name);
-            if (!gone) break;
+            if (gone) continue;
+            Moved moved{series.labels, direction_of(active, metric, level)};
+            // A label that changes with the value: the moved series has the new one.
+            for (const Active& one : active) {
+                for (const auto& [label, value] : one.change->labels) moved.labels[label] = value;
+            }
+            found.series[name].push_back(std::move(moved));
         }
     }
     for (const std::string& name : found.moved) found.vanished.erase(name);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ struct World {
     Cluster cluster;
     Window window;
     std::uint64_t seed = 1;
-    double epoch = 0;  // added to unix times: 0 in unit tests, whose clock starts at 1970
+    double epoch = 0;  // what the clock says when the run begins; unix times are told from there
 };
 
 // `wanted` decides by shown name; empty = all.
@@ -30,10 +31,17 @@ std::vector<Series> render(const World& world, const Incident& incident,
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
 
+// A series that an incident moves: up (1), down (-1), or in a way that has no direction (0).
+struct Moved {
+    Labels labels;
+    int direction = 0;
+};
+
 // Shown names of the metrics that an incident moves under this profile. Those whose series do no more than
 // vanish are told apart: only rules about absence can see that.
 struct Touched {
     std::set<std::string> moved, vanished;
+    std::map<std::string, std::vector<Moved>> series;  // of those moved
     bool empty() const { return moved.empty() && vanished.empty(); }
 };
 Touched touched(const World& world, const Incident& incident);

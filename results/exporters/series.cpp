@@ -14,7 +14,8 @@ namespace {
 
 bool same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
-bool is_whole(double value) { return std::abs(value) < 9e15 && value == std::floor(value); }
+// Beyond 2^53 every number is whole; steps are checked to be exact before they are folded.
+bool is_whole(double value) { return std::abs(value) < 9e18 && value == std::floor(value); }
 
 // How many values from `at` on are equal to the first.
 std::size_t equal_run(const std::vector<double>& values, std::size_t at) {

@@ -144,18 +144,9 @@ std::vector<std::string> SignatureCatalog::ids() const {
     return all;
 }
 
-Result<SignatureCatalog> load_signatures(const std::filesystem::path& directory) {
-    SignatureCatalog catalog;
-    for (const char* name : {"gpu.toml", "network.toml", "host.toml", "job.toml"}) {
-        const auto file = directory / name;
-        auto tree = read_toml(file);
-        if (!tree) return tl::unexpected(tree.error());
-        for (const TomlNode& node : (*tree)["signature"].items) {
-            auto signature = signature_of(node, file.string());
-            if (!signature) return tl::unexpected(signature.error());
-            catalog.signatures.push_back(std::move(*signature));
-        }
-    }
+namespace {
+
+Result<void> check_consequences(const SignatureCatalog& catalog) {
     for (const Signature& one : catalog.signatures) {
         for (const Consequence& consequence : one.then) {
             if (catalog.find(consequence.signature) != nullptr) continue;
@@ -163,6 +154,35 @@ Result<SignatureCatalog> load_signatures(const std::filesystem::path& directory)
                                                     consequence.signature + "', which is none");
         }
     }
+    return {};
+}
+
+Result<void> read_signatures(const std::filesystem::path& file, SignatureCatalog& catalog) {
+    auto tree = read_toml(file);
+    if (!tree) return tl::unexpected(tree.error());
+    for (const TomlNode& node : (*tree)["signature"].items) {
+        auto signature = signature_of(node, file.string());
+        if (!signature) return tl::unexpected(signature.error());
+        std::erase_if(catalog.signatures, [&](const Signature& one) { return one.id == signature->id; });
+        catalog.signatures.push_back(std::move(*signature));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> add_signatures(const std::filesystem::path& file, SignatureCatalog& catalog) {
+    if (auto read = read_signatures(file, catalog); !read) return read;
+    return check_consequences(catalog);
+}
+
+Result<SignatureCatalog> load_signatures(const std::filesystem::path& directory) {
+    SignatureCatalog catalog;
+    for (const char* name : {"gpu.toml", "network.toml", "host.toml", "job.toml"}) {
+        if (auto read = read_signatures(directory / name, catalog); !read)
+            return tl::unexpected(read.error());
+    }
+    if (auto checked = check_consequences(catalog); !checked) return tl::unexpected(checked.error());
     return catalog;
 }
 

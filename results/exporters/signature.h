@@ -66,6 +66,9 @@ struct SignatureCatalog {
     std::vector<std::string> ids() const;  // without the internal ones
 };
 
+// A table of the operator's own, in the same form; a signature that we have is replaced.
+scenarios::Result<void> add_signatures(const std::filesystem::path& file, SignatureCatalog& catalog);
+
 scenarios::Result<SignatureCatalog> load_signatures(const std::filesystem::path& directory);
 
 }  // namespace deadrank::results::exporters

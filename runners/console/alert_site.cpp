@@ -72,8 +72,14 @@ Result<results::exporters::Window> window_of(const SiteOptions& options) {
     return window;
 }
 
-Result<void> take_exporters(const std::string& list, std::set<std::string>& into) {
-    static const std::vector<std::string> known = {"dcgm", "node", "inspector", "training"};
+Result<void> take_exporters(const std::string& list, const results::exporters::MetricCatalog& catalog,
+                            std::set<std::string>& into) {
+    std::vector<std::string> known;
+    for (const auto& metric : catalog.metrics) {
+        if (metric.exporter != "prometheus" &&
+            std::find(known.begin(), known.end(), metric.exporter) == known.end())
+            known.push_back(metric.exporter);
+    }
     if (list.empty()) return {};
     into.clear();
     for (std::size_t at = 0; at <= list.size();) {
@@ -97,13 +103,19 @@ void add_site(CLI::App& app, SiteOptions& options) {
                    "Failures: all, ids and patterns (see --list), or scenarios of the catalogue [all]")
         ->type_name("ID");
     app.add_option("--profile", options.profile,
-                   "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-1x, or your counters.csv")
+                   "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or your "
+                   "counters.csv")
         ->type_name("PROFILE");
     app.add_option("--map", options.map, "Your names of metrics, labels, jobs and hosts (TOML)")
         ->type_name("FILE");
     app.add_option("--exporters", options.exporters,
-                   "Which run: dcgm,node,inspector,training [dcgm,node,training]")
+                   "Which run, as in dcgm,node,training [all but inspector]")
         ->type_name("LIST");
+    app.add_option("--metrics", options.metrics, "Metrics of your own (TOML, as results/exporters/metrics)")
+        ->type_name("FILE");
+    app.add_option("--signatures", options.signatures,
+                   "Failures of your own (TOML, as results/exporters/signatures)")
+        ->type_name("FILE");
     app.add_option("--scrape", options.scrape, "Scrape interval [15s]")->type_name("TIME");
     app.add_option("--eval", options.eval, "Evaluation interval [15s]")->type_name("TIME");
     app.add_option("--duration", options.duration, "How long is watched [45m]")->type_name("TIME");
@@ -131,12 +143,20 @@ Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOption
     auto metrics = results::exporters::load_metrics(tables / "metrics");
     if (!metrics) return tl::unexpected(metrics.error());
     site->metrics = std::move(*metrics);
+    for (const std::string& file : options.metrics) {
+        if (auto added = results::exporters::add_metrics(file, site->metrics); !added)
+            return tl::unexpected(added.error());
+    }
     auto signatures = results::exporters::load_signatures(tables / "signatures");
     if (!signatures) return tl::unexpected(signatures.error());
     site->signatures = std::move(*signatures);
+    for (const std::string& file : options.signatures) {
+        if (auto added = results::exporters::add_signatures(file, site->signatures); !added)
+            return tl::unexpected(added.error());
+    }
     auto profile = results::exporters::load_profile(options.profile, site->metrics);
     if (!profile) return tl::unexpected(profile.error());
-    if (auto taken = take_exporters(options.exporters, profile->exporters); !taken)
+    if (auto taken = take_exporters(options.exporters, site->metrics, profile->exporters); !taken)
         return tl::unexpected(taken.error());
     if (!options.map.empty()) {
         auto map = results::exporters::load_name_map(options.map);

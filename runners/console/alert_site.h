@@ -21,6 +21,7 @@ struct SiteOptions {
     std::string scrape = "15s", eval = "15s", duration = "45m", fault_at = "15m", history = "0s";
     std::uint64_t seed = 1;
     std::vector<std::string> scenarios;
+    std::vector<std::string> metrics, signatures;  // tables of the operator's own
     std::string catalog;
 };
 void add_site(CLI::App& app, SiteOptions& options);

@@ -2,11 +2,12 @@
 #include "runners/serve/server_player.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "results/alerts/promtool_player.h"
 #include "results/exporters/series.h"
 #include "runners/serve/http.h"
+#include "runners/serve/needed_series.h"
 
 namespace deadrank::runners::serve {
 
@@ -36,6 +38,8 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
     auto daemon = Daemon::start(
         {program, "--config.file=" + (directory / "prometheus.yml").string(),
          "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
+         // One block longer than any run: nothing is compacted, and nothing is too old to be written.
+         "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
          "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
          fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
         directory / "prometheus.log");
@@ -70,106 +74,290 @@ Result<void> PrometheusServer::write(const std::vector<results::exporters::Serie
     return {};
 }
 
-Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string& expr, double start,
-                                                               double end, double step) {
-    const std::string form =
-        fmt::format("query={}&start={}&end={}&step={}", form_value(expr), start, end, step);
-    auto answer = ask(port_, {"POST", "/api/v1/query_range", form},
-                      {{"Content-Type", "application/x-www-form-urlencoded"}}, 300);
-    if (!answer) return tl::unexpected(answer.error());
-    const auto json = nlohmann::json::parse(answer->body, nullptr, false);
-    if (json.is_discarded() || json.value("status", "") != "success") {
-        return refuse(ErrorCode::bad_input, json.is_object() ? json.value("error", "no reason given")
-                                                             : answer->body.substr(0, 200));
-    }
-    std::vector<RangeSeries> found;
-    for (const auto& one : json["data"]["result"]) {
-        RangeSeries series;
-        for (const auto& [name, value] : one["metric"].items())
-            series.labels[name] = value.get<std::string>();
-        for (const auto& point : one["values"]) series.times.push_back(point[0].get<double>());
-        found.push_back(std::move(series));
-    }
-    return found;
-}
-
-// A fresh server for each incident: half a second, and no sample of another run in it.
-
 namespace {
 
-using results::alerts::Played;
-using results::alerts::Rule;
-using scenarios::Result;
-
-double now() {
-    return static_cast<double>(
-        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count());
-}
-
-// One alert's instances, from the times at which its expression had a value.
-Result<void> play_rule(PrometheusServer& server, const std::vector<Rule>& rules, std::size_t index,
-                       double begin, const results::exporters::Window& window, Played& played) {
-    const Rule& rule = rules[index];
-    std::string why;
-    const auto expr = results::alerts::expanded(rule, rules, why);
-    if (!expr) {
-        played.unjudged[index] = true;
-        played.notes.push_back(rule.name + " is not judged by a server: " + why);
-        return {};
+Result<void> add_answer(const std::string& body,
+                        std::map<std::map<std::string, std::string>, RangeSeries>& found) {
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    if (json.is_discarded() || json.value("status", "") != "success") {
+        return refuse(ErrorCode::bad_input,
+                      json.is_object() ? json.value("error", "no reason given") : body.substr(0, 200));
     }
-    const double step = rule.interval > 0 ? rule.interval : window.eval;
-    auto found = server.query_range(*expr, begin, begin + window.duration, step);
-    if (!found) {
-        if (found.error().code == scenarios::ErrorCode::io) return tl::unexpected(found.error());
-        played.unjudged[index] = true;
-        played.notes.push_back(rule.name + " is not judged: " + found.error().what);
-        return {};
-    }
-    for (RangeSeries& series : *found) {
-        for (double& time : series.times) time -= begin;
-        auto instance =
-            results::alerts::instance_of(rule, series.labels, series.times, step, window.duration);
-        if (!instance.firing.empty() || !instance.pending.empty())
-            played.activity[index].push_back(std::move(instance));
+    for (const auto& one : json["data"]["result"]) {
+        std::map<std::string, std::string> labels;
+        for (const auto& [name, value] : one["metric"].items()) labels[name] = value.get<std::string>();
+        RangeSeries& series = found[labels];
+        series.labels = labels;
+        for (const auto& point : one["values"]) {
+            series.times.push_back(point[0].get<double>());
+            series.values.push_back(std::strtod(point[1].get_ref<const std::string&>().c_str(), nullptr));
+        }
     }
     return {};
 }
 
 }  // namespace
 
+Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string& expr, double start,
+                                                               double end, double step) {
+    constexpr double points_max = 10'000;  // Prometheus answers no more than 11,000 at once
+    std::map<std::map<std::string, std::string>, RangeSeries> found;
+    for (double first = start; first <= end; first += points_max * step) {
+        const double last = std::min(end, first + (points_max - 1) * step);
+        const std::string form =
+            fmt::format("query={}&start={}&end={}&step={}", form_value(expr), first, last, step);
+        auto answer = ask(port_, {"POST", "/api/v1/query_range", form},
+                          {{"Content-Type", "application/x-www-form-urlencoded"}}, 300);
+        if (!answer) return tl::unexpected(answer.error());
+        if (auto added = add_answer(answer->body, found); !added) return tl::unexpected(added.error());
+    }
+    std::vector<RangeSeries> all;
+    for (auto& [labels, series] : found) all.push_back(std::move(series));
+    return all;
+}
+
+namespace {
+
+using results::alerts::Played;
+using results::alerts::Rule;
+using results::alerts::RuleReads;
+using results::alerts::StaticAnalysis;
+using results::exporters::Window;
+using scenarios::Result;
+
+// Does this rule read a recording rule that is evaluated after it, or the state of alerts? `depth` ends
+// circles.
+bool needs_promtool(std::size_t index, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                    int depth) {
+    if (depth > 8) return true;
+    for (const auto& selector : analysis.rules[index].reads.selectors) {
+        if (selector.metric.starts_with("ALERTS")) return true;
+        for (std::size_t other = 0; other < rules.size(); ++other) {
+            if (rules[other].is_alert || rules[other].name != selector.metric) continue;
+            if (other >= index || needs_promtool(other, rules, analysis, depth + 1)) return true;
+        }
+    }
+    return rules[index].is_alert && !results::alerts::alert_labels(rules[index], {});
+}
+
+// One run on one server. Times of the server are those of the run, plus its past.
+class ServedRun {
+public:
+    ServedRun(PrometheusServer& server, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+              const Window& window, Played& played)
+        : server_(server), rules_(rules), analysis_(analysis), window_(window), played_(played) {}
+
+    Result<void> ask_all(const std::vector<bool>& asked) {
+        std::set<std::string> read;
+        bool everything = false;
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!asked[i]) continue;
+            read.insert(analysis_.rules[i].metrics.begin(), analysis_.rules[i].metrics.end());
+            everything = everything || analysis_.rules[i].everything;
+        }
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (rules_[i].is_alert || !(everything || read.contains(rules_[i].name))) continue;
+            if (auto done = record(rules_[i]); !done) return done;
+        }
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!asked[i]) continue;
+            if (auto done = alert(i); !done) return done;
+        }
+        return {};
+    }
+
+private:
+    double step_of(const Rule& rule) const { return rule.interval > 0 ? rule.interval : window_.eval; }
+
+    // What the rule records over the whole run, with a mark of staleness where a series ends.
+    Result<void> record(const Rule& rule) {
+        const double step = step_of(rule), end = window_.start() + window_.duration;
+        auto found = server_.query_range(rule.expr, 0, end, step);
+        if (!found) {
+            if (found.error().code == ErrorCode::io) return tl::unexpected(found.error());
+            played_.notes.push_back(rule.name + " records nothing: " + found.error().what);
+            return {};
+        }
+        const auto points = static_cast<std::size_t>(end / step) + 1;
+        std::vector<results::exporters::Series> recorded;
+        for (const RangeSeries& one : *found) {
+            results::exporters::Series series{.name = rule.name, .labels = one.labels};
+            series.labels.erase("__name__");
+            for (const auto& [name, value] : rule.labels) series.labels[name] = value;
+            series.values.assign(points + 1, results::exporters::absent_value());
+            for (std::size_t i = 0; i < one.times.size(); ++i) {
+                const auto at = static_cast<std::size_t>(std::llround(one.times[i] / step));
+                if (at >= points) continue;
+                series.values[at] = one.values[i];
+                if (results::exporters::is_absent(series.values[at + 1]))
+                    series.values[at + 1] = results::exporters::stale_value();
+            }
+            series.values.resize(points);
+            recorded.push_back(std::move(series));
+        }
+        return server_.write(recorded, 0, step);
+    }
+
+    void unjudged(std::size_t index, const std::string& words) {
+        played_.unjudged[index] = true;
+        played_.why_unjudged[index] = words;
+        played_.notes.push_back(rules_[index].name + " could not be evaluated: " + words);
+    }
+
+    Result<void> alert(std::size_t index) {
+        const Rule& rule = rules_[index];
+        const double step = step_of(rule), origin = window_.start();
+        // As much of the past as its `for` may reach back to; it must have begun by then.
+        const double before = std::ceil((rule.hold + rule.keep_firing + 2 * step) / step) * step;
+        auto found = server_.query_range(rule.expr, std::max(std::fmod(origin, step), origin - before),
+                                         origin + window_.duration, step);
+        if (!found) {
+            if (found.error().code == ErrorCode::io) return tl::unexpected(found.error());
+            return unjudged(index, found.error().what), Result<void>{};
+        }
+        std::set<std::map<std::string, std::string>> seen;
+        for (RangeSeries& series : *found) {
+            for (double& time : series.times) time -= origin;
+            const auto labels = results::alerts::alert_labels(rule, series.labels);
+            if (!labels) continue;
+            if (!seen.insert(*labels).second) {
+                played_.activity[index].clear();
+                return unjudged(index,
+                                "vector contains metrics with the same labelset after applying alert labels"),
+                       Result<void>{};
+            }
+            auto instance = results::alerts::instance_of(rule, *labels, series.times, step, window_.duration);
+            if (!instance.firing.empty() || !instance.pending.empty())
+                played_.activity[index].push_back(std::move(instance));
+        }
+        return {};
+    }
+
+    PrometheusServer& server_;
+    const std::vector<Rule>& rules_;
+    const StaticAnalysis& analysis_;
+    const Window& window_;
+    Played& played_;
+};
+
+bool any(const std::vector<bool>& flags) {
+    return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
+// The files without the alerts that are not asked.
+Result<std::vector<results::alerts::RuleFile>> files_for(const std::vector<results::alerts::RuleFile>& files,
+                                                         const std::vector<Rule>& rules,
+                                                         const std::vector<bool>& asked,
+                                                         const std::filesystem::path& scratch) {
+    std::set<std::string> others;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (rules[i].is_alert && !asked[i]) others.insert(rules[i].name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (asked[i]) others.erase(rules[i].name);
+    }
+    std::vector<results::alerts::RuleFile> left;
+    for (const auto& file : files) {
+        auto copy = results::alerts::without_rules(file, others, scratch);
+        if (!copy) return tl::unexpected(copy.error());
+        left.push_back(std::move(*copy));
+    }
+    return left;
+}
+
+}  // namespace
+
+ServerPlayer::ServerPlayer(Options options, std::optional<results::external::Promtool> promtool)
+    : options_(std::move(options)) {
+    if (promtool)
+        exact_.emplace(*promtool,
+                       results::alerts::PromtoolPlayer::Options{options_.directory / "promtool", "", false});
+}
+
+std::string ServerPlayer::name() const { return "a Prometheus server (" + options_.program + ")"; }
+
 Result<Played> ServerPlayer::play(const results::exporters::World& world,
                                   const results::exporters::Incident& incident,
-                                  const std::vector<results::alerts::RuleFile>&,
-                                  const std::vector<Rule>& rules,
-                                  const results::alerts::StaticAnalysis& analysis) {
+                                  const std::vector<results::alerts::RuleFile>& files,
+                                  const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
     Played played;
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
-    const auto directory =
-        std::filesystem::temp_directory_path() / fmt::format("deadrank-prometheus-{}", getpid());
-    auto server = PrometheusServer::start(program_, directory);
-    if (!server) return tl::unexpected(server.error());
-    // On the grid of an hour, so that windows and subqueries are cut alike in each run.
-    const double start =
-        std::floor((now() - world.window.history - world.window.duration - 600) / 3600) * 3600;
-    results::exporters::World dated = world;
-    dated.epoch = start + world.window.history;
-    if (auto written = (*server)->write(results::alerts::series_for(dated, incident, analysis), start,
-                                        world.window.scrape);
-        !written) {
-        return tl::unexpected(written.error());
-    }
+    played.reused = healthy_.unmoved(world, incident, rules, analysis);
+    std::vector<bool> served(rules.size(), false), exact(rules.size(), false);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!rules[i].is_alert) continue;
-        if (auto done = play_rule(**server, rules, i, dated.epoch, world.window, played); !done)
+        if (played.reused[i]) {
+            played.activity[i] = healthy_.activity()[i];
+            continue;
+        }
+        (needs_promtool(i, rules, analysis, 0) ? exact : served)[i] = true;
+    }
+    if (any(served)) {
+        const auto directory = std::filesystem::temp_directory_path() /
+                               fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
+        auto server = PrometheusServer::start(options_.program, directory);
+        if (!server) return tl::unexpected(server.error());
+        auto series =
+            results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, served));
+        NeededSeries needed(rules, analysis, served);
+        std::erase_if(series, [&](const auto& one) { return !needed(one); });
+        auto done = (*server)->write(series, 0, world.window.scrape);
+        if (done) done = ServedRun(**server, rules, analysis, world.window, played).ask_all(served);
+        played.cpu_seconds = (*server)->cpu_seconds();
+        server->reset();
+        std::error_code ignored;
+        std::filesystem::remove_all(directory, ignored);
+        if (!done) return tl::unexpected(done.error());
+    }
+    if (any(exact)) {
+        if (auto done = play_exactly(world, incident, files, rules, analysis, exact, played); !done)
             return tl::unexpected(done.error());
     }
-    played.cpu_seconds = (*server)->cpu_seconds();
-    server->reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
+    healthy_.keep(incident, rules, played);
+    if (options_.keep) {
+        auto written = results::alerts::write_kept(world, incident, files, rules, analysis, played, name(),
+                                                   options_.directory);
+        if (!written) return tl::unexpected(written.error());
+    }
     return played;
+}
+
+Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
+                                        const results::exporters::Incident& incident,
+                                        const std::vector<results::alerts::RuleFile>& files,
+                                        const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                                        const std::vector<bool>& asked, Played& played) {
+    const auto unjudge = [&](const std::string& why) {
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (asked[i]) played.unjudged[i] = true, played.why_unjudged[i] = why;
+        }
+    };
+    if (!exact_) {
+        unjudge("it reads the state of alerts or a later recording rule, and there is no promtool");
+        return {};
+    }
+    // A rule about alerts needs all of them; any other stands alone.
+    bool about_alerts = false;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto& words = analysis.rules[i].reads.identifiers;
+        about_alerts =
+            about_alerts || (asked[i] && (words.contains("ALERTS") || words.contains("ALERTS_FOR_STATE")));
+    }
+    auto left = files_for(files, rules, about_alerts ? std::vector<bool>(rules.size(), true) : asked,
+                          options_.directory / "copies" / results::alerts::file_safe(incident.id));
+    if (!left) return tl::unexpected(left.error());
+    const StaticAnalysis narrow = about_alerts ? analysis : results::alerts::narrowed(analysis, asked);
+    auto answer = exact_->play(world, incident, *left, rules, narrow);
+    if (!answer) return unjudge(answer.error().what), Result<void>{};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!asked[i]) continue;
+        played.activity[i] = std::move(answer->activity[i]);
+        played.unjudged[i] = answer->unjudged[i];
+    }
+    played.why_unjudged.merge(answer->why_unjudged);
+    played.cpu_seconds += answer->cpu_seconds;
+    return {};
 }
 
 }  // namespace deadrank::runners::serve

@@ -1,12 +1,15 @@
 // runners/serve/server_player.h — Plays rules with a Prometheus server, over its own interface.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "results/alerts/promtool_player.h"
 #include "results/alerts/study.h"
 #include "results/exporters/series.h"
 #include "runners/serve/http.h"
@@ -18,11 +21,13 @@ namespace deadrank::runners::serve {
 struct RangeSeries {
     std::map<std::string, std::string> labels;
     std::vector<double> times;  // unix seconds
+    std::vector<double> values;
 };
 
 class PrometheusServer {
 public:
-    // `directory` must be empty: past samples are taken only by a server that has no newer ones.
+    // `directory` must be empty. The server holds all in its head, so that samples of any age come in any
+    // order.
     static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
                                                                       const std::filesystem::path& directory);
 
@@ -42,18 +47,20 @@ private:
 };
 
 // The second path: a real Prometheus server on loopback holds the series, and each expression is asked of it
-// over the whole run. For clusters beyond promtool's limit of samples.
-
-// Handled differently from a live Prometheus, and said in the notes where it matters: `for` is counted by us
-// from the query's results; recording rules are put into the expressions that read them; keep_firing_for and
-// templates in labels are not played.
+// over the whole run; a fresh server for each failure. Its clock begins at 0 with the past before the run, as
+// promtool's does. Recording rules are evaluated over the run and written back before the alerts that read
+// them; the states of an alert are counted from the answers. What can't be had that way is played by
+// promtool: rules that read ALERTS or a recording rule of a later group, and labels made by templates.
 class ServerPlayer final : public results::alerts::Player {
 public:
-    // `program`: the prometheus to start; `out`: where its data may lie while it runs.
-    ServerPlayer(std::string program, std::filesystem::path out)
-        : program_(std::move(program)), out_(std::move(out)) {}
+    struct Options {
+        std::string program;              // the prometheus to start
+        std::filesystem::path directory;  // where the kept files go
+        bool keep = true;
+    };
+    ServerPlayer(Options options, std::optional<results::external::Promtool> promtool);
 
-    std::string name() const override { return "a Prometheus server (" + program_ + ")"; }
+    std::string name() const override;
     scenarios::Result<results::alerts::Played> play(const results::exporters::World& world,
                                                     const results::exporters::Incident& incident,
                                                     const std::vector<results::alerts::RuleFile>& files,
@@ -61,8 +68,17 @@ public:
                                                     const results::alerts::StaticAnalysis& analysis) override;
 
 private:
-    std::string program_;
-    std::filesystem::path out_;
+    scenarios::Result<void> play_exactly(const results::exporters::World& world,
+                                         const results::exporters::Incident& incident,
+                                         const std::vector<results::alerts::RuleFile>& files,
+                                         const std::vector<results::alerts::Rule>& rules,
+                                         const results::alerts::StaticAnalysis& analysis,
+                                         const std::vector<bool>& asked, results::alerts::Played& played);
+
+    Options options_;
+    std::optional<results::alerts::PromtoolPlayer> exact_;
+    results::alerts::HealthyMemory healthy_;
+    std::atomic<int> servers_ = 0;  // started so far
 };
 
 }  // namespace deadrank::runners::serve

@@ -1,8 +1,9 @@
-// scenarios/format/storm.cpp — Each minute of the storm is one draw: rates are parts per billion a minute, so
-// that no logarithm is needed.
+// scenarios/format/storm.cpp — Each minute of a memoryless storm is one draw: rates are parts per billion a
+// minute, so that no logarithm is needed. Storms that come in bursts draw their gaps instead.
 #include "scenarios/format/storm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "scenarios/format/reader.h"
@@ -65,6 +66,40 @@ std::string row_at(const IncidentTable& table, std::uint64_t weight) {
     return table.rows.back().name;
 }
 
+// Minutes of failures with Weibull gaps at the same mean rate (parts per billion a minute). The first gap is
+// one of a process that has run for long: each later one is whole.
+std::vector<std::int64_t> renewals(const Draw& draw, double rate, double shape, std::int64_t minutes) {
+    std::vector<std::int64_t> found;
+    if (rate <= 0) return found;
+    const double scale = 1e9 / rate / std::tgamma(1 + 1 / shape);
+    const auto gap = [&](std::uint64_t n) {
+        const double chance = (static_cast<double>(draw.below(n, billion)) + 0.5) / 1e9;
+        return scale * std::pow(-std::log(chance), 1 / shape);
+    };
+    // Long before the run begins, so that it begins anywhere in a burst or a calm.
+    double at = -20 * 1e9 / rate;
+    for (std::uint64_t n = 0; at < static_cast<double>(minutes); ++n) {
+        at += gap(n);
+        const auto minute_of = static_cast<std::int64_t>(std::floor(at));
+        if (minute_of >= 0 && minute_of < minutes) found.push_back(minute_of);
+    }
+    return found;
+}
+
+void read_gaps(Reader& top, Storm& storm) {
+    const Node* node = top.table("gaps");
+    if (!node) return;
+    Reader gaps(*node, "[gaps]", top.problems());
+    const std::int64_t hundredths = gaps.integer("shape_percent", 100);
+    if (hundredths < 20 || hundredths > 300)
+        gaps.problems().add(node->place,
+                            fmt::format("a shape of {} % is none that machines have", hundredths),
+                            "real ones have 65 to 90; 100 is memoryless");
+    else
+        storm.shape = static_cast<double>(hundredths) / 100;
+    gaps.refuse_the_rest();
+}
+
 }  // namespace
 
 Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxonomy) {
@@ -89,6 +124,7 @@ Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxo
     else
         read_rows(top, storm);
     read_shape(top, storm);
+    read_gaps(top, storm);
     top.refuse_the_rest();
     const bool rate = storm.table.counts_are_weights && storm.table.days > 0 && storm.table.devices > 0;
     const bool shares =
@@ -114,7 +150,12 @@ std::vector<Incident> draw_incidents(const Storm& storm, std::uint64_t seed) {
         const Wide rate = Wide{weights} * billion * static_cast<std::uint64_t>(storm.ranks()) /
                           (Wide{static_cast<std::uint64_t>(storm.table.days * minutes_a_day)} *
                            static_cast<std::uint64_t>(storm.table.devices));
-        for (std::int64_t m = 0; m < minutes; ++m) {
+        if (storm.shape != 1) {
+            for (const std::int64_t m :
+                 renewals(when, static_cast<double>(static_cast<std::uint64_t>(rate)), storm.shape, minutes))
+                strikes.emplace_back(m, row_at(storm.table, which.below(strikes.size(), weights)));
+        }
+        for (std::int64_t m = 0; storm.shape == 1 && m < minutes; ++m) {
             const auto n = static_cast<std::uint64_t>(m);
             if (when.below(n, billion) < rate)
                 strikes.emplace_back(m, row_at(storm.table, which.below(n, weights)));

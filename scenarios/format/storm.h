@@ -20,6 +20,9 @@ struct Storm {
     std::int64_t nodes = 2;
     std::int64_t gpus_per_node = 8;
     std::int64_t budget = 100;  // incidents at most
+    // [gaps] shape: below 1 failures come in bursts (Weibull), as on real machines; 1 = memoryless. Only
+    // tables of counts have gaps.
+    double shape = 1;
     // Nanoseconds.
     std::int64_t checkpoint_every = 0;
     std::int64_t restart = 0;    // from the alarm to the next step, without what has to be done again

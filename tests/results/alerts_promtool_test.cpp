@@ -1,5 +1,7 @@
 // tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
 // with the real program, sample rules get the verdicts that a person would give them.
+#include <algorithm>
+
 #include "results/alerts/promtool_player.h"
 #include "results/external/program.h"
 #include "tests/results/alerts_site.h"
@@ -110,6 +112,20 @@ TEST_F(DevicePromtool, TellsEachKindOfBrokenRule) {
     ASSERT_TRUE(study.rows[1].suggestion) << "a missed hang comes with what would have shown it";
     EXPECT_TRUE(study.rows[1].suggestion->fired);
     EXPECT_TRUE(study.rows[1].suggestion->quiet_when_healthy);
+}
+
+// What rang before the failure, or first rings after the repair, catches nothing and meets no policy.
+TEST_F(DevicePromtool, TakesWhatRingsAnywayForNoCatch) {
+    const Study study = study_of(site_, "noisy.yml", {"nccl_hang", "process_crash"}, *player_);
+    EXPECT_EQ(study.healthy[0].verdict, AlertVerdict::false_alarm);
+    const Cell& busy = cell(study, "nccl_hang", "GpuBusy");
+    EXPECT_FALSE(busy.noticed()) << busy.says;
+    EXPECT_EQ(cell(study, "process_crash", "JobLoads").verdict, AlertVerdict::after_repair)
+        << cell(study, "process_crash", "JobLoads").says;
+    Policy policy{.file = "policy.toml", .musts = {{.fault = "nccl_hang", .within = 3600}}, .given = true};
+    const auto found = breaches(study, policy);
+    EXPECT_TRUE(
+        std::any_of(found.begin(), found.end(), [](const Breach& one) { return one.fault == "nccl_hang"; }));
 }
 
 TEST_F(DevicePromtool, TellsLateAndPendingAndHonoursAGroupsInterval) {

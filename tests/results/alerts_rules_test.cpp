@@ -1,6 +1,7 @@
 // tests/results/alerts_rules_test.cpp — Goal: rule files are read with their lines, strangers are refused
 // with what to do instead, and what never can fire is known before anything runs.
 #include <algorithm>
+#include <map>
 
 #include "tests/results/alerts_site.h"
 
@@ -88,6 +89,62 @@ TEST(AlertRules, NameEachKnownMisuse) {
                           rules[i].name == "OldName" || rules[i].name == "NoSuchField";
         EXPECT_EQ(analysis.rules[i].dead, dead) << rules[i].name << ": " << analysis.rules[i].why_dead;
     }
+}
+
+// Goal: a dead alert says which kind of dead it is, and what is alive is not called dead.
+TEST(AlertRules, DieOfDifferentCauses) {
+    const Site site;
+    const auto rules = rules_of_file("dead.yml");
+    ASSERT_EQ(rules.size(), 20u);
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    const std::map<std::string, DeadKind> expected = {{"Misspelled", DeadKind::misspelled},
+                                                      {"LabelOfAnotherRelease", DeadKind::named_otherwise},
+                                                      {"LabelOfKubernetes", DeadKind::named_otherwise},
+                                                      {"OffByDefault", DeadKind::off_by_default},
+                                                      {"OtherExporter", DeadKind::not_simulated},
+                                                      {"Nobody", DeadKind::nobody},
+                                                      {"NeverJoins", DeadKind::contradiction},
+                                                      {"BothSidesOfOr", DeadKind::not_simulated},
+                                                      {"RecordsNothing", DeadKind::not_simulated},
+                                                      {"dead:record", DeadKind::not_simulated}};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto at = expected.find(rules[i].name);
+        const DeadKind kind = at == expected.end() ? DeadKind::none : at->second;
+        EXPECT_EQ(name_of(analysis.rules[i].dead_kind), name_of(kind))
+            << rules[i].name << ": " << analysis.rules[i].why_dead;
+        EXPECT_EQ(analysis.rules[i].dead, kind != DeadKind::none)
+            << rules[i].name << ": " << analysis.rules[i].why_dead;
+    }
+    EXPECT_TRUE(has(ids_for(analysis, "NeverJoins"), "join-never"));
+    EXPECT_TRUE(has(ids_for(analysis, "ManyToMany"), "join-many"));
+    EXPECT_TRUE(has(ids_for(analysis, "OutOfReach"), "threshold-out-of-reach"));
+    EXPECT_TRUE(has(ids_for(analysis, "TooShort"), "range-too-short"));
+    EXPECT_TRUE(ids_for(analysis, "JoinsByHost").empty());
+    EXPECT_TRUE(ids_for(analysis, "OneNode").empty());
+}
+
+TEST(AlertRules, SayWhatTheirMetricsAreCalledElsewhere) {
+    const Site site;
+    const auto rules = rules_of_file("dead.yml");
+    ASSERT_GT(rules.size(), 5u);
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    EXPECT_NE(analysis.rules[0].remedy.find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);
+    EXPECT_NE(analysis.rules[1].remedy.find("Hostname"), std::string::npos) << analysis.rules[1].remedy;
+    EXPECT_NE(analysis.rules[2].remedy.find("dcgm-kubernetes"), std::string::npos)
+        << analysis.rules[2].remedy;
+    EXPECT_NE(analysis.rules[4].why_dead.find("redfish_exporter"), std::string::npos)
+        << analysis.rules[4].why_dead;
+}
+
+// Dead rules cost no history, however far they look back.
+TEST(AlertRules, ThatAreDeadCostNoHistory) {
+    const Site site;
+    std::vector<Rule> rules = {{.name = "Dead", .expr = "avg_over_time(redfish_chassis_fan_health[7d]) > 1"}};
+    EXPECT_EQ(history_needed(rules, analysis_of(site, rules), site.world.window), 0);
+    rules[0].expr = "avg_over_time(node_load1[7h]) > 1";
+    EXPECT_GE(history_needed(rules, analysis_of(site, rules), site.world.window), 7 * 3600);
+    rules[0].expr = "max_over_time(rate(node_vmstat_oom_kill[5m])[7h:5m]) > 1";
+    EXPECT_GE(history_needed(rules, analysis_of(site, rules), site.world.window), 7 * 3600 + 300);
 }
 
 TEST(AlertRules, OfACorrectFileAreAllAlive) {

@@ -58,9 +58,83 @@ TEST_F(AlertVerdicts, PendingOnlySaysHowMuchLongerItNeeded) {
     EXPECT_EQ(cell.needed, 15);
 }
 
+// Pending since before the failure: the ring 45 s after it is faster than `for` allows, so it is no answer to
+// it. Only what held for all of `for` since the failure is.
+TEST_F(AlertVerdicts, WhatWasPendingBeforeTheFailureIsNotCaughtFasterThanItsFor) {
+    rule_.hold = 120;
+    EXPECT_FALSE(judged("nccl_hang", {{there_, {{825, 945}}, {{945, 1000}}}}).noticed());
+    const Cell cell = judged("nccl_hang", {{there_, {{825, 945}}, {{945, 1800}}}});
+    EXPECT_EQ(cell.verdict, AlertVerdict::caught);
+    EXPECT_EQ(cell.latency_low, 120);
+}
+
+TEST_F(AlertVerdicts, AnAlertThatRingsAllTheTimeCatchesNothing) {
+    rule_.hold = 120;
+    std::vector<Instance> healthy;
+    for (int i = 0; i < 107; ++i) {
+        const double begin = 15.0 * (i + 10);
+        healthy.push_back(
+            firing({{"instance", "gpu-node-001:9400"}, {"gpu", std::to_string(i)}}, begin, begin + 15));
+    }
+    std::vector<Instance> failing = healthy;
+    failing.push_back({there_, {{825, 945}}, {{945, 1800}}});
+    failing.push_back({{{"instance", "gpu-node-002:9400"}, {"gpu", "2"}}, {{915, 1035}}, {{1035, 1800}}});
+    const Cell cell = judged("nccl_hang", failing, healthy);
+    EXPECT_EQ(cell.verdict, AlertVerdict::false_alarm) << cell.says;
+    EXPECT_FALSE(cell.in_time(600)) << "no policy is met by it";
+    // One that rang a single time in the healthy three quarters of an hour is believed a quick ring.
+    healthy.resize(1);
+    EXPECT_TRUE(judged("nccl_hang", {{there_, {}, {{915, 1800}}}}, healthy).noticed());
+}
+
+TEST_F(AlertVerdicts, AFirstRingAfterTheRepairIsNotLate) {
+    Cell cell = judged("thermal_throttle", {{there_, {{1905, 1965}}, {{1965, 2100}}}});
+    EXPECT_EQ(cell.verdict, AlertVerdict::after_repair) << cell.says;
+    EXPECT_FALSE(cell.noticed());
+    // It saw the failure, and its `for` ended only after the repair.
+    rule_.hold = 600;
+    cell = judged("thermal_throttle", {{there_, {{1500, 2100}}, {{2100, 2200}}}});
+    EXPECT_EQ(cell.verdict, AlertVerdict::pending_only) << cell.says;
+    EXPECT_EQ(cell.needed, 300);
+    // As the job loads again its metrics leap at the very moment of the repair.
+    rule_.hold = 0;
+    EXPECT_EQ(judged("thermal_throttle", {firing(there_, 1800, 2100)}).verdict, AlertVerdict::after_repair);
+}
+
+TEST_F(AlertVerdicts, APolicyIsMetOnlyByWhatTheFailureMade) {
+    Study study;
+    study.world = site_.world;
+    study.rules = {rule_};
+    study.healthy.resize(1);
+    study.rows.push_back({.incident = site_.incident("thermal_throttle")});
+    Policy policy{
+        .file = "policy.toml", .musts = {{.fault = "thermal_throttle", .within = 3600}}, .given = true};
+    study.rows[0].cells = {judged("thermal_throttle", {{there_, {{1905, 1965}}, {{1965, 2100}}}})};
+    EXPECT_EQ(breaches(study, policy).size(), 1u);
+    study.rows[0].cells = {judged("thermal_throttle", {firing(there_, 1155, 1900)})};
+    EXPECT_TRUE(breaches(study, policy).empty());
+}
+
 TEST_F(AlertVerdicts, MissedReadsWhatMovesAndUnconcernedDoesNot) {
     EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed);
     EXPECT_EQ(judged("ib_port_flap", {}).verdict, AlertVerdict::unconcerned);
+}
+
+// A rule for steal time has not missed a stall of the storage, and one for too little heat no overheating.
+TEST_F(AlertVerdicts, MissedLooksAtMatchersAndDirection) {
+    const auto silent = [&](const std::string& fault, const std::string& expr, const std::string& metric) {
+        reads_ = {.reads = scan(expr), .metrics = {metric}, .wishes = wishes_of(*parse_expression(expr))};
+        return judged(fault, {}).verdict;
+    };
+    const std::string cpu = "node_cpu_seconds_total";
+    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"steal\"}[5m]) > 0.1", cpu),
+              AlertVerdict::unconcerned);
+    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"iowait\"}[5m]) > 0.9", cpu),
+              AlertVerdict::missed);
+    const std::string heat = "DCGM_FI_DEV_GPU_TEMP";
+    EXPECT_EQ(silent("thermal_throttle", heat + " < 10", heat), AlertVerdict::unconcerned);
+    EXPECT_EQ(silent("thermal_throttle", heat + " > 95", heat), AlertVerdict::missed);
+    EXPECT_EQ(silent("thermal_throttle", "100 - " + heat + " < 3", heat), AlertVerdict::missed);
 }
 
 TEST_F(AlertVerdicts, BackgroundAndFalseAlarmsAreTheHealthyRuns) {

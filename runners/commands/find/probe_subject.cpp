@@ -154,8 +154,8 @@ Result<void> read_rules(results_alerts::Study& study, const ProbeArguments& argu
     const results_alerts::Emitted emitted(study.world, site.signatures);
     study.analysis = results_alerts::analyse(study.rules, emitted, study.world);
     auto& window = study.world.window;
-    if (study.analysis.look_back > window.fault_at)
-        window.history = std::ceil(study.analysis.look_back / window.scrape) * window.scrape;
+    window.history =
+        std::max(window.history, results_alerts::history_needed(study.rules, study.analysis, window));
     std::vector<std::string> names;
     for (const auto& rule : study.rules) {
         if (rule.is_alert) names.push_back(rule.name);

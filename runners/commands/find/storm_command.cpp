@@ -1,8 +1,6 @@
 // runners/commands/find/storm_command.cpp — deadrank storm: days of incidents from a published table, and
 // what detection made of them. A scorecard by row of the table: detected, named correctly, how soon, false
 // alarms, lost.
-#include "runners/studies/storm.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,6 +12,8 @@
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
+#include "runners/studies/failure_fit.h"
+#include "runners/studies/storm.h"
 
 namespace deadrank::runners::commands {
 
@@ -149,6 +149,116 @@ void storm(const StormArguments& arguments, Session& session) {
     if (card.stopped) session.code = exit_interrupted;
 }
 
+struct FitArguments {
+    std::string table, columns;
+    std::uint64_t seed = 1;
+    bool json = false;
+};
+
+Json fit_json(const FailureFit& fit) {
+    Json models = Json::array();
+    for (const FittedModel& one : fit.models) {
+        models.push_back({{"model", name_of(one.model.kind)},
+                          {"shape", one.model.shape},
+                          {"shape_95", {one.low, one.high}},
+                          {"scale_seconds", one.model.scale},
+                          {"ks_distance", one.held.distance},
+                          {"ks_chance", one.held.chance},
+                          {"holds", one.holds()}});
+    }
+    return {{"group", fit.group}, {"failures", fit.failures},         {"fitted", fit.fitted},
+            {"held", fit.held},   {"mean_gap_seconds", fit.mean_gap}, {"variation", fit.variation},
+            {"models", models}};
+}
+
+void print_fit_json(const FailureTable& table, const FailureStudy& study) {
+    Json fits = Json::array();
+    for (const FailureFit& fit : study.fits) fits.push_back(fit_json(fit));
+    const RepeatOffenders& again = study.offenders;
+    fmt::print("{}\n", Json({{"failures", table.failures.size()},
+                             {"notes", table.notes},
+                             {"fits", fits},
+                             {"places", again.places},
+                             {"failures_a_place", again.per_place},
+                             {"dispersion", again.dispersion},
+                             {"dispersion_95", {again.low, again.high}},
+                             {"four_or_more", again.four_or_more},
+                             {"four_or_more_if_independent", again.four_expected}})
+                           .dump(2));
+}
+
+void print_fit_text(const FailureTable& table, const FailureStudy& study) {
+    const Style style = style_of(stdout);
+    for (const FailureFit& fit : study.fits) {
+        fmt::print(
+            "{}\n",
+            style.paint(Ink::bold,
+                        fmt::format("{} · {} failures · one in {:.1f} h · coefficient of variation {:.2f}",
+                                    fit.group, fit.failures, fit.mean_gap / 3600, fit.variation)));
+        for (const FittedModel& one : fit.models) {
+            fmt::print("  {:<11} shape {:.2f} [{:.2f}, {:.2f}]   distance {:.3f}, chance {:.2g}   {}\n",
+                       name_of(one.model.kind), one.model.shape, one.low, one.high, one.held.distance,
+                       one.held.chance,
+                       style.paint(one.holds() ? Ink::green : Ink::red, one.holds() ? "holds" : "fails"));
+        }
+    }
+    const RepeatOffenders& again = study.offenders;
+    if (again.places > 0) {
+        fmt::print(
+            "\n{:.0f} places, {:.2f} failures each; dispersion {:.1f} [{:.1f}, {:.1f}], 1 if they were "
+            "independent\n",
+            again.places, again.per_place, again.dispersion, again.low, again.high);
+        fmt::print("{} places failed four times or more, {:.1f} would if they were independent\n",
+                   again.four_or_more, again.four_expected);
+    }
+    for (const std::string& note : table.notes) fmt::print("note: {}\n", note);
+}
+
+// Models are held against every other gap, which was not fitted. Exit code 1 when none of them holds for any
+// group.
+void fit_storm(const FitArguments& arguments, Session& session) {
+    auto library = open_library(session.executable, session.extension, "");
+    if (!session.take(library)) return;
+    const fs::path shipped = library->data / "storms" / "columns" / (arguments.columns + ".toml");
+    std::error_code ignored;
+    auto columns = load_failure_columns(fs::exists(shipped, ignored) ? shipped : fs::path(arguments.columns));
+    if (!session.take(columns)) return;
+    auto table = read_failures(arguments.table, *columns);
+    if (!session.take(table)) return;
+    const FailureStudy study = study_failures(*table, arguments.seed);
+    if (study.fits.empty())
+        return session.complain({scenarios::ErrorCode::bad_input,
+                                 "there are fewer than ten gaps between failures",
+                                 "a shape needs a hundred or more",
+                                 {arguments.table, 0, 0}});
+    arguments.json ? print_fit_json(*table, study) : print_fit_text(*table, study);
+    const bool any = std::any_of(study.fits.begin(), study.fits.end(), [](const FailureFit& fit) {
+        return std::any_of(fit.models.begin(), fit.models.end(),
+                           [](const FittedModel& one) { return one.holds(); });
+    });
+    if (!any) session.code = exit_fail;
+}
+
+void add_fit(CLI::App& command, Session& session) {
+    CLI::App* fit =
+        command.add_subcommand("fit", "Fits renewal processes to a machine's own table of failures");
+    fit->footer(
+        "Every other gap between failures is fitted, and the rest held against it (Kolmogorov and Smirnov). "
+        "The columns\n"
+        "file maps the table (TOML: time, place, group, cause, repaired, format, zone, places); shipped are "
+        "titan_gpus\n"
+        "and lanl.\n\nExample:\n  deadrank storm fit failures.csv --columns lanl");
+    auto arguments = std::make_shared<FitArguments>();
+    fit->add_option("table", arguments->table, "The table of failures (CSV)")->type_name("FILE")->required();
+    fit->add_option("--columns", arguments->columns,
+                    "What its columns are: a file, or the name of a shipped one")
+        ->type_name("FILE")
+        ->required();
+    fit->add_option("--seed", arguments->seed, "Draws the bootstrap's samples [1]")->type_name("N");
+    add_json(*fit, arguments->json, "A JSON object with every fit");
+    fit->callback([arguments, &session] { fit_storm(*arguments, session); });
+}
+
 void add_storm(CLI::App& command, Session& session) {
     command.footer(
         "A storm is a file (scenarios/storms): a table of incidents with its source, the scenarios that "
@@ -178,7 +288,10 @@ void add_storm(CLI::App& command, Session& session) {
         ->check(CLI::Range(1, 1024).description(""));
     add_catalog(command, arguments->catalog);
     add_json(command, arguments->json, "A JSON object with every incident");
-    command.callback([arguments, &session] { storm(*arguments, session); });
+    add_fit(command, session);
+    command.callback([arguments, &session, &command] {
+        if (command.get_subcommands().empty()) storm(*arguments, session);
+    });
 }
 
 }  // namespace

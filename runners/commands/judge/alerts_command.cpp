@@ -2,6 +2,7 @@
 // catch, how fast, and where. Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is
 // invalid or an alert cries on a healthy cluster; 2 when Prometheus is missing.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -33,7 +34,7 @@ struct AlertsArguments {
     runners::alerts::SiteOptions site;
     std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit,
                 sarif;
-    std::string prometheus = "prometheus";
+    std::string prometheus = "prometheus", judge = "auto", limit;
     bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
          server = false, verify = false;
     int jobs = 0;
@@ -91,8 +92,12 @@ private:
     bool read_rules() {
         auto tool = external::Promtool::find(arguments_.promtool);
         if (tool) tool_ = std::move(*tool);
-        for (const std::string& path : arguments_.rules) {
+        for (const auto& [path, listed] : rule_files()) {
             auto file = alerts::read_rules(path, std::filesystem::path(arguments_.out) / "copies");
+            if (!file && listed) {  // a directory holds other files too
+                study_.notes.push_back("left out: " + file.error().text());
+                continue;
+            }
             if (!session_.take(file)) return false;
             if (file->unwrapped)
                 study_.notes.push_back(path + " is a Kubernetes resource: its rules were unwrapped into " +
@@ -104,10 +109,42 @@ private:
                 study_.files.push_back(std::move(*file));
             }
         }
+        adopt_jobs();
         const alerts::Emitted emitted(study_.world, site_->signatures);
         study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
         lengthen_history();
         return true;
+    }
+
+    // Files as they were given; those of a directory are marked.
+    std::vector<std::pair<std::string, bool>> rule_files() const {
+        std::vector<std::pair<std::string, bool>> files;
+        for (const std::string& path : arguments_.rules) {
+            std::error_code ignored;
+            if (!std::filesystem::is_directory(path, ignored)) {
+                files.emplace_back(path, false);
+                continue;
+            }
+            std::vector<std::string> found;
+            for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
+                const std::string ending = entry.path().extension().string();
+                if (entry.is_regular_file(ignored) &&
+                    (ending == ".yml" || ending == ".yaml" || ending == ".rules"))
+                    found.push_back(entry.path().string());
+            }
+            std::sort(found.begin(), found.end());
+            for (std::string& one : found) files.emplace_back(std::move(one), true);
+        }
+        return files;
+    }
+
+    // A site calls its scrape jobs as it likes; what the rules call them is what they are called.
+    void adopt_jobs() {
+        for (const auto& [exporter, job] : alerts::jobs_in(study_.rules, study_.world)) {
+            study_.world.profile.map.jobs[exporter] = job;
+            study_.notes.push_back(fmt::format(
+                "the rules call the job of the {} exporter '{}', and so does this run", exporter, job));
+        }
     }
 
     bool check(const alerts::RuleFile& file) {
@@ -129,16 +166,13 @@ private:
         return 0;
     }
 
-    // Rules that look back further than the failure is away get a healthy past, unless that is said already.
+    // Rules see all that they look back on when the run begins.
     void lengthen_history() {
         auto& window = study_.world.window;
-        const double reach = study_.analysis.look_back;
-        if (window.history > 0 || reach <= window.fault_at) return;
-        window.history = std::ceil(std::min(reach, 14 * 86400.0) / window.scrape) * window.scrape;
-        study_.notes.push_back(fmt::format("rules look back {}: a healthy past of {} was put before the run",
-                                           results::exporters::duration_text(reach),
-                                           results::exporters::duration_text(window.history)));
-        if (window.history < reach) study_.notes.push_back("two weeks of it are the most that is simulated");
+        const double needed = alerts::history_needed(study_.rules, study_.analysis, window);
+        if (needed > window.history) window.history = needed;
+        if (study_.analysis.look_back > 14 * 86400.0)
+            study_.notes.push_back("rules look back further than the two weeks that are simulated at most");
     }
 
     void judge(const std::vector<results::exporters::Incident>& incidents) {
@@ -150,33 +184,43 @@ private:
             amtool = std::make_unique<external::Amtool>(std::move(*opened));
         }
         if (player != nullptr && !study_.files.empty()) {
+            Progress progress;
             alerts::StudyOptions options{
-                .jobs = jobs(), .suggest = !arguments_.no_suggestions, .amtool = amtool.get()};
+                .jobs = jobs(),
+                .suggest = !arguments_.no_suggestions,
+                .amtool = amtool.get(),
+                .stop = &stop_on_interrupt(),
+                .limit = arguments_.limit.empty() ? 0 : results::exporters::seconds_of(arguments_.limit),
+                .progress = [&](std::size_t so_far, std::size_t all, const std::string& last) {
+                    progress.show(fmt::format("{} of {} failures · {}", so_far, all, last));
+                }};
             auto done = alerts::conduct(study_, incidents, *player, site_->signatures, options);
+            progress.clear();
             if (!done) return session_.complain(done.error());
+            if (!study_.complete)
+                study_.notes.push_back("stopped before its end: what was judged until then is shown");
+            if (served_ && tool_ && study_.complete) confirm();
             if (arguments_.verify) verify();
         }
         report(player != nullptr);
     }
 
     int jobs() const {
-        if (arguments_.server) return 1;
         return arguments_.jobs > 0 ? arguments_.jobs
                                    : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }
 
     std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
-        if (arguments_.server) {
+        served_ = wants_server(incidents.size());
+        if (served_) {
             if (external::find_program(arguments_.prometheus).empty()) {
                 session_.complain({ErrorCode::environment,
                                    "there is no '" + arguments_.prometheus + "' on this machine",
                                    "install Prometheus, or give --prometheus PATH"});
                 return nullptr;
             }
-            study_.notes.push_back(
-                "a server was asked: `for` is counted from its answers, recording rules are put into the "
-                "expressions, keep_firing_for is not played");
-            return std::make_unique<serve::ServerPlayer>(arguments_.prometheus, arguments_.out);
+            return std::make_unique<serve::ServerPlayer>(
+                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, arguments_.verify}, tool_);
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);
@@ -190,13 +234,34 @@ private:
             *tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
     }
 
+    // A server costs half a second a failure, promtool as much for every few rules.
+    bool wants_server(std::size_t incidents) const {
+        if (arguments_.server || arguments_.judge == "server") return true;
+        if (arguments_.judge == "promtool" || external::find_program(arguments_.prometheus).empty())
+            return false;
+        return tool_.has_value() && study_.rules.size() * incidents >= 40;
+    }
+
+    // promtool's word on a drawn sample of what the server said.
+    void confirm() {
+        alerts::PromtoolPlayer player(*tool_, {std::filesystem::path(arguments_.out) / "confirm",
+                                               arguments_.no_cache ? "" : cache_directory(), false});
+        std::size_t asked = 0;
+        const auto differences =
+            alerts::confirm(study_, player, 2, 8, std::filesystem::path(arguments_.out) / "confirm", asked);
+        for (const std::string& one : differences) study_.notes.push_back("promtool DISAGREES: " + one);
+        study_.notes.push_back(
+            fmt::format("promtool was asked {} drawn cells again: {} differ", asked, differences.size()));
+        disagrees_ = disagrees_ || !differences.empty();
+    }
+
     // promtool's own exit codes on the kept files, held against our verdicts.
     void verify() {
         const auto disagreements = runners::alerts::verify_kept(study_, *tool_, arguments_.out);
         for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
         study_.notes.push_back(
             fmt::format("promtool ran the kept files again: {} disagreements", disagreements.size()));
-        disagrees_ = !disagreements.empty();
+        disagrees_ = disagrees_ || !disagreements.empty();
     }
 
     void report(bool judged) {
@@ -209,10 +274,11 @@ private:
             fmt::print("{}",
                        alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
         }
+        if (stop_on_interrupt().load()) session_.code = exit_interrupted;
         if (session_.code != exit_pass) return;
         if (!found.empty() || disagrees_)
             session_.code = exit_fail;
-        else if (!judged)
+        else if (!judged || !study_.complete)
             session_.code = exit_unknown;
     }
 
@@ -229,7 +295,7 @@ private:
     alerts::Study study_;
     alerts::Policy policy_;
     std::optional<external::Promtool> tool_;
-    bool disagrees_ = false;
+    bool disagrees_ = false, served_ = false;
 };
 
 void add_alerts(CLI::App& command, Session& session) {
@@ -237,7 +303,7 @@ void add_alerts(CLI::App& command, Session& session) {
         "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
         "of the "
         "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
-        "judged.\n\nExamples:\n"
+        "judged, or not all of it in the time allowed; 130: stopped.\n\nExamples:\n"
         "  deadrank alerts --list                                       the failures there are\n"
         "  deadrank alerts --rules my.yml                               each of them against your rules\n"
         "  deadrank alerts --rules my.yml --policy policy.toml --junit alerts.xml\n"
@@ -245,7 +311,7 @@ void add_alerts(CLI::App& command, Session& session) {
     auto arguments = std::make_shared<AlertsArguments>();
     command
         .add_option("rules,-r,--rules", arguments->rules,
-                    "Prometheus rule files, or PrometheusRule resources")
+                    "Prometheus rule files, PrometheusRule resources, or directories of them")
         ->type_name("FILE");
     runners::alerts::add_site(command, arguments->site);
     command.add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
@@ -255,8 +321,14 @@ void add_alerts(CLI::App& command, Session& session) {
     command.add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
         ->type_name("FILE");
     command.add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
-    command.add_flag("--server", arguments->server,
-                     "Judge through a real Prometheus server on loopback, for large clusters");
+    command.add_flag("--server", arguments->server, "The same as --judge server");
+    command
+        .add_option("--judge", arguments->judge,
+                    "promtool, server, or auto: whichever is faster; promtool then confirms a sample [auto]")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"auto", "promtool", "server"}).description(""));
+    command.add_option("--limit", arguments->limit, "Stop playing after this time, and show what was judged")
+        ->type_name("TIME");
     command.add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
         ->type_name("PATH");
     command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")

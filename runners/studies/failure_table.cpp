@@ -1,0 +1,189 @@
+// runners/studies/failure_table.cpp — A CSV of failures; what a row lacks is told instead of guessed.
+#include "runners/studies/failure_table.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "results/text/toml_tree.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::runners {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+// Fields of one line; a quoted field may hold commas.
+std::vector<std::string> fields_of_line(const std::string& line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (const char c : line) {
+        if (c == '"')
+            quoted = !quoted;
+        else if (c == ',' && !quoted)
+            fields.emplace_back();
+        else if (c != '\r')
+            fields.back() += c;
+    }
+    return fields;
+}
+
+double offset_of(const std::string& zone) {
+    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-')) return 0;
+    const double seconds =
+        std::atoi(zone.substr(1, 2).c_str()) * 3600 + std::atoi(zone.substr(4, 2).c_str()) * 60;
+    return zone[0] == '-' ? -seconds : seconds;
+}
+
+class TableReader {
+public:
+    TableReader(const std::filesystem::path& file, const FailureColumns& columns)
+        : file_(file), columns_(columns) {}
+
+    Result<FailureTable> read() {
+        std::ifstream in(file_);
+        std::string line;
+        if (!in || !std::getline(in, line))
+            return refuse(ErrorCode::io, "cannot read '" + file_.string() + "'");
+        if (auto found = find_columns(fields_of_line(line)); !found) return tl::unexpected(found.error());
+        for (int number = 2; std::getline(in, line); ++number) row(fields_of_line(line), number);
+        if (table_.failures.size() < unread_ || table_.failures.empty()) {
+            return refuse(ErrorCode::bad_input,
+                          fmt::format("{} of {} rows have no time of the form '{}'", unread_,
+                                      unread_ + table_.failures.size(), columns_.format),
+                          "say format = \"…\" (as strptime has it) in the columns file",
+                          {file_.string(), first_unread_, 0});
+        }
+        finish();
+        return std::move(table_);
+    }
+
+private:
+    Result<void> find_columns(const std::vector<std::string>& head) {
+        for (const auto& [name, at] :
+             {std::pair{&columns_.time, &time_}, std::pair{&columns_.place, &place_},
+              std::pair{&columns_.group, &group_}, std::pair{&columns_.cause, &cause_},
+              std::pair{&columns_.repaired, &repaired_}}) {
+            if (name->empty()) continue;
+            const auto found = std::find(head.begin(), head.end(), *name);
+            if (found == head.end()) {
+                const std::string near = scenarios::nearest(*name, head);
+                return refuse(ErrorCode::bad_input,
+                              fmt::format("'{}' has no column '{}'", file_.string(), *name),
+                              near.empty() ? fmt::format("it has {}", fmt::join(head, ", "))
+                                           : "did you mean '" + near + "'?",
+                              {file_.string(), 1, 0});
+            }
+            *at = static_cast<int>(found - head.begin());
+        }
+        return {};
+    }
+
+    std::string field(const std::vector<std::string>& fields, int at) const {
+        return at >= 0 && static_cast<std::size_t>(at) < fields.size() ? fields[static_cast<std::size_t>(at)]
+                                                                       : "";
+    }
+
+    double time_of(const std::string& text) const {
+        std::tm parts{};
+        if (text.empty() || strptime(text.c_str(), columns_.format.c_str(), &parts) == nullptr) return -1;
+        return static_cast<double>(timegm(&parts)) - columns_.zone;
+    }
+
+    void row(const std::vector<std::string>& fields, int number) {
+        if (fields.size() == 1 && fields[0].empty()) return;
+        MachineFailure failure{.at = time_of(field(fields, time_)),
+                               .repaired = time_of(field(fields, repaired_)),
+                               .place = field(fields, place_),
+                               .group = field(fields, group_),
+                               .cause = field(fields, cause_)};
+        if (failure.at < 0) {
+            if (unread_++ == 0) first_unread_ = number;
+            return;
+        }
+        if (columns_.group.size() && columns_.place.size())
+            failure.place = failure.group + "/" + failure.place;
+        table_.failures.push_back(std::move(failure));
+    }
+
+    void finish() {
+        auto& all = table_.failures;
+        std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+        table_.places = columns_.places;
+        std::size_t backwards = 0, overlaps = 0;
+        std::map<std::string, double> busy;  // place → when its last repair was done
+        for (MachineFailure& one : all) {
+            if (one.repaired >= 0 && one.repaired < one.at) ++backwards, one.repaired = -1;
+            if (const auto at = busy.find(one.place); at != busy.end() && at->second > one.at) ++overlaps;
+            if (one.repaired >= 0) busy[one.place] = std::max(busy[one.place], one.repaired);
+        }
+        if (unread_ > 0)
+            table_.notes.push_back(fmt::format("{} rows without a time were left out, the first in line {}",
+                                               unread_, first_unread_));
+        if (backwards > 0)
+            table_.notes.push_back(
+                fmt::format("{} rows were repaired before they failed: their repair is not used", backwards));
+        if (overlaps > 0)
+            table_.notes.push_back(fmt::format(
+                "{} failures strike a place that is still under repair: they count as they stand", overlaps));
+        double longest = 0, from = 0;
+        for (std::size_t i = 1; i < all.size(); ++i) {
+            if (all[i].at - all[i - 1].at > longest)
+                longest = all[i].at - all[i - 1].at, from = all[i - 1].at;
+        }
+        if (longest > 60 * 86400.0) {
+            const std::time_t when = static_cast<std::time_t>(from);
+            char day[16];
+            std::strftime(day, sizeof day, "%Y-%m-%d", gmtime(&when));
+            table_.notes.push_back(fmt::format(
+                "nothing is told of the {:.0f} days from {} on: was it recorded?", longest / 86400, day));
+        }
+    }
+
+    const std::filesystem::path& file_;
+    const FailureColumns& columns_;
+    FailureTable table_;
+    int time_ = -1, place_ = -1, group_ = -1, cause_ = -1, repaired_ = -1;
+    std::size_t unread_ = 0;
+    int first_unread_ = 0;
+};
+
+}  // namespace
+
+Result<FailureColumns> load_failure_columns(const std::filesystem::path& file) {
+    auto tree = results::exporters::read_toml(file);
+    if (!tree) return tl::unexpected(tree.error());
+    static const std::vector<std::string> keys = {"time",     "place",  "group", "cause",
+                                                  "repaired", "format", "zone",  "places"};
+    if (auto checked = results::exporters::check_members(*tree, keys, file.string()); !checked)
+        return tl::unexpected(checked.error());
+    FailureColumns columns{.time = (*tree)["time"].text_or(),
+                           .place = (*tree)["place"].text_or(),
+                           .group = (*tree)["group"].text_or(),
+                           .cause = (*tree)["cause"].text_or(),
+                           .repaired = (*tree)["repaired"].text_or()};
+    columns.format = (*tree)["format"].text_or(columns.format);
+    columns.places = (*tree)["places"].number_or(0);
+    const std::string zone = (*tree)["zone"].text_or("UTC");
+    columns.zone = offset_of(zone);
+    if (columns.time.empty())
+        return refuse(ErrorCode::bad_input, "the columns file names no time",
+                      "write time = \"name of the column\"", {file.string(), 1, 0});
+    if (zone != "UTC" && (zone.size() != 6 || zone[3] != ':'))
+        return refuse(ErrorCode::bad_input, "unknown zone '" + zone + "'",
+                      "write UTC or an offset such as -07:00", {file.string(), (*tree)["zone"].line, 0});
+    return columns;
+}
+
+Result<FailureTable> read_failures(const std::filesystem::path& csv, const FailureColumns& columns) {
+    return TableReader(csv, columns).read();
+}
+
+}  // namespace deadrank::runners

@@ -1,0 +1,39 @@
+// runners/studies/failure_table.h — Failures of a real machine, read from its own table: when, where, and how
+// long until the repair. Columns are mapped in TOML, so that no table has to be rewritten.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/model/error.h"
+
+namespace deadrank::runners {
+
+// columns.toml: time, and optionally place, group, cause, repaired; format (of strptime) and zone ("UTC" or
+// "-07:00"), if the times are not UTC; places = how many there are, those that never failed included.
+struct FailureColumns {
+    std::string time, place, group, cause, repaired;
+    std::string format = "%Y-%m-%d %H:%M:%S";
+    double zone = 0;  // seconds east of UTC
+    double places = 0;
+};
+scenarios::Result<FailureColumns> load_failure_columns(const std::filesystem::path& file);
+
+struct MachineFailure {
+    double at = 0;         // unix seconds
+    double repaired = -1;  // -1 = not told
+    std::string place, group, cause;
+};
+
+struct FailureTable {
+    std::vector<MachineFailure> failures;  // in order of time
+    double places = 0;                     // 0 = as many as are named
+    std::vector<std::string> notes;        // rows left out, overlaps, silences
+};
+
+// Errors: io; bad_input for a missing column, or when most rows can't be read.
+scenarios::Result<FailureTable> read_failures(const std::filesystem::path& csv,
+                                              const FailureColumns& columns);
+
+}  // namespace deadrank::runners
