@@ -15,6 +15,37 @@ namespace deadrank::inject {
 
 namespace {
 
+// Passes every pull on, and remembers what the program must ask for before it has an effect.
+class Noting final : public Levers {
+public:
+    Noting(Levers& levers, std::vector<Subject>& subjects) : levers_(levers), subjects_(subjects) {}
+
+    Rank ranks() const override { return levers_.ranks(); }
+    int node_of(Rank rank) const override { return levers_.node_of(rank); }
+    std::vector<Rank> ranks_of(int node) const override { return levers_.ranks_of(node); }
+    Result<Done> pull(const Pull& pull) override {
+        auto done = levers_.pull(pull);
+        const auto subject = subject_of(pull);
+        if (done && subject && std::count(subjects_.begin(), subjects_.end(), *subject) == 0)
+            subjects_.push_back(*subject);
+        return done;
+    }
+
+private:
+    Levers& levers_;
+    std::vector<Subject>& subjects_;
+};
+
+// The value or block of the program that the fault is about; empty when it is about none.
+std::string_view program_point(const scenarios::FaultSpec& spec) {
+    if (spec.kind == "shift_shard") return "shard.offset";
+    for (const char* name : {"seam", "block"}) {
+        const auto found = spec.parameters.find(name);
+        if (found != spec.parameters.end()) return found->second.text;
+    }
+    return {};
+}
+
 bool needs_moments(const scenarios::Trigger& when) {
     return (!from_start(when) && !by_clock(when)) || when.until_step >= 0;
 }
@@ -47,6 +78,8 @@ struct Injector::State {
     void stop_watching(Occasion& occasion);
     bool apply(Occasion& occasion, const Moment& moment, Levers& levers);
     void revert(Occasion& occasion, Time now, Levers& levers, bool for_good);
+    void note_nearest(Occasion& occasion, Nearness near);
+    void conclude(std::size_t fault, Time now, const Levers& levers);
     void look(Occasion& occasion, const Moment& moment, Levers& levers);
     void ring(Occasion& occasion, Time now, Levers& levers);
 };
@@ -81,7 +114,8 @@ void Injector::State::stop_watching(Occasion& occasion) {
 // True when the lever moved. Whatever is refused is over: a lever that did not move now will not move later.
 bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& levers) {
     PlannedFault& planned = faults[occasion.fault];
-    const auto done = planned.fault->apply(levers, occasion.rank);
+    Noting noting(levers, occasion.subjects);
+    const auto done = planned.muted ? Result<Done>(Done{}) : planned.fault->apply(noting, occasion.rank);
     if (!done) {
         truth->marks.push_back(refused_mark(occasion.fault, planned, occasion.rank, moment, done.error()));
         if (!refusal) refusal = done.error();
@@ -91,6 +125,7 @@ bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& le
         return false;
     }
     occasion.active = true;
+    occasion.applied = true;
     const auto& trigger = planned.spec.when;
     const Time lasts = trigger.lasts >= 0 ? Time(trigger.lasts) : planned.rhythm.on;
     if (lasts != results::never) set_alarm(occasion, moment.now + lasts);
@@ -100,7 +135,7 @@ bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& le
 
 void Injector::State::revert(Occasion& occasion, Time now, Levers& levers, bool for_good) {
     PlannedFault& planned = faults[occasion.fault];
-    planned.fault->revert(levers, occasion.rank);
+    if (!planned.muted) planned.fault->revert(levers, occasion.rank);
     truth->marks.push_back(reverted_mark(occasion.fault, planned, occasion.rank, now));
     occasion.active = false;
     ++occasion.acts;
@@ -120,13 +155,43 @@ void Injector::State::look(Occasion& occasion, const Moment& moment, Levers& lev
         occasion.finished = true;
         return stop_watching(occasion);
     }
+    if (!occasion.applied && moment.call == program_point(faults[occasion.fault].spec))
+        occasion.sighting = Sighting{moment.step, std::string(moment.call), moment.now};
     const bool waits = !from_start(trigger) && !by_clock(trigger) &&
                        (trigger.always || (!occasion.active && occasion.acts == 0));
-    if (!waits || !fits(trigger, moment) || ++occasion.matches < trigger.nth) return;
+    if (!waits) return;
+    if (!fits(trigger, moment)) return note_nearest(occasion, nearness(trigger, moment));
+    if (++occasion.matches < trigger.nth) return;
     const bool first = !occasion.active;
     if (apply(occasion, moment, levers) && first) {
         mark_applied(occasion.fault, occasion.rank, moment, levers);
     }
+}
+
+void Injector::State::note_nearest(Occasion& occasion, Nearness near) {
+    if (occasion.applied) return;
+    if (!occasion.nearest || near.nearer_than(*occasion.nearest)) occasion.nearest = std::move(near);
+}
+
+void Injector::State::conclude(std::size_t fault, Time now, const Levers& levers) {
+    const Occasion* nearest = nullptr;
+    const Occasion* unread = nullptr;
+    bool any = false, refused = false, effective = false;
+    for (const Occasion& occasion : occasions) {
+        if (occasion.fault != fault) continue;
+        any = any || occasion.applied;
+        refused = refused || (occasion.finished && !occasion.applied && occasion.acts == 0);
+        if (occasion.nearest && (!nearest || occasion.nearest->nearer_than(*nearest->nearest)))
+            nearest = &occasion;
+        if (!occasion.applied) continue;
+        const bool idle = !occasion.subjects.empty() &&
+                          std::all_of(occasion.subjects.begin(), occasion.subjects.end(),
+                                      [&](const Subject& subject) { return levers.was_asked(subject) == false; });
+        if (idle && !unread) unread = &occasion;
+        effective = effective || !idle;
+    }
+    if (!any && !refused) truth->marks.push_back(missed_mark(fault, faults[fault], nearest, now));
+    if (any && !effective && unread) truth->marks.push_back(unread_mark(fault, faults[fault], *unread, now));
 }
 
 void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
@@ -137,6 +202,15 @@ void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
     if (apply(occasion, moment, levers)) {
         mark_applied(occasion.fault, occasion.rank, moment, levers);
     }
+}
+
+std::optional<Subject> subject_of(const Pull& pull) {
+    if (const auto* one = std::get_if<SetEnv>(&pull)) return Subject{one->rank, std::string(one->name)};
+    if (const auto* one = std::get_if<SetVersion>(&pull)) return Subject{one->rank, std::string(one->package)};
+    if (const auto* one = std::get_if<BendValue>(&pull)) return Subject{one->rank, std::string(one->seam)};
+    if (const auto* one = std::get_if<SkipBlock>(&pull); one && one->skip)
+        return Subject{one->rank, std::string(one->block)};
+    return std::nullopt;
 }
 
 Injector::Injector() : state_(std::make_unique<State>()) {}
@@ -201,8 +275,19 @@ void Injector::tick(Time now, Levers& levers) {
 void Injector::revert_all(Levers& levers) noexcept {
     for (Occasion& occasion : state_->occasions) {
         if (!std::exchange(occasion.active, false)) continue;
-        state_->faults[occasion.fault].fault->revert(levers, occasion.rank);
+        PlannedFault& planned = state_->faults[occasion.fault];
+        if (!planned.muted) planned.fault->revert(levers, occasion.rank);
     }
+}
+
+void Injector::conclude(Time now, const Levers& levers) {
+    for (std::size_t fault = 0; fault < state_->faults.size(); ++fault) {
+        if (!state_->faults[fault].muted) state_->conclude(fault, now, levers);
+    }
+}
+
+void Injector::mute(std::string_view kind) {
+    for (PlannedFault& planned : state_->faults) planned.muted = planned.muted || planned.spec.kind == kind;
 }
 
 const std::optional<scenarios::Error>& Injector::refusal() const { return state_->refusal; }

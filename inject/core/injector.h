@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "inject/core/fault.h"
@@ -33,6 +34,14 @@ public:
     void tick(Time now, Levers& levers);
 
     void revert_all(Levers& levers) noexcept;
+
+    // After the run: which faults never found their moment, and which changed what nothing asked for
+    // afterwards. The truth is told of both.
+    void conclude(Time now, const Levers& levers);
+
+    // A fault of this kind keeps its moments and its marks, and its levers do not move: a scenario that is
+    // still caught proves nothing.
+    void mute(std::string_view kind);
 
     // The first lever that was refused: the run is then unknown. The truth has all of them.
     const std::optional<scenarios::Error>& refusal() const;

@@ -3,8 +3,11 @@
 #include "inject/core/mark.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "inject/core/trigger.h"
 
 namespace deadrank::inject {
 
@@ -61,6 +64,51 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
             .says = planned.spec.kind + whose(rank)};
+}
+
+std::string sighting_text(const Sighting& sighting) {
+    if (sighting.step < 0)
+        return sighting.call.empty() ? "before the first step"
+                                     : fmt::format("at {} before the first step", sighting.call);
+    if (sighting.call.empty() || sighting.call == "step") return fmt::format("in step {}", sighting.step);
+    return fmt::format("at {} in step {}", sighting.call, sighting.step);
+}
+
+Nearness nearness(const scenarios::Trigger& when, const Moment& moment) {
+    Nearness near{.missing = 0, .steps_away = 0, .sighting = {moment.step, std::string(moment.call), moment.now}};
+    near.missing += !is_call(moment.call, implied_call(when)) ? 2 : 0;
+    near.missing += !when.phase.empty() && results::name_of(moment.phase) != when.phase;
+    near.missing += !when.comm.empty() && moment.comm != when.comm;
+    if (when.step >= 0 && !fits_step(when, moment.step)) {
+        ++near.missing;
+        near.steps_away = std::abs(moment.step - when.step);
+    }
+    return near;
+}
+
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest,
+                          Time now) {
+    const std::string near = nearest && nearest->nearest
+                                 ? "; the nearest was " + sighting_text(nearest->nearest->sighting)
+                                 : std::string();
+    return {.at = now,
+            .kind = results::MarkKind::missed,
+            .fault = static_cast<std::int32_t>(fault),
+            .blame = {},
+            .says = fmt::format("{} found no moment that matched its `when`{}", planned.spec.kind, near)};
+}
+
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion,
+                          Time now) {
+    std::string before = "; it was not asked for before either";
+    if (occasion.sighting) before = "; it was last asked for " + sighting_text(*occasion.sighting);
+    if (!planned.spec.when.at_start && !occasion.sighting) before.clear();
+    return {.at = now,
+            .kind = results::MarkKind::unread,
+            .fault = static_cast<std::int32_t>(fault),
+            .blame = {},
+            .says = fmt::format("nothing read {} after {}{}", occasion.subjects.front().name,
+                                planned.spec.kind, before)};
 }
 
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,

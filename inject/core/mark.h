@@ -16,4 +16,8 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const scenarios::Error& error);
 
+// At the end of a run: of a fault whose moment never came, and of one that changed what nothing asked for.
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now);
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion, Time now);
+
 }  // namespace deadrank::inject

@@ -83,6 +83,8 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     one.fault = judge_files(*run, *control ? &(*control)->record.evidence : nullptr);
     if (*control) one.control = judge_files(**control, nullptr);
     if (*healed) one.healed = judge_files(**healed, nullptr);
+    if (*healed && (*healed)->plan && run->has_truth)
+        results::hold_against_the_fault(*one.healed, *(*healed)->plan, run->record, run->findings);
     one.directory = place;
     one.conclude();
     judged.fault = std::move(*run);

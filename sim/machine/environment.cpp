@@ -52,7 +52,10 @@ Environment::Environment(const ClusterSettings& settings)
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
     if (process.tampering) {
-        if (const auto* own = find(process.tampering->environment, name)) return *own;
+        if (const auto* own = find(process.tampering->environment, name)) {
+            process.tampering->asked.emplace(name);
+            return *own;
+        }
     }
     if (auto given = from_launcher(process, name)) return given;
     const auto found = told_.find(name);
@@ -84,7 +87,10 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
 
 std::string Environment::version(const Process& process, std::string_view package) const {
     if (process.tampering) {
-        if (const auto* own = find(process.tampering->versions, package)) return own->value_or("");
+        if (const auto* own = find(process.tampering->versions, package)) {
+            process.tampering->asked.emplace(package);
+            return own->value_or("");
+        }
     }
     const auto found = versions_.find(package);
     return found == versions_.end() ? "" : found->second;

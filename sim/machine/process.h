@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,7 @@ struct Tampering {
     std::vector<std::pair<std::string, NameTrouble>> broken_names;
     StoreTrouble store = StoreTrouble::none;
     Time store_late{0};
+    std::set<std::string, std::less<>> asked;  // of the environment and the versions: what the process read
 };
 
 struct Process {
