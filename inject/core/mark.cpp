@@ -49,7 +49,9 @@ std::string where(const Moment& moment) {
 
 results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const Levers& levers) {
-    const results::Blame blame = complete(planned.fault->blame(levers), rank, moment, levers);
+    const results::Blame blame = planned.spec.provokes
+                                     ? results::Blame{}
+                                     : complete(planned.fault->blame(levers), rank, moment, levers);
     const bool few = blame.ranks.size() <= 8;
     return {.at = moment.now,
             .kind = results::MarkKind::applied,

@@ -8,6 +8,7 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
+#include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/leaving.h"
 #include "results/text/words.h"
@@ -26,6 +27,15 @@ Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Ran
     const Life* life = lives.find(attempt, process);
     const Time until = std::min(evidence.observed_until(), lives.ends(attempt));
     return life ? std::min(life->ended, until) : until;
+}
+
+// Its client has said, as torch's does at each try, that it does not reach the store.
+bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
+        return one.process == process && one.attempt == attempt &&
+               one.text.find("client socket has failed to connect") != std::string_view::npos;
+    });
 }
 
 // At the store: whoever has not left it.
@@ -51,6 +61,10 @@ Hold at_store(const Evidence& evidence, int attempt) {
     // Others reached the store and gave up: whoever still tries has not reached it.
     if (hold.awaited.empty() && hold.waiting.size() < came.size()) {
         for (const auto& [rank, since] : hold.waiting) hold.awaited.insert(rank);
+    }
+    if (!hold.awaited.empty()) return hold;
+    for (const auto& [rank, since] : hold.waiting) {
+        if (says_it_is_cut_off(evidence, attempt, rank)) hold.awaited.insert(rank);
     }
     return hold;
 }
@@ -134,7 +148,9 @@ Findings setup_hang(const Evidence& evidence) {
     if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
     stuck = sorted(std::move(stuck));
     const std::vector<Rank> culprits = culprits_of(holds);
-    const std::string why = culprits.empty() ? "though all had come" : "for " + ranks_text(culprits);
+    const std::string why = culprits.empty()    ? "though all had come"
+                            : culprits == stuck ? "and never got through"
+                                                : "for " + ranks_text(culprits);
     return {{.symptom = "communication_setup_hang",
              .blame = blame_ranks(lives, culprits),
              .at = since + lives.hang_after(),

@@ -201,6 +201,11 @@ void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, cons
                     without.reason));
 }
 
+void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control) {
+    if (healed.verdict != Verdict::pass || !same_events(run, control)) return;
+    set(healed, Verdict::pass, Outcome::as_control, "the control again, event for event: it proves nothing");
+}
+
 Judgement unjudged(std::string reason) {
     Judgement judgement;
     set(judgement, Verdict::unknown, Outcome::unjudged, std::move(reason));

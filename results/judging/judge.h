@@ -34,6 +34,7 @@ enum class Outcome {
     quiet,        // control or healed run without findings
     unfinished,   // control or healed run that did not come to its end
     heals_nothing,  // the healed run is as it should be, and so is the faulty one
+    as_control,     // the healed run is its control, event for event: quiet, and no proof
     unjudged,     // nothing to judge against, or half a run
 };
 std::string_view name_of(Verdict);
@@ -73,6 +74,9 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
 // same when the faulty run, asked the healed plan's question, passes as well. Nothing changes otherwise.
 void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
                             const std::vector<Finding>& findings);
+
+// Beside its control: a healed run that is the control again passes, and is called so.
+void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control);
 
 // Of a run that cannot be judged: it was not played, or its files lack the plan or the truth.
 Judgement unjudged(std::string reason);

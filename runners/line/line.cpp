@@ -50,6 +50,10 @@ public:
             results::hold_against_the_fault(*outcome.healed, trial_.healed, result_.fault->record,
                                             result_.fault->findings);
         }
+        if (result_.healed && result_.control) {
+            results::hold_against_the_control(*outcome.healed, result_.healed->record.evidence,
+                                              result_.control->record.evidence);
+        }
         outcome.conclude();
         if (result_.fault) describe(*result_.fault);
         if (directory_) write_verdict();

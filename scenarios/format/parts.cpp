@@ -294,6 +294,7 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     }
     reader.renamed(kind->name);
     fault.parameters = read_settings(reader, kind->parameters);
+    fault.provokes = reader.flag("provokes", false);
     check_required(reader, fault.parameters, *kind);
     if (workload) check_words(fault, *workload, problems);
     reader.refuse_the_rest();

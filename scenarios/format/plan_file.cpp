@@ -55,6 +55,7 @@ std::string to_toml(const Plan& plan) {
     out += fmt::format("\n[workload]\nkind = {}\n", toml_text(plan.workload_kind)) + toml_rows(plan.workload);
     for (const FaultSpec& fault : plan.faults) {
         out += fmt::format("\n[[fault]]\nkind = {}\n", toml_text(fault.kind)) + toml_rows(fault.parameters);
+        if (fault.provokes) out += "provokes = true\n";
         out += fmt::format("when = {}\n", toml_trigger(fault.when));
     }
     return out + expect_table(plan.expect);
@@ -136,7 +137,8 @@ void read_plan_faults(Reader& top, Plan& plan, const Kind* workload, const Vocab
         const Kind* kind = vocabulary.fault(fault.kind);
         if (!kind) continue;
         FaultSpec spec{fault.kind, concrete(fault.parameters, top.problems()),
-                       trigger_of(concrete(fault.when.values, top.problems()), kind->at_start)};
+                       trigger_of(concrete(fault.when.values, top.problems()), kind->at_start),
+                       fault.provokes};
         check_stated(spec.parameters, kind->parameters, fault.place, fault.kind, top.problems());
         plan.faults.push_back(std::move(spec));
     }

@@ -48,6 +48,7 @@ struct FaultSettings {
     Settings parameters;  // includes `rank`, `node`, … as the kind declares
     TriggerSettings when;
     Place place;
+    bool provokes = false;  // no part of the bug: it brings about what shows it, and is not to be named
 
     bool operator==(const FaultSettings&) const = default;
 };

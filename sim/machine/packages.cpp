@@ -18,7 +18,8 @@ void refuse_package(Machine& machine, Process& process, std::string_view package
                                                      recorder.text(problem), code});
     // A problem that names its exception already is written as it stands.
     const auto colon = problem.find(": ");
-    const bool named = colon != std::string_view::npos && problem.substr(0, colon).ends_with("Error");
+    const std::string_view name = problem.substr(0, colon == std::string_view::npos ? 0 : colon);
+    const bool named = name.ends_with("Error") || name.ends_with("Exception");
     throw RankFailure(named ? std::string(problem) : fmt::format("ImportError: {}", problem));
 }
 

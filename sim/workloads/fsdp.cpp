@@ -240,6 +240,6 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
 
 }  // namespace
 
-WorkloadKind fsdp() { return workload(fsdp_words(), fsdp_rank); }
+WorkloadKind fsdp() { return workload(fsdp_words(), fsdp_rank, {"micro_batches", "audit"}); }
 
 }  // namespace deadrank::sim

@@ -62,6 +62,9 @@ struct JobSettings : Settings {
         flag("assert_equal", "",
              "fail as a test does where a one-rank run of the same training has other parameters or loss");
     Time store_timeout = duration("store_timeout", "5m", "how long start-up waits at the store");
+    std::int64_t collect_every =
+        integer("collect_every", "0", "steps after which a rank's garbage collector has to run; 0 = never");
+    Time collect_time = duration("collect_time", "80ms", "how long a collection takes");
     bool validate =
         flag("validate", "false", "check ranks and versions at start-up and refuse a contradiction");
     bool lenient_environment =

@@ -186,7 +186,7 @@ TEST(JsonLine, HasExactlyTheKeysThatScriptsRead) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
     EXPECT_THAT(keys, testing::ElementsAre("scenario", "runner", "seed", "verdict", "reason", "control",
-                                           "healed", "findings", "trace_hash", "token", "seconds"));
+                                           "outcome", "healed", "healed_as_control", "findings", "trace_hash", "token", "seconds"));
     EXPECT_EQ(json["verdict"], "fail");
     EXPECT_EQ(json["control"], "pass");
     EXPECT_EQ(json["trace_hash"], "0123456789abcdef");

@@ -59,6 +59,30 @@ TEST(Resolve, MakesTheControlWithoutFaultsAndTheHealedRunWithTheFix) {
     EXPECT_TRUE(resolved(file).healed.faults.empty());
 }
 
+// Goal: the fix keeps, drops or changes each fault by itself, moves no draw of the others, and has an
+// expectation of its own.
+TEST(Resolve, HealsEachFaultByItself) {
+    SampleFile file;
+    file.more_faults = "[[fault]]\nkind = \"slow_link\"\nnode = \"any\"\nfactor = \"2x..9x\"\n";
+    file.heal = "fault = [\"none\", \"keep\"]\n";
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        const Trial trial = resolved(file, seed);
+        ASSERT_EQ(trial.healed.faults.size(), 1u);
+        EXPECT_EQ(trial.healed.faults[0], trial.fault.faults[1]);
+        EXPECT_TRUE(trial.healed.expect.silent());
+    }
+    file.heal =
+        "[[heal.change]]\nfault = 2\nfactor = \"2x\"\nwhen = { lasts = \"3s\" }\n"
+        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"clear_error\"\nwithin = \"9s\"\n";
+    const Trial trial = resolved(file, 3);
+    ASSERT_EQ(trial.healed.faults.size(), 1u);
+    EXPECT_EQ(trial.healed.faults[0].number("factor"), 2000);
+    EXPECT_EQ(trial.healed.faults[0].when.lasts, 3'000'000'000);
+    EXPECT_EQ(trial.healed.faults[0].parameters.at("node"), trial.fault.faults[1].parameters.at("node"));
+    EXPECT_EQ(trial.healed.expect.reaction, "clear_error");
+    EXPECT_EQ(trial.fault.expect.reaction, "any");
+}
+
 TEST(Resolve, DrawsWithinWhatIsStatedAndReachesAllOfIt) {
     SampleFile file;
     file.cluster = "nodes = [1, 2, 4]\n";
