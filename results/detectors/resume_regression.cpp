@@ -119,11 +119,11 @@ void compare_loads(const Evidence& evidence, Regression& found) {
     }
 }
 
-// The last step that any rank began before this attempt.
-std::int64_t last_begun_before(const Evidence& evidence, const Lives& lives, int attempt) {
+// The last step that any rank ended before this attempt.
+std::int64_t last_ended_before(const Evidence& evidence, const Lives& lives, int attempt) {
     std::int64_t last = -1;
-    for (const Event* event : evidence.each<StepBegin>()) {
-        if (lives.attempt_at(event->at) < attempt) last = std::max(last, event->as<StepBegin>()->step);
+    for (const Event* event : evidence.each<StepEnd>()) {
+        if (lives.attempt_at(event->at) < attempt) last = std::max(last, event->as<StepEnd>()->step);
     }
     return last;
 }
@@ -149,7 +149,7 @@ void compare_steps(const Evidence& evidence, Regression& found) {
             if (saved.attempt < attempt && saved.whole() && saved.step < latest)
                 before = std::max(before, saved.step);
         }
-        const bool within_the_save = last_begun_before(evidence, lives, attempt) <= latest;
+        const bool within_the_save = last_ended_before(evidence, lives, attempt) <= latest;
         if (within_the_save && first > before) continue;
         found.add(event->rank, event->at, first,
                   fmt::format("rank {} went on with step {} though step {} was saved whole", event->rank,

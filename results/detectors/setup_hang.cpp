@@ -8,7 +8,6 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
-#include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/leaving.h"
 #include "results/text/words.h"
@@ -31,10 +30,12 @@ Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Ran
 
 // Its client has said, as torch's does at each try, that it does not reach the store.
 bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
-    const auto& all = evidence.facts<Complaints>().all();
-    return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
-        return one.process == process && one.attempt == attempt &&
-               one.text.find("client socket has failed to connect") != std::string_view::npos;
+    const Lives& lives = evidence.facts<Lives>();
+    const auto logs = evidence.each<RankLog>();
+    return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
+        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+        return event->rank == process && lives.attempt_at(event->at) == attempt &&
+               line.find("client socket has failed to connect") != std::string_view::npos;
     });
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "results/detectors/detector.h"
@@ -48,28 +49,28 @@ Finding wrong_value(const Evidence& evidence, std::vector<Rank> ranks, const Eve
     return finding;
 }
 
-// The ranks that differ from what more than half of them have; none where there is no such value.
-std::vector<Rank> apart_from_most(const ByRank& values, double& most) {
+// The ranks that differ from what more than half of them have, or, in a tie, from what all of them had
+// before.
+std::vector<Rank> apart_from_most(const ByRank& values, std::optional<double>& most) {
     std::map<double, std::size_t> counts;
     for (const auto& [rank, event] : values) ++counts[value_of(*event)];
     for (const auto& [value, count] : counts) {
-        if (2 * count <= values.size()) continue;
-        most = value;
-        std::vector<Rank> odd;
-        for (const auto& [rank, event] : values) {
-            if (value_of(*event) != value) odd.push_back(rank);
-        }
-        return odd;
+        if (2 * count > values.size()) most = value;
     }
-    return {};
+    if (!most || !counts.contains(*most)) return {};
+    std::vector<Rank> odd;
+    for (const auto& [rank, event] : values) {
+        if (value_of(*event) != *most) odd.push_back(rank);
+    }
+    return odd;
 }
 
 // Ranks that had their peers' rate and have it no more. Who had another one from the beginning may have other
 // parameters.
 std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const BySteps& rates) {
     std::set<Rank> alike;
+    std::optional<double> most;
     for (const auto& [step, values] : rates) {
-        double most = 0;
         std::vector<Rank> odd = apart_from_most(values, most);
         const std::set<Rank> left(odd.begin(), odd.end());
         std::erase_if(odd, [&](Rank rank) { return !alike.contains(rank); });
@@ -77,7 +78,7 @@ std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const ByS
             const Event& first = *values.at(odd.front());
             return wrong_value(evidence, odd, first, "learning_rate",
                                fmt::format("learning_rate of {} is {} in step {}, and {} on the others",
-                                           ranks_text(odd), value_of(first), step, most));
+                                           ranks_text(odd), value_of(first), step, *most));
         }
         for (const auto& [rank, event] : values) {
             if (!left.contains(rank)) alike.insert(rank);

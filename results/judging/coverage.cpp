@@ -48,12 +48,12 @@ void count_checks(Strictness& checks, const scenarios::Scenario& scenario) {
     count_field(checks.reaction, scenario, "reaction", expect.reaction != "any");
     count_field(checks.within, scenario, "within", !expect.because.contains("within"));
     const scenarios::Heal& heal = scenario.heal;
-    if (heal.keeps_a_fault())
+    if (!heal.as_control.empty())
+        ++checks.heals_control;
+    else if (heal.keeps_a_fault())
         ++checks.heals_keep;
     else if (!heal.is_the_control())
         ++checks.heals_set;
-    else if (!heal.as_control.empty())
-        ++checks.heals_control;
     else
         checks.heals_unsaid.push_back(scenario.id);
 }

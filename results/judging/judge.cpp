@@ -54,8 +54,7 @@ std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
         const bool marked = std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
             return mark.fault == static_cast<std::int32_t>(fault);
         });
-        if (!marked)
-            return fmt::format("fault {} ({}) found no moment", fault + 1, plan.faults[fault].kind);
+        if (!marked) return fmt::format("fault {} ({}) found no moment", fault + 1, plan.faults[fault].kind);
     }
     return {};
 }
@@ -137,8 +136,8 @@ void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, con
 // Silent, and at its end where it should be: by itself, or with the error that the fix is there to give.
 void judge_quiet_heal(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
     judge_silence(judgement, record.truth);
-    const bool may_end_with_error =
-        expect.reaction == "clear_error" || expect.reaction == "refuse_to_start" || expect.reaction == "error";
+    const bool may_end_with_error = expect.reaction == "clear_error" ||
+                                    expect.reaction == "refuse_to_start" || expect.reaction == "error";
     if (may_end_with_error && judgement.outcome == Outcome::unfinished)
         set(judgement, Verdict::pass, Outcome::quiet, "quiet");
     judge_reaction(judgement, expect);
@@ -150,6 +149,16 @@ void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, co
         if (!crashed(judgement)) judge_quiet_heal(judgement, expect, record);
     } else {
         judge_fault(judgement, expect, record);
+    }
+}
+
+// The fix absorbs what it leaves in place: that must have come.
+void judge_what_was_kept(Judgement& judgement, const Truth& truth) {
+    for (const Mark& mark : truth.marks) {
+        if (mark.kind != MarkKind::missed) continue;
+        set(judgement, Verdict::unknown, Outcome::not_applied,
+            "what the fix leaves in place never came: " + mark.says);
+        return;
     }
 }
 
@@ -188,6 +197,8 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
         set(judgement, Verdict::unknown, Outcome::not_applied, "a fault was refused: " + refusal->says);
     else if (plan.variant == Variant::fault)
         judge_effect(judgement, plan, record, control);
+    else if (plan.variant == Variant::healed)
+        judge_what_was_kept(judgement, record.truth);
     return judgement;
 }
 

@@ -93,7 +93,8 @@ struct Heal {
     Settings workload;
     Expectation expect{.symptom = "", .reaction = "complete"};
     std::string says;        // one sentence: what the fix does
-    std::string as_control;  // why the healed run is the control: one line, else empty
+    // Why the healed run is the control, in one line; else empty. A fault may stay and show nowhere.
+    std::string as_control;
 
     bool keeps_a_fault() const;
     // On paper: with no fault kept and no setting changed the healed run is the control, event for event.

@@ -31,17 +31,13 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     if (until < 0) leave();
 }
 
-// Python's collector runs when this process has allocated enough, and no two count alike. Where automatic
-// collection is off, all ranks collect at the same step instead.
+// Python's collector runs when its process has allocated enough, and each one is a little ahead of the next.
+// Where automatic collection is off, all ranks collect at the same step instead.
 void Job::collect(std::int64_t step) {
     const std::int64_t every = settings_.collect_every;
     if (every <= 0) return;
-    const bool together = world_.block("collector.agree");
-    const std::int64_t before =
-        together
-            ? 0
-            : static_cast<std::int64_t>(world_.chance("collector", 0, static_cast<std::uint64_t>(every)));
-    if ((step + before) % every != every - 1) return;
+    const std::int64_t ahead = world_.block("collector.agree") ? 0 : world_.process();
+    if ((step + ahead) % every != every - 1) return;
     world_.phase(results::Phase::forward);
     world_.timer().sleep(settings_.collect_time);
 }

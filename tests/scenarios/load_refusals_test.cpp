@@ -169,8 +169,8 @@ TEST(LoadRefuses, Contradictions) {
     EXPECT_EQ(with_heal("[[heal.change]]\nfault = 1\n"),
               "29:1: it changes nothing — give it a parameter, or a `when`");
     EXPECT_EQ(with_heal("fault = \"keep\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"),
-              "28:1: 'as_control' contradicts what else is said — leave it out: the healed run differs from "
-              "the control");
+              "28:1: 'as_control' contradicts what else is said — leave it out: settings make the healed run "
+              "another one than the control");
     EXPECT_EQ(with_expect("rank = \"any\"\n"),
               "25:8: 'rank' in [expect] must be a number or a list — leave it out where the fault's own "
               "ranks are meant");
