@@ -179,7 +179,7 @@ TEST(TidyRules, SeeRealClocksAndStrangeChanceButNotTalkOfThem) {
 TEST(TidyRules, SeeExitsOutsideMain) {
     expect_complaints(check_habits({"sim/a.cpp", "void f() { std::exit(1); }\n"}), {"only main"});
     expect_complaints(check_habits({"sim/a.cpp", "void f() {\n    exit(1);\n}\n"}), {"sim/a.cpp:2"});
-    expect_complaints(check_habits({"runners/commands/main.cpp", "int main() { std::exit(1); }\n"}), {});
+    expect_complaints(check_habits({"runners/program/main.cpp", "int main() { std::exit(1); }\n"}), {});
     expect_complaints(
         check_habits({"inject/a.cpp", "void f() { levers.exit(3); p->exit(3); Done exit(int); }\n"}), {});
 }

@@ -1,17 +1,75 @@
-// inject/core/injector.h — Watches every rank's moments and applies the plan's faults when theirs has come.
-// What it did goes to the truth at once, with who is really to blame; what a backend refused does too.
+// inject/core/injector.h — Faults and their moments for one run: applies, takes back, and keeps for the truth
+// what was done and who is to blame.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "inject/core/fault.h"
-#include "inject/core/moment.h"
+#include "inject/core/trigger.h"
 #include "results/record/truth.h"
 
 namespace deadrank::inject {
+
+// What the truth keeps of a fault: that it was applied, taken back or refused, and who is really to blame.
+
+// `rank`: whose occasion it was; no_rank = all of the fault's ranks at once. `fault` is the index in the
+// plan.
+results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
+                           const Levers& levers);
+results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now);
+results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
+                           const scenarios::Error& error);
+
+// At the end of a run: of a fault whose moment never came, and of one that changed what nothing asked for.
+struct Occasion;
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now);
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion, Time now);
+
+// Where a rank was, kept after the moment is over.
+struct Sighting {
+    std::int64_t step = -1;
+    std::string call;
+    Time now{0};
+};
+std::string sighting_text(const Sighting& sighting);  // "at all_reduce in step 3"
+
+// A moment that did not fit: what it lacked, and how many steps it was away.
+struct Nearness {
+    int missing = 0;  // conditions of the trigger that it did not meet
+    std::int64_t steps_away = 0;
+    Sighting sighting;
+
+    bool nearer_than(const Nearness& other) const {
+        return std::pair(missing, steps_away) < std::pair(other.missing, other.steps_away);
+    }
+};
+Nearness nearness(const scenarios::Trigger& when, const Moment& moment);
+
+// Watches every rank's moments and applies the plan's faults when theirs has come. What it did goes to the
+// truth at once, with who is really to blame; what a backend refused does too.
+
+// One fault on one rank: what it waits for, and how far it has come. Every rank of a fault has its own, so
+// that "the third all_reduce" is each rank's own third.
+
+struct Occasion {
+    std::size_t fault = 0;  // index in the plan
+    Rank rank = results::no_rank;
+    std::int64_t matches = 0;
+    std::int64_t acts = 0;  // completed: applied and reverted
+    bool watching = false;  // still needs its rank's moments
+    bool active = false;    // applied, and not reverted since
+    bool finished = false;  // nothing more will come of it
+    Time alarm = results::never;
+    bool applied = false;              // at least once
+    std::vector<Subject> subjects;     // of what was pulled
+    std::optional<Nearness> nearest;   // of the moments that did not fit
+    std::optional<Sighting> sighting;  // when the value that it changes was asked for last, before it acted
+};
 
 class Injector {
 public:

@@ -2,8 +2,7 @@
 // ranks, ports and names.
 #include <fmt/format.h>
 
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

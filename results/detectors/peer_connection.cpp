@@ -7,7 +7,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/calls.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

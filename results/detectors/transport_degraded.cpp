@@ -8,8 +8,8 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/findings.h"
+#include "results/facts/paces.h"
 #include "results/facts/pairs.h"
-#include "results/facts/transfers.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {

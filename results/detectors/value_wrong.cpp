@@ -11,7 +11,6 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/findings.h"
-#include "results/facts/wrong_value_finding.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {

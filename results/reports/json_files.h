@@ -9,7 +9,6 @@
 #include "results/judging/case.h"
 #include "results/judging/judge.h"
 #include "results/judging/scorecard.h"
-#include "results/record/blame_json.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 #include "scenarios/model/error.h"

@@ -8,7 +8,7 @@
 
 #include "scenarios/model/error.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 #include "sim/collectives/work.h"
 
 namespace deadrank::sim {

@@ -12,7 +12,7 @@
 #include "sim/collectives/offer.h"
 #include "sim/collectives/p2p.h"
 #include "sim/collectives/playout.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
 

@@ -1,7 +1,5 @@
-// sim/workloads/catalog.cpp — The table of workloads: adding one is a file and a line here.
+// sim/workloads/catalog.cpp — Every workload that a scenario may name: one row each.
 #include "sim/workloads/catalog.h"
-
-#include "sim/workloads/bodies.h"
 
 namespace deadrank::sim {
 

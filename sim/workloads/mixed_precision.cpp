@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/share.h"
+#include "sim/workloads/step_share.h"
 
 namespace deadrank::sim {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/pipeline_stage.h"
 

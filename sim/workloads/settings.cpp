@@ -1,5 +1,6 @@
-// sim/workloads/settings.cpp — A plan has all that its workload declares; what a workload ignores has its
-// usual value.
+// sim/workloads/settings.cpp — A workload's settings: a struct of which each member declares its own row,
+// with name, default and meaning.
+// What a workload ignores has its usual value.
 #include "sim/workloads/settings.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {

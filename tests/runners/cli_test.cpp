@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "runners/commands/command.h"
+#include "runners/console/command.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

@@ -15,7 +15,6 @@
 #include "runners/backends/local/job.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/local/paper.h"
-#include "runners/backends/local/taken_port.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"

@@ -1,9 +1,9 @@
 // tests/runners/find/subset_test.cpp — Goal: the members that matter are found, nothing can be left out of
 // what is found, and a smaller way to fail is found behind a larger one.
-#include "runners/find/subset.h"
-
 #include <algorithm>
 #include <gtest/gtest.h>
+
+#include "runners/find/shrink.h"
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
 #define HAS_RAPIDCHECK 1

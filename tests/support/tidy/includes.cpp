@@ -70,11 +70,11 @@ const std::vector<Blind>& blind() {
          {"results/record/evidence", "results/record/truth", "scenarios/model/plan.h"},
          "a workload sees sim/world: no fault, no evidence, no plan"},
         {"sim/",
-         {"results/record/evidence", "results/record/truth", "results/record/finding.h",
+         {"results/record/evidence", "results/record/truth", "results/record/blame.h",
           "scenarios/model/plan.h"},
          "the simulated world knows neither faults nor detectors; runners/backends/sim joins them"},
         {"inject/",
-         {"results/record/evidence", "results/record/finding.h"},
+         {"results/record/evidence", "results/record/blame.h"},
          "a fault sees its levers and the plan: no world, no evidence, no detector"},
     };
     return table;
