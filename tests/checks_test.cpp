@@ -1,6 +1,6 @@
-// tests/checks_test.cpp — Goal: the checks can fail. A heal that heals nothing, a fault that had no effect, one
-// of two faults without a moment: none of them passes; and what the shipped catalogue proves is counted by
-// playing it.
+// tests/checks_test.cpp — Goal: the checks can fail. A heal that heals nothing, a fault that had no effect,
+// one of two faults without a moment: none of them passes; and what the shipped catalogue proves is counted
+// by playing it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ std::string toml_of(const Sample& sample) {
 
 runners::Trialled played(const Sample& sample) {
     const scenarios::Vocabulary words = runners::vocabulary();
-    const auto scenario =
-        scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml", shipped_words(), words);
+    const auto scenario = scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml",
+                                                    shipped_words(), words);
     EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
     runners::SimRunner sim;
     return runners::play(scenario.value(), {1}, sim, words);
@@ -72,8 +72,9 @@ TEST(AFaultWithoutEffect, IsUnknownAndSaysWhatNobodyRead) {
                 "nothing read checkpoint.sync after skip_block");
     expect_idle({.faults = "[[fault]]\nkind = \"set_env\"\nrank = 3\nname = \"FOO\"\nvalue = \"bar\"\n"},
                 "nothing read FOO after set_env");
-    expect_idle({.faults = "[[fault]]\nkind = \"skew_version\"\nrank = 3\npackage = \"apex\"\nversion = \"1\"\n"},
-                "nothing read apex after skew_version");
+    expect_idle(
+        {.faults = "[[fault]]\nkind = \"skew_version\"\nrank = 3\npackage = \"apex\"\nversion = \"1\"\n"},
+        "nothing read apex after skew_version");
 }
 
 TEST(AFaultWithoutEffect, IsUnknownWhereItCameAfterTheLastReading) {
@@ -86,7 +87,8 @@ TEST(AFaultWithoutEffect, IsUnknownWhereNothingOfTheRunDiffers) {
 }
 
 TEST(AFaultWithoutEffect, IsRefusedWhereItTakesAwayWhatIsNotThere) {
-    const auto trial = played({.faults = "[[fault]]\nkind = \"unset_env\"\nrank = 3\nname = \"NCCL_ALGO\"\n"});
+    const auto trial =
+        played({.faults = "[[fault]]\nkind = \"unset_env\"\nrank = 3\nname = \"NCCL_ALGO\"\n"});
     EXPECT_EQ(trial.outcome.verdict, Verdict::unknown);
     EXPECT_NE(trial.outcome.reason.find("NCCL_ALGO is not set on rank 3"), std::string::npos)
         << trial.outcome.reason;
@@ -105,7 +107,8 @@ TEST(Heal, ThatHealsNothingFails) {
     EXPECT_EQ(silent.outcome.fault->verdict, Verdict::pass) << silent.outcome.fault->reason;
     EXPECT_EQ(silent.outcome.healed->verdict, Verdict::fail) << silent.outcome.healed->reason;
     // The same alarm, expected of the healed run: then it is the faulty run that gives the heal away.
-    sample.heal += "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"any\"\nwithin = \"5m\"\n";
+    sample.heal +=
+        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"any\"\nwithin = \"5m\"\n";
     const auto ringing = played(sample);
     EXPECT_EQ(ringing.outcome.healed->outcome, Outcome::heals_nothing) << ringing.outcome.healed->reason;
     EXPECT_EQ(ringing.outcome.verdict, Verdict::fail);
@@ -123,7 +126,8 @@ TEST(Heal, ThatMakesTheJobEndWithAClearErrorPasses) {
 }
 
 TEST(Heal, ThatIsTheControlAgainIsCalledSo) {
-    const auto trial = played({.cluster = "nodes = 2\nlauncher = \"bare\"\nwatchdog = false\n", .faults = kill});
+    const auto trial =
+        played({.cluster = "nodes = 2\nlauncher = \"bare\"\nwatchdog = false\n", .faults = kill});
     EXPECT_EQ(trial.outcome.healed->verdict, Verdict::pass);
     EXPECT_EQ(trial.outcome.healed->outcome, Outcome::as_control);
 }
@@ -144,8 +148,7 @@ TEST(ARendezvous, BlamesThoseWhoNeverCame) {
     Sample sample{.cluster = "nodes = 3\nlauncher = \"bare\"\n"};
     sample.faults =
         "[[fault]]\nkind = \"kill_rank\"\nrank = \"node 2\"\nwhen = { before = \"rendezvous\" }\n";
-    sample.expect =
-        "symptom = \"communication_setup_failure\"\nblames = [\"rank\"]\nwithin = \"10m\"\n";
+    sample.expect = "symptom = \"communication_setup_failure\"\nblames = [\"rank\"]\nwithin = \"10m\"\n";
     const auto trial = played(sample);
     EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
 }
@@ -156,15 +159,17 @@ TEST(ARendezvous, NeverSaysThatRanksWaitForThemselves) {
     sample.expect = "symptom = \"communication_setup_hang\"\nblames = [\"rank\"]\nwithin = \"10m\"\n";
     const auto trial = played(sample);
     EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
-    EXPECT_NE(trial.outcome.fault->reason.find("ranks 8-11 waited 60.0 s and longer in rendezvous and never got"),
-              std::string::npos)
+    EXPECT_NE(
+        trial.outcome.fault->reason.find("ranks 8-11 waited 60.0 s and longer in rendezvous and never got"),
+        std::string::npos)
         << trial.outcome.fault->reason;
 }
 
 // Goal: an engine that may hold no request says so; nothing is set right behind the scenario's back.
 TEST(AnEngineWithoutRoom, RefusesToServe) {
     Sample sample{.workload = "kind = \"serving\"\n"};
-    sample.faults = "[[fault]]\nkind = \"bend_value\"\nrank = \"all\"\nseam = \"serving.in_flight\"\nset = 0\n";
+    sample.faults =
+        "[[fault]]\nkind = \"bend_value\"\nrank = \"all\"\nseam = \"serving.in_flight\"\nset = 0\n";
     const auto trial = played(sample);
     ASSERT_TRUE(trial.fault) << trial.outcome.reason;
     EXPECT_TRUE(results::ended_with_error(trial.outcome.fault->job.reaction));
@@ -193,9 +198,7 @@ TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
         << fmt::format("{}", fmt::join(proofs().heals_that_are_controls, ", "));
 }
 
-TEST(Catalogue, EveryFaultHasAnEffect) {
-    EXPECT_EQ(fmt::format("{}", fmt::join(proofs().idle, ", ")), "");
-}
+TEST(Catalogue, EveryFaultHasAnEffect) { EXPECT_EQ(fmt::format("{}", fmt::join(proofs().idle, ", ")), ""); }
 
 TEST(Catalogue, EveryKindOfFaultMutedTurnsAScenarioSilentOrWrong) {
     std::cout << "muted                used in   red   still caught\n";
@@ -211,13 +214,15 @@ TEST(Catalogue, ExpectationsStateWhomHowAndHowSoonOrSayWhyNot) {
     const auto checks = results::coverage_of(catalog.scenarios, shipped_words()).checks;
     EXPECT_EQ(fmt::format("{}", fmt::join(checks.blames.open, ", ")), "");
     EXPECT_EQ(fmt::format("{}", fmt::join(checks.reaction.open, ", ")), "");
-    EXPECT_EQ(fmt::format("{}", fmt::join(proofs().loose, ", ")), "") << "allow more than three times what is needed";
+    EXPECT_EQ(fmt::format("{}", fmt::join(proofs().loose, ", ")), "")
+        << "allow more than three times what is needed";
 }
 
 TEST(Catalogue, CausesAreJudgedBesideTheVerdict) {
     const runners::Proofs& all = proofs();
-    std::cout << fmt::format("cause named first {}, later {}, another one {}, none {}\n", all.causes_right.size(),
-                             all.causes_second.size(), all.causes_wrong.size(), all.causes_unsaid.size());
+    std::cout << fmt::format("cause named first {}, later {}, another one {}, none {}\n",
+                             all.causes_right.size(), all.causes_second.size(), all.causes_wrong.size(),
+                             all.causes_unsaid.size());
     EXPECT_GE(all.causes_right.size(), causes_first);
 }
 

@@ -81,7 +81,8 @@ std::string sighting_text(const Sighting& sighting) {
 }
 
 Nearness nearness(const scenarios::Trigger& when, const Moment& moment) {
-    Nearness near{.missing = 0, .steps_away = 0, .sighting = {moment.step, std::string(moment.call), moment.now}};
+    Nearness near{
+        .missing = 0, .steps_away = 0, .sighting = {moment.step, std::string(moment.call), moment.now}};
     near.missing += !is_call(moment.call, implied_call(when)) ? 2 : 0;
     near.missing += !when.phase.empty() && results::name_of(moment.phase) != when.phase;
     near.missing += !when.comm.empty() && moment.comm != when.comm;
@@ -92,8 +93,7 @@ Nearness nearness(const scenarios::Trigger& when, const Moment& moment) {
     return near;
 }
 
-results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest,
-                          Time now) {
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now) {
     const std::string near = nearest && nearest->nearest
                                  ? "; the nearest was " + sighting_text(nearest->nearest->sighting)
                                  : std::string();
@@ -256,20 +256,18 @@ void Injector::State::revert(Occasion& occasion, Time now, Levers& levers, bool 
     ++occasion.acts;
     const bool again = !for_good && occasion.acts < planned.rhythm.times;
     set_alarm(occasion, again ? now + planned.rhythm.off : results::never);
-    if (for_good) {
-        occasion.finished = true;
-        stop_watching(occasion);
-    }
 }
 
 void Injector::State::look(Occasion& occasion, const Moment& moment, Levers& levers) {
     if (!occasion.watching) return;
     const scenarios::Trigger& trigger = when(occasion);
+    // A restart brings the steps again, and the fault with them: it is watched for beyond its last step.
     if (over(trigger, moment)) {
-        if (occasion.active) return revert(occasion, moment.now, levers, true);
-        occasion.finished = true;
-        return stop_watching(occasion);
+        if (occasion.active) revert(occasion, moment.now, levers, true);
+        occasion.passed = true;
+        return;
     }
+    if (std::exchange(occasion.passed, false)) occasion.acts = occasion.matches = 0;
     if (!occasion.applied && moment.call == program_point(faults[occasion.fault].spec))
         occasion.sighting = Sighting{moment.step, std::string(moment.call), moment.now};
     const bool waits = !from_start(trigger) && !by_clock(trigger) &&
@@ -299,9 +297,10 @@ void Injector::State::conclude(std::size_t fault, Time now, const Levers& levers
         if (occasion.nearest && (!nearest || occasion.nearest->nearer_than(*nearest->nearest)))
             nearest = &occasion;
         if (!occasion.applied) continue;
-        const bool idle = !occasion.subjects.empty() &&
-                          std::all_of(occasion.subjects.begin(), occasion.subjects.end(),
-                                      [&](const Subject& subject) { return levers.was_asked(subject) == false; });
+        const bool idle =
+            !occasion.subjects.empty() &&
+            std::all_of(occasion.subjects.begin(), occasion.subjects.end(),
+                        [&](const Subject& subject) { return levers.was_asked(subject) == false; });
         if (idle && !unread) unread = &occasion;
         effective = effective || !idle;
     }
@@ -321,7 +320,8 @@ void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
 
 std::optional<Subject> subject_of(const Pull& pull) {
     if (const auto* one = std::get_if<SetEnv>(&pull)) return Subject{one->rank, std::string(one->name)};
-    if (const auto* one = std::get_if<SetVersion>(&pull)) return Subject{one->rank, std::string(one->package)};
+    if (const auto* one = std::get_if<SetVersion>(&pull))
+        return Subject{one->rank, std::string(one->package)};
     if (const auto* one = std::get_if<BendValue>(&pull)) return Subject{one->rank, std::string(one->seam)};
     if (const auto* one = std::get_if<SkipBlock>(&pull); one && one->skip)
         return Subject{one->rank, std::string(one->block)};

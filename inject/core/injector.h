@@ -64,6 +64,7 @@ struct Occasion {
     bool watching = false;  // still needs its rank's moments
     bool active = false;    // applied, and not reverted since
     bool finished = false;  // nothing more will come of it
+    bool passed = false;    // its last step is over, in this attempt
     Time alarm = results::never;
     bool applied = false;              // at least once
     std::vector<Subject> subjects;     // of what was pulled

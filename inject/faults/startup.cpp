@@ -89,24 +89,27 @@ std::string last_line_of(const std::string& package, const std::string& problem,
     if (problem == "missing_symbol")
         return fmt::format("ImportError: cannot import name '{}' from '{}'", symbol, package);
     if (problem == "wrong_found_first") {
-        return fmt::format("ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
-                           "symbol: {}CommRegister",
-                           package);
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
+            "symbol: {}CommRegister",
+            package);
     }
     if (problem == "abi_skew") {
-        return fmt::format("ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
-                           "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
-                           package);
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
+            "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
+            package);
     }
     if (problem == "other_cuda_major") {
-        return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA "
-               "version 12.2 does not match the version torch was compiled with 11.7, unable to compile cuda/cpp "
+        return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed "
+               "CUDA "
+               "version 12.2 does not match the version torch was compiled with 11.7, unable to compile "
+               "cuda/cpp "
                "extensions without a matching cuda version.";
     }
     return fmt::format("RuntimeError: Error building extension '{}': {}", package,
-                       problem == "missing_header"
-                           ? "fatal error: Python.h: No such file or directory"
-                           : "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
+                       problem == "missing_header" ? "fatal error: Python.h: No such file or directory"
+                                                   : "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
     return {.verdict = Verdict::fail,
             .outcome = Outcome::silent,
             .reason = findings.empty()
-                              ? fmt::format("nobody noticed; {} was due", due)
-                              : fmt::format("{} was due; only said: {}", due, findings.front().symptom)};
+                          ? fmt::format("nobody noticed; {} was due", due)
+                          : fmt::format("{} was due; only said: {}", due, findings.front().symptom)};
 }
 
 // Right, in time, and alone? A second finding of the same symptom about somebody else is noise as well.

@@ -33,7 +33,8 @@ std::vector<std::string> backends_of(const scenarios::Scenario& scenario) {
     return scenario.backends.empty() ? std::vector<std::string>{"sim"} : scenario.backends;
 }
 
-void count_field(Strictness::Field& field, const scenarios::Scenario& scenario, const char* name, bool stated) {
+void count_field(Strictness::Field& field, const scenarios::Scenario& scenario, const char* name,
+                 bool stated) {
     if (stated)
         ++field.stated;
     else if (scenario.expect.because.contains(name))

@@ -29,13 +29,13 @@ enum class Outcome {
     dead_metric,
     sticky,
     pending_only,
-    not_applied,  // the fault never happened
-    as_unseen,    // nothing could show it, and nothing did
-    quiet,        // control or healed run without findings
-    unfinished,   // control or healed run that did not come to its end
+    not_applied,    // the fault never happened
+    as_unseen,      // nothing could show it, and nothing did
+    quiet,          // control or healed run without findings
+    unfinished,     // control or healed run that did not come to its end
     heals_nothing,  // the healed run is as it should be, and so is the faulty one
     as_control,     // the healed run is its control, event for event: quiet, and no proof
-    unjudged,     // nothing to judge against, or half a run
+    unjudged,       // nothing to judge against, or half a run
 };
 std::string_view name_of(Verdict);
 std::string_view name_of(Outcome);

@@ -25,8 +25,9 @@ void unite(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 7> mark_names = {
-    "fault.applied", "fault.reverted", "fault.refused", "deadlock", "outcome", "fault.missed", "fault.unread"};
+constexpr std::array<std::string_view, 7> mark_names = {"fault.applied", "fault.reverted", "fault.refused",
+                                                        "deadlock",      "outcome",        "fault.missed",
+                                                        "fault.unread"};
 
 void prefer(std::string& kept, const std::string& other) {
     if (kept.empty()) kept = other;

@@ -130,7 +130,8 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     if (*healed && (*healed)->plan && run->has_truth)
         results::hold_against_the_fault(*one.healed, *(*healed)->plan, run->record, run->findings);
     if (*healed && *control)
-        results::hold_against_the_control(*one.healed, (*healed)->record.evidence, (*control)->record.evidence);
+        results::hold_against_the_control(*one.healed, (*healed)->record.evidence,
+                                          (*control)->record.evidence);
     one.directory = place;
     one.conclude();
     judged.fault = std::move(*run);

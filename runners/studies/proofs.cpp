@@ -56,9 +56,9 @@ private:
     void note_heal(const Scenario& scenario, const Trialled& trial) {
         if (!trial.healed) return;
         const bool same = same_events(trial.healed->record.evidence, trial.control->record.evidence);
-        auto& list = same                              ? proofs_.heals_that_are_controls
+        auto& list = same                            ? proofs_.heals_that_are_controls
                      : scenario.heal.keeps_a_fault() ? proofs_.heals_with_trigger
-                                                       : proofs_.heals_by_settings;
+                                                     : proofs_.heals_by_settings;
         list.push_back(scenario.id);
     }
 
@@ -67,7 +67,7 @@ private:
         const results::Finding* answer = judged.answering();
         if (judged.outcome != Outcome::caught || !answer) return;
         const auto& causes = answer->causes;
-        auto& list = causes.empty()                          ? proofs_.causes_unsaid
+        auto& list = causes.empty()                         ? proofs_.causes_unsaid
                      : causes.front() == scenario.bug.cause ? proofs_.causes_right
                      : std::count(causes.begin(), causes.end(), scenario.bug.cause) > 0
                          ? proofs_.causes_second

@@ -75,8 +75,9 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
 
 void check_heals(const Node& table, const Heal& heal, Problems& problems) {
     if (!problems.empty()) return;
-    const bool all_kept = std::all_of(heal.faults.begin(), heal.faults.end(),
-                                      [](const HealedFault& fault) { return fault.kept && !fault.changed(); });
+    const bool all_kept = std::all_of(heal.faults.begin(), heal.faults.end(), [](const HealedFault& fault) {
+        return fault.kept && !fault.changed();
+    });
     if (all_kept && heal.cluster.empty() && heal.workload.empty()) {
         problems.add(table.place, "the healed run would be the faulty one again",
                      "change something in [heal.cluster], [heal.workload] or [[heal.change]], or write "

@@ -64,6 +64,10 @@ std::string kind_schema(const Kind& kind, bool with_when) {
         {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
     for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
     if (with_when) {
+        properties.push_back(
+            {"provokes", json_object({{"type", json_string("boolean")},
+                                      {"description", json_string("no part of the bug: it brings about what "
+                                                                  "shows it, and is not to be named")}})});
         properties.push_back({"when", json_object({{"$ref", json_string("#/definitions/when")}})});
     }
     return table(std::move(properties), required_of(kind), kind.what);
@@ -75,15 +79,17 @@ std::string kinds_schema(const std::vector<Kind>& kinds, bool with_when) {
     return json_object({{"oneOf", json_list(alternatives)}});
 }
 
-std::string expectation(const Taxonomy& taxonomy) {
-    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
+std::string expectation(const Taxonomy& taxonomy, std::string_view what, bool may_be_silent = false) {
+    std::vector<std::string> symptoms = ids(taxonomy.symptoms);
     std::vector<std::string> others = symptoms;
     others.insert(others.begin(), "none");
     const std::string ranks = parameter_schema(
         {.name = "ranks", .type = ValueType::ranks, .what = "instead of the fault's own ranks"});
     const std::string duration = parameter_schema(
         {.name = "within", .type = ValueType::duration, .what = "after the fault, in the run's own time"});
-    return table({{"symptom", one_of(symptoms, "what must be noticed; the bug's own where it is absent")},
+    std::vector<std::string> due = symptoms;
+    if (may_be_silent) due.insert(due.begin(), std::string(no_symptom));
+    return table({{"symptom", one_of(due, "what must be noticed; the bug's own where it is absent")},
                   {"blames", some_of(blame_words(), "what of the truth the finding must name")},
                   {"rank", ranks},
                   {"ranks", ranks},
@@ -93,11 +99,15 @@ std::string expectation(const Taxonomy& taxonomy) {
                   {"also", some_of(symptoms, "further symptoms that are right to report")},
                   {"reaction", one_of(reaction_words(), "how the job must react")},
                   {"recovers_within", duration},
-                  {"unseen", described("why no evidence can show this bug; silence is then right")}},
-                 {}, "what must be noticed, about whom and how soon");
+                  {"unseen", described("why no evidence can show this bug; silence is then right")},
+                  {"because", table({{"blames", described("why nobody can be named")},
+                                     {"reaction", described("why any reaction is accepted")},
+                                     {"within", described("why it takes so long")}},
+                                    {}, "why it asks for less than it could")}},
+                 {}, what);
 }
 
-std::string heal_schema(const Vocabulary& vocabulary) {
+std::string heal_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
     for (const Kind& kind : vocabulary.workloads) {
         for (auto& member : parameter_properties(kind.parameters)) {
@@ -106,12 +116,24 @@ std::string heal_schema(const Vocabulary& vocabulary) {
             if (!known) settings.push_back(std::move(member));
         }
     }
+    const std::string change = json_object(
+        {{"type", json_string("object")},
+         {"description", json_string("parameters and `when` that the fix lays over a fault, which stays")},
+         {"properties",
+          json_object({{"fault", json_object({{"type", json_string("integer")},
+                                              {"description", json_string("which [[fault]], from 1")}})}})}});
     return table(
-        {{"fault", one_of({"none", "keep"}, "whether the fault is gone, or stays and is absorbed")},
+        {{"fault",
+          some_of({"none", "keep"}, "whether the faults are gone or stay: once for all, or one by one")},
          {"says", described("one sentence: what the fix does")},
+         {"as_control", described("why the healed run is the control again")},
+         {"change", json_object({{"type", json_string("array")}, {"items", change}})},
+         {"expect",
+          expectation(taxonomy, "what is due with the fix in place; without it silence, and the job finishes",
+                      true)},
          {"cluster", table(parameter_properties(cluster_parameters()), {}, "settings that the fix changes")},
          {"workload", table(std::move(settings), {}, "settings that the fix changes")}},
-        {}, "the fix; the healed run must be silent and complete");
+        {}, "the fix; the healed run must be silent and complete, unless [heal.expect] says otherwise");
 }
 
 std::string teach() {
@@ -145,8 +167,8 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
         {"cluster", table(parameter_properties(cluster_parameters()), {}, "the machines")},
         {"workload", kinds_schema(vocabulary.workloads, false)},
         {"fault", faults},
-        {"expect", expectation(taxonomy)},
-        {"heal", heal_schema(vocabulary)},
+        {"expect", expectation(taxonomy, "what must be noticed, about whom and how soon")},
+        {"heal", heal_schema(taxonomy, vocabulary)},
         {"teach", teach()},
         {"parity", parity()}};
     JsonMembers definitions = type_definitions();

@@ -92,7 +92,7 @@ struct Heal {
     Settings cluster;                 // settings that the fix changes
     Settings workload;
     Expectation expect{.symptom = "", .reaction = "complete"};
-    std::string says;        // one sentence: what the fix does
+    std::string says;  // one sentence: what the fix does
     // Why the healed run is the control, in one line; else empty. A fault may stay and show nowhere.
     std::string as_control;
 

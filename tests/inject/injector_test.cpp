@@ -119,7 +119,16 @@ TEST_F(InjectorTest, AlwaysMeansEveryMatchUntilTheLastStepAndOneMark) {
     }
     EXPECT_EQ(levers.pulls.size(), 4u) << "two calls in each of the steps 1 and 2";
     EXPECT_EQ(marks(), (Pulls{"fault.applied", "fault.reverted"}));
-    EXPECT_FALSE(injector->armed(0));
+    EXPECT_TRUE(injector->armed(0)) << "a restart may bring its steps again";
+}
+
+// Goal: the steps of a fault are those of every attempt; a restart does not close it.
+TEST_F(InjectorTest, AFaultWithALastStepComesAgainWithItsSteps) {
+    plan({on({0}, "slow_rank", {.step = 1, .until_step = 2})});
+    for (std::int64_t step = 0; step < 5; ++step) moment(0, step, "step", step);
+    for (std::int64_t step = 0; step < 5; ++step) moment(0, step, "step", 10 + step);
+    EXPECT_EQ(levers.pulls, (Pulls{"change_device 0 slow=2000", "change_device 0 slow=1000",
+                                   "change_device 0 slow=2000", "change_device 0 slow=1000"}));
 }
 
 TEST_F(InjectorTest, AStateEndsAfterItsLastStep) {
@@ -261,9 +270,10 @@ TEST_F(InjectorTest, AFaultWhoseValueNobodyAsksForAfterwardsIsUnread) {
     levers.asked = false;
     injector->conclude(Time(99), levers);
     ASSERT_EQ(marks(), (Pulls{"fault.applied", "fault.unread"}));
-    EXPECT_EQ(truth.marks[1].says,
-              "nothing read group.size after bend_value; it was last asked for at group.size before the first "
-              "step");
+    EXPECT_EQ(
+        truth.marks[1].says,
+        "nothing read group.size after bend_value; it was last asked for at group.size before the first "
+        "step");
     EXPECT_FALSE(truth.took_place());
 }
 

@@ -15,7 +15,7 @@ namespace deadrank::inject::testing {
 class RecordingLevers final : public Levers {
 public:
     std::vector<std::string> pulls;
-    std::set<std::string> refused;  // lever names that this backend lacks
+    std::set<std::string> refused;   // lever names that this backend lacks
     std::optional<bool> asked = {};  // what was_asked() answers
 
     Rank ranks() const override { return 8; }

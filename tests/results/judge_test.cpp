@@ -280,8 +280,9 @@ TEST(JudgeHealed, IsHeldToItsOwnExpectation) {
     ends.blames = {"rank"};
     ends.within = std::chrono::nanoseconds(5s).count();
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::pass, Outcome::caught, "");
-    expect_judgement(judge_as(healed, ends, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
-                     Verdict::fail, Outcome::wrong_rank, "rank 4");
+    expect_judgement(
+        judge_as(healed, ends, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
+        Verdict::fail, Outcome::wrong_rank, "rank 4");
     ends.reaction = "complete";
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
                      "where it should complete");
@@ -297,7 +298,8 @@ TEST(Judge, PutsFindingsAboutPartsOfTheCulpritTogether) {
     };
     expect_judgement(judged_two({hang_of({3}, 40s), hang_of({5}, 41s)}), Verdict::pass, Outcome::caught, "");
     expect_judgement(judged_two({hang_of({3}, 40s)}), Verdict::fail, Outcome::wrong_rank, "");
-    expect_judgement(judged_two({hang_of({3}, 40s), hang_of({4}, 41s)}), Verdict::fail, Outcome::wrong_rank, "");
+    expect_judgement(judged_two({hang_of({3}, 40s), hang_of({4}, 41s)}), Verdict::fail, Outcome::wrong_rank,
+                     "");
 }
 
 TEST(Judge, LetsTheWorstOfThreeRunsWin) {

@@ -2,8 +2,8 @@
 // what would do.
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/sample.h"
 #include "scenarios/format/scenario_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {

@@ -1,11 +1,12 @@
 // tests/scenarios/resolve_test.cpp — Goal: a seed closes everything a scenario leaves open, always alike, and
 // no draw moves another.
+#include "scenarios/format/resolve.h"
+
 #include <gtest/gtest.h>
 #include <set>
 
-#include "tests/scenarios/sample.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {
@@ -73,7 +74,8 @@ TEST(Resolve, HealsEachFaultByItself) {
     }
     file.heal =
         "[[heal.change]]\nfault = 2\nfactor = \"2x\"\nwhen = { lasts = \"3s\" }\n"
-        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"clear_error\"\nwithin = \"9s\"\n";
+        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"clear_error\"\nwithin = "
+        "\"9s\"\n";
     const Trial trial = resolved(file, 3);
     ASSERT_EQ(trial.healed.faults.size(), 1u);
     EXPECT_EQ(trial.healed.faults[0].number("factor"), 2000);

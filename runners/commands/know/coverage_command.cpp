@@ -1,8 +1,6 @@
 // runners/commands/know/coverage_command.cpp — deadrank coverage: which cells of symptom × cause × stage ×
 // fix × backend have a scenario, and which have not. First the four shares, then what is missing, and on
 // request every cell.
-#include "results/judging/coverage.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "results/judging/coverage.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/backends/sim/runner.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
-#include "runners/backends/sim/runner.h"
 #include "runners/line/library.h"
 #include "runners/studies/proofs.h"
 #include "scenarios/format/resolve.h"
