@@ -30,7 +30,7 @@ struct Sample {
     std::string cluster = "nodes = 2\n";
     std::string workload = "kind = \"data_parallel\"\n";
     std::string faults;
-    std::string expect = "symptom = \"collective_deadlock_hang\"\n";
+    std::string expect = "symptom = \"collective_deadlock_hang\"\nwithin = \"5m\"\n";
     std::string heal = "fault = \"none\"\n";
 };
 

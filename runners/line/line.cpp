@@ -46,7 +46,7 @@ public:
         if (options_.control) outcome.control = play_one(trial_.control, result_.control);
         outcome.fault = play_one(trial_.fault, result_.fault);
         if (options_.healed) outcome.healed = play_one(trial_.healed, result_.healed);
-        if (result_.healed && result_.fault) {
+        if (result_.healed && result_.fault && outcome.fault->verdict != Verdict::unknown) {
             results::hold_against_the_fault(*outcome.healed, trial_.healed, result_.fault->record,
                                             result_.fault->findings);
         }

@@ -127,7 +127,7 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     one.fault = judge_files(*run, *control ? &(*control)->record.evidence : nullptr);
     if (*control) one.control = judge_files(**control, nullptr);
     if (*healed) one.healed = judge_files(**healed, nullptr);
-    if (*healed && (*healed)->plan && run->has_truth)
+    if (*healed && (*healed)->plan && run->has_truth && one.fault->verdict != results::Verdict::unknown)
         results::hold_against_the_fault(*one.healed, *(*healed)->plan, run->record, run->findings);
     if (*healed && *control)
         results::hold_against_the_control(*one.healed, (*healed)->record.evidence,

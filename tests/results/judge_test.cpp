@@ -174,14 +174,14 @@ TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
 TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
     expect.reaction = "complete";
-    const auto run = [](std::uint64_t digest) {
+    const auto run = [](std::uint64_t digest, std::chrono::seconds end = 10s) {
         results::Evidence evidence = started(8);
         evidence.record(event(3s, 0, results::ParametersDigest{.step = 0, .digest = digest}));
-        exits(evidence, 10s, 8);
+        exits(evidence, end, 8);
         return evidence;
     };
     results::Evidence wrong = run(1);
-    const results::Evidence same = run(1), right = run(2);
+    const results::Evidence same = run(1, 9s), right = run(2);  // no run with a fault is its control
     const auto truth = truth_of_rank_3();
     EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}).verdict, Verdict::pass);
     EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}, &same).verdict, Verdict::pass);

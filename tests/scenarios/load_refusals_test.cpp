@@ -162,7 +162,7 @@ TEST(LoadRefuses, Contradictions) {
               "28:1: the healed run would be the faulty one again — change something in [heal.cluster], "
               "[heal.workload] or [[heal.change]], or write fault = \"none\"");
     EXPECT_EQ(with_heal("fault = [\"keep\", \"none\"]\n"),
-              "29:1: 'fault' has 2 words for 1 faults — say \"keep\" or \"none\" of each [[fault]], in their "
+              "29:9: 'fault' has 2 words for 1 faults — say \"keep\" or \"none\" of each [[fault]], in their "
               "order, or once for all");
     EXPECT_EQ(with_heal("[[heal.change]]\nfault = 2\nsignal = 15\n"),
               "29:1: which [[fault]] it changes is not said — add fault = 1 to 1, in the order of the file");
