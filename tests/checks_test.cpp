@@ -153,6 +153,37 @@ TEST(ARendezvous, BlamesThoseWhoNeverCame) {
     EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
 }
 
+// Goal: a client tells of a time-out soon after it, however long that is: what comes on top is one pause.
+TEST(ARendezvous, TellsOfATimeOutSoonAfterIt) {
+    Sample sample{.workload = "kind = \"data_parallel\"\nstore_timeout = \"1m\"\n"};
+    sample.cluster = "nodes = 2\nlauncher = \"bare\"\n";
+    sample.faults = "[[fault]]\nkind = \"set_env\"\nrank = 5\nname = \"MASTER_PORT\"\nvalue = \"29417\"\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault);
+    for (const results::Event* event : trial.fault->record.evidence.each<results::RankExit>()) {
+        if (event->rank == 5) EXPECT_LT(event->at, std::chrono::seconds(70));
+    }
+}
+
+// Goal: parameters that stage 3 let go and nobody gathered again are missed in backward.
+TEST(ParametersThatWereNotGathered, EndTheJob) {
+    Sample sample{.workload = "kind = \"zero\"\nstage = 3\n"};
+    sample.faults = "[[fault]]\nkind = \"skip_block\"\nrank = \"all\"\nblock = \"parameter.gather\"\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault);
+    EXPECT_TRUE(results::ended_with_error(trial.outcome.fault->job.reaction));
+}
+
+// Goal: a setting that a workload never looks at is refused on paper.
+TEST(AnIgnoredSetting, IsRefused) {
+    Sample sample{.workload = "kind = \"pipeline\"\ncheckpoint_every = 3\n", .faults = kill};
+    const auto scenario = scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml",
+                                                    shipped_words(), runners::vocabulary());
+    ASSERT_FALSE(scenario);
+    EXPECT_NE(scenario.error().text().find("unknown key 'checkpoint_every'"), std::string::npos)
+        << scenario.error().text();
+}
+
 TEST(ARendezvous, NeverSaysThatRanksWaitForThemselves) {
     Sample sample{.cluster = "nodes = 3\n"};
     sample.faults = "[[fault]]\nkind = \"break_store\"\nrank = \"node 2\"\nhow = \"mute\"\n";
