@@ -270,14 +270,6 @@ void Injector::tick(Time now, Levers& levers) {
     }
 }
 
-void Injector::revert_all(Levers& levers) noexcept {
-    for (Occasion& occasion : state_->occasions) {
-        if (!std::exchange(occasion.active, false)) continue;
-        PlannedFault& planned = state_->faults[occasion.fault];
-        if (!planned.muted) planned.fault->revert(levers, occasion.rank);
-    }
-}
-
 void Injector::conclude(Time now, const Levers& levers) {
     for (std::size_t fault = 0; fault < state_->faults.size(); ++fault) {
         if (!state_->faults[fault].muted) state_->conclude(fault, now, levers);

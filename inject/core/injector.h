@@ -92,8 +92,6 @@ public:
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
 
-    void revert_all(Levers& levers) noexcept;
-
     // After the run: which faults never found their moment, and which changed what nothing asked for
     // afterwards. The truth is told of both.
     void conclude(Time now, const Levers& levers);

@@ -22,10 +22,6 @@ struct SelectionOptions {
     std::vector<std::string> names;
     std::vector<std::string> stages, symptoms, causes, fixes, classes;
     std::string catalog;
-
-    bool filters() const {
-        return !stages.empty() || !symptoms.empty() || !causes.empty() || !fixes.empty() || !classes.empty();
-    }
 };
 void add_selection(CLI::App& app, SelectionOptions& options);
 void add_catalog(CLI::App& app, std::string& catalog);

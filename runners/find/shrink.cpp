@@ -141,10 +141,6 @@ Subset all_of(std::size_t count) {
 
 }  // namespace
 
-Subset minimal_subset(std::size_t count, const SubsetFails& fails) {
-    return Search(fails).minimise(all_of(count));
-}
-
 Subset smallest_subset(std::size_t count, const SubsetFails& fails) {
     Search search(fails);
     Subset best = search.minimise(all_of(count));

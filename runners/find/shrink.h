@@ -60,11 +60,9 @@ private:
 using Subset = std::vector<std::size_t>;  // ascending
 using SubsetFails = std::function<bool(const Subset&)>;
 
-// Zeller's ddmin over 0..count-1, which fail together. No subset is asked about twice.
-Subset minimal_subset(std::size_t count, const SubsetFails& fails);
-
-// ddmin ends in the nearest minimum. This looks further: a smaller subset must lack one of the found members,
-// so all others are searched without each of them in turn, as long as that finds less.
+// Zeller's ddmin over 0..count-1, which fail together, and then further: ddmin ends in the nearest minimum,
+// and a smaller subset must lack one of the found members, so all others are searched without each of them in
+// turn, as long as that finds less. No subset is asked about twice.
 Subset smallest_subset(std::size_t count, const SubsetFails& fails);
 
 // From a failing plan to a minimal one that fails alike. Deterministic: one plan and one predicate give one

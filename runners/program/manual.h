@@ -4,17 +4,14 @@
 
 #include <string>
 
-#include "runners/line/library.h"
-
 namespace CLI {
 class App;
 }
 
 namespace deadrank::runners::commands {
 
-// Markdown: every command with its options, then every word that a scenario file may use.
+// Markdown: every command with its options.
 std::string manual_of_commands(const CLI::App& program);
-std::string manual_of_scenarios(const Library& library);
 
 // The commands as a page for man(1).
 std::string man_page(const CLI::App& program, const std::string& version);

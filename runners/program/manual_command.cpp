@@ -1,8 +1,7 @@
 // runners/program/manual_command.cpp — Where the pages go; what is in them is written in manual_commands.cpp
-// and manual_scenarios.cpp.
-#include "runners/program/manual.h"
-
+// and in runners/manual.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
@@ -10,6 +9,8 @@
 #include "runners/console/command.h"
 #include "runners/line/build.h"
 #include "runners/line/library.h"
+#include "runners/manual/manual_pages.h"
+#include "runners/program/manual.h"
 
 namespace deadrank::runners::commands {
 
@@ -17,12 +18,13 @@ namespace {
 
 struct ManualArguments {
     bool man = false;
-    std::string out;
+    std::string out, pages;
 };
 
 constexpr const char* manual_footer =
     "Examples:\n"
     "  deadrank manual > MANUAL.md               commands, then every word of a scenario file\n"
+    "  deadrank manual --pages docs              the same as pages, with an index\n"
     "  deadrank manual --man | man -l -          the commands as a manual page";
 
 scenarios::Result<void> put(const std::string& text, const std::string& file) {
@@ -40,17 +42,36 @@ scenarios::Result<void> put(const std::string& text, const std::string& file) {
     return {};
 }
 
-void manual(const ManualArguments& arguments, const CLI::App& program, Session& session) {
-    std::string text;
-    if (arguments.man) {
-        text = man_page(program, this_build().version);
-    } else {
-        auto library = open_library(session.executable, session.extension, "");
-        if (!session.take(library)) return;
-        text = fmt::format("# deadrank {}\n\nWritten by `deadrank manual`.\n\n", this_build().version) +
-               manual_of_commands(program) + manual_of_scenarios(*library);
+scenarios::Result<void> put_pages(const std::vector<manual::Page>& pages,
+                                  const std::filesystem::path& place) {
+    for (const manual::Page& page : pages) {
+        std::error_code ignored;
+        std::filesystem::create_directories((place / page.path).parent_path(), ignored);
+        if (auto written = put(page.text, (place / page.path).string()); !written) return written;
     }
-    if (const auto written = put(text, arguments.out); !written) session.complain(written.error());
+    return {};
+}
+
+std::string all_of(const std::vector<manual::Page>& pages) {
+    std::string text = fmt::format("deadrank {}\n\n", this_build().version);
+    for (std::size_t i = 1; i < pages.size(); ++i)
+        text += pages[i].text;  // an index of files is of no use here
+    return text;
+}
+
+void write_manual(const ManualArguments& arguments, const CLI::App& program, Session& session) {
+    if (arguments.man) {
+        if (const auto written = put(man_page(program, this_build().version), arguments.out); !written)
+            session.complain(written.error());
+        return;
+    }
+    auto library = open_library(session.executable, session.extension, "");
+    if (!session.take(library)) return;
+    const auto pages = manual::pages_of(
+        *library, {{"commands.md", "Commands and their options", manual_of_commands(program)}});
+    const auto written =
+        arguments.pages.empty() ? put(all_of(pages), arguments.out) : put_pages(pages, arguments.pages);
+    if (!written) session.complain(written.error());
 }
 
 void add_manual(CLI::App& command, Session& session) {
@@ -58,8 +79,13 @@ void add_manual(CLI::App& command, Session& session) {
     auto arguments = std::make_shared<ManualArguments>();
     command.add_flag("--man", arguments->man, "The commands as a page for man");
     command.add_option("-o,--out", arguments->out, "Write it there [standard output]")->type_name("FILE");
-    command.callback(
-        [arguments, program = command.get_parent(), &session] { manual(*arguments, *program, session); });
+    command.add_option("--pages", arguments->pages, "Write pages with an index below it")
+        ->type_name("DIR")
+        ->excludes("--man")
+        ->excludes("--out");
+    command.callback([arguments, program = command.get_parent(), &session] {
+        write_manual(*arguments, *program, session);
+    });
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::string markdown_cell(std::string text) {
 
 std::string markdown_of(const CLI::App& command) {
     std::string text =
-        fmt::format("### deadrank {}\n\n{}.\n\n", command.get_name(), command.get_description());
+        fmt::format("## deadrank {}\n\n{}.\n\n", command.get_name(), command.get_description());
     text += "| option | meaning |\n|---|---|\n";
     for (const CLI::Option* option : command.get_options()) {
         text +=
@@ -82,7 +82,7 @@ std::string roff_of(const CLI::App& command) {
 }  // namespace
 
 std::string manual_of_commands(const CLI::App& program) {
-    std::string text = "## Commands\n\n";
+    std::string text = "# Commands\n\n";
     for (const CLI::App* command : commands_of(program)) {
         text +=
             fmt::format("- [`{0}`](#deadrank-{0}): {1}\n", command->get_name(), command->get_description());

@@ -67,7 +67,7 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
             reader.problems().add(table->place, fmt::format("fault {} is changed twice", *which + 1),
                                   "say all of it in one [[heal.change]]");
         }
-        read_fault_change(change, *kind, workload, heal.faults[*which]);
+        read_fault_change(change, *kind, workload, vocabulary, heal.faults[*which]);
         if (heal.faults[*which].changed()) continue;
         reader.problems().add(table->place, "it changes nothing", "give it a parameter, or a `when`");
     }

@@ -24,7 +24,8 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary);
 std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload);
 
 // What a [[heal.change]] lays over a fault of this kind.
-void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, HealedFault& change);
+void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, const Vocabulary& vocabulary,
+                       HealedFault& change);
 
 // [expect], or [heal.expect], which may also ask for silence: symptom = "none".
 inline constexpr std::string_view no_symptom = "none";

@@ -113,6 +113,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
 
 }  // namespace
 
-WorkloadKind data_parallel() { return workload(data_parallel_words(), data_parallel_rank); }
+extern const WorkloadRow data_parallel_row{
+    [] { return workload(data_parallel_words(), data_parallel_rank); }};
 
 }  // namespace deadrank::sim

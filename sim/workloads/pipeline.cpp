@@ -143,8 +143,8 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
 
 }  // namespace
 
-WorkloadKind pipeline() {
+extern const WorkloadRow pipeline_row{[] {
     return workload(pipeline_words(), pipeline_rank, checkpoint_settings_and({"dropout", "audit"}));
-}
+}};
 
 }  // namespace deadrank::sim

@@ -223,10 +223,10 @@ void serving_rank(World& world, const ServingSettings& settings) {
 
 }  // namespace
 
-WorkloadKind serving() {
+extern const WorkloadRow serving_row{[] {
     return workload(serving_words(), serving_rank,
                     checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling",
                                              "micro_batches", "shuffle", "samples", "assert_equal"}));
-}
+}};
 
 }  // namespace deadrank::sim

@@ -116,9 +116,10 @@ void zero_rank(World& world, const ZeroSettings& settings) {
     // Stage 3 lets the parameters go after forward: what is not gathered again has no elements.
     const auto gather_for_backward = [&] {
         if (world.block("parameter.gather")) return gather();
-        throw RankFailure(fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
-                                      "(0) at non-singleton dimension 0",
-                                      total));
+        throw RankFailure(
+            fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
+                        "(0) at non-singleton dimension 0",
+                        total));
     };
 
     const Time compute = settings.step_time;
@@ -169,6 +170,6 @@ void zero_rank(World& world, const ZeroSettings& settings) {
 
 }  // namespace
 
-WorkloadKind zero() { return workload(zero_words(), zero_rank); }
+extern const WorkloadRow zero_row{[] { return workload(zero_words(), zero_rank); }};
 
 }  // namespace deadrank::sim

@@ -81,6 +81,17 @@ TEST(LoadRefuses, WordsThatTheWorkloadDoesNotHave) {
               "loads");
 }
 
+// Who sees that a word belongs to another workload need not read a list.
+TEST(LoadRefuses, WordsOfOthersAndSaysWhoHasThem) {
+    EXPECT_EQ(with_workload("tp_size = 2\n"),
+              "16:1: unknown key 'tp_size' in [workload] — 'tp_size' is a setting of tensor_parallel");
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nseam = \"shard.offset\"\n"),
+              "21:1: unknown key 'seam' in kill_rank — 'seam' is a parameter of bend_value");
+    EXPECT_EQ(text_with_fault("kind = \"bend_value\"\nrank = 1\nseam = \"checkpoint.sync\"\n"),
+              "21:8: there is no seam in data_parallel 'checkpoint.sync' — 'checkpoint.sync' is a block of "
+              "data_parallel, tensor_parallel");
+}
+
 TEST(LoadRefuses, ValuesOfAnotherType) {
     EXPECT_EQ(
         with_cluster("nodes = \"two\"\n"),

@@ -1,6 +1,6 @@
 // runners/commands/know/explain_command.cpp — deadrank explain: what a scenario, a fault kind, a workload, a
-// detector or an id of the taxonomy means. One word, looked up everywhere; what is found is told, and the
-// nearest word when nothing is.
+// setting, a detector, an id of the taxonomy or any other word of a scenario file means. One word, looked up
+// everywhere; what is found is told, and the nearest word when nothing is.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -51,7 +51,9 @@ void add_explain(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank explain communication/rank_leaves_all_reduce\n"
         "  deadrank explain kill_rank\n"
-        "  deadrank explain collective_deadlock_hang");
+        "  deadrank explain collective_deadlock_hang\n"
+        "  deadrank explain checkpoint_every               a setting; cluster, when: a table; torchrun: a "
+        "launcher");
     auto arguments = std::make_shared<ExplainArguments>();
     command.add_option("word", arguments->word, "The id, kind or name")->required()->type_name("WORD");
     add_catalog(command, arguments->catalog);
@@ -62,6 +64,7 @@ void add_explain(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow explain_row{
-    "explain", "Says what a scenario, fault kind, workload, detector or taxonomy id means", add_explain};
+    "explain", "Says what any word means: scenario, fault, workload, setting, detector, symptom, launcher, …",
+    add_explain};
 
 }  // namespace deadrank::runners::commands

@@ -8,6 +8,7 @@
 
 #include "results/detectors/detect.h"
 #include "runners/console/selection.h"
+#include "runners/manual/meanings.h"
 #include "sim/workloads/places.h"
 
 namespace deadrank::runners::commands {
@@ -132,6 +133,7 @@ void explain_vocabulary(const Library& library, const std::string& word, std::ve
 
 std::vector<std::string> known_words(const Library& library) {
     std::vector<std::string> words;
+    for (std::string& word : manual::words_with_meaning(library)) words.push_back(std::move(word));
     for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
     for (const auto& kind : library.vocabulary.workloads) words.push_back(kind.name);
     for (const sim::CodePlace& place : sim::places()) words.emplace_back(place.name);
@@ -166,6 +168,8 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
         if (const auto* entry = find(axis.entries, word))
             found.push_back(explain_entry(library, axis, *entry));
     }
+    for (manual::Meaning& one : manual::meanings_of(library, word))
+        found.push_back({std::move(one.what), std::move(one.id), std::move(one.says), std::move(one.rows)});
     if (!found.empty()) return found;
     SelectionOptions options;
     options.names = {word};

@@ -70,11 +70,11 @@ const std::vector<Blind>& blind() {
          {"results/record/evidence", "results/record/truth", "scenarios/model/plan.h"},
          "a workload sees sim/world: no fault, no evidence, no plan"},
         {"sim/",
-         {"results/record/evidence", "results/record/truth", "results/record/blame.h",
+         {"results/record/evidence", "results/record/truth", "results/record/finding.h",
           "scenarios/model/plan.h"},
          "the simulated world knows neither faults nor detectors; runners/backends/sim joins them"},
         {"inject/",
-         {"results/record/evidence", "results/record/blame.h"},
+         {"results/record/evidence", "results/record/finding.h"},
          "a fault sees its levers and the plan: no world, no evidence, no detector"},
     };
     return table;
@@ -120,7 +120,6 @@ const std::vector<Foreign>& foreigners() {
          false,
          "JSON stays in .cpp files; include json_fwd.hpp"},
         {{"CLI/"}, {"runners/"}, true, "the command line is runners/main's"},
-        {{"spdlog/"}, {"runners/"}, true, "only runners log; return an Error, or record an event"},
         {{"pugixml"}, {"results/", "runners/"}, false, "XML stays in the .cpp files of reports"},
         {{"sqlite3"},
          {"results/", "runners/"},
