@@ -118,6 +118,7 @@ struct PlannedFault {
     scenarios::FaultSpec spec;  // every default written out
     std::unique_ptr<Fault> fault = {};
     std::vector<Rank> ranks = {};  // no_rank alone: aims at no rank
+    bool muted = false;            // its levers are not pulled, and everything else is as if they were
     Rhythm rhythm = {};
 };
 

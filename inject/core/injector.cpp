@@ -3,84 +3,46 @@
 #include "inject/core/injector.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <set>
 
-#include "inject/core/fault.h"
 #include "inject/core/trigger.h"
 
 namespace deadrank::inject {
 
-// Blame is completed here from what only the moment knows: step, collective, and the nodes of the ranks.
-
-namespace {
-
-template <class T>
-void keep_each_once(std::vector<T>& values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-}
-
-results::Blame complete(results::Blame blame, Rank rank, const Moment& moment, const Levers& levers) {
-    if (rank >= 0 && std::count(blame.ranks.begin(), blame.ranks.end(), rank) > 0) blame.ranks = {rank};
-    if (blame.nodes.empty()) {
-        for (const Rank blamed : blame.ranks) blame.nodes.push_back(levers.node_of(blamed));
-    }
-    keep_each_once(blame.ranks);
-    keep_each_once(blame.nodes);
-    if (moment.step >= 0) blame.step = moment.step;
-    if (blame.collective.empty() && results::op_named(moment.call) != results::Op::none) {
-        blame.collective = moment.call;
-    }
-    return blame;
-}
-
-std::string whose(Rank rank, const std::vector<Rank>& blamed = {}) {
-    if (rank >= 0) return fmt::format(" on rank {}", rank);
-    if (blamed.empty()) return {};
-    return fmt::format(" on {} {}", blamed.size() == 1 ? "rank" : "ranks", fmt::join(blamed, ", "));
-}
-
-std::string where(const Moment& moment) {
-    std::string text = moment.step < 0 ? std::string() : fmt::format(" in step {}", moment.step);
-    if (!moment.call.empty()) text += fmt::format(" before {}", moment.call);
-    return text;
-}
-
-}  // namespace
-
-results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
-                           const Levers& levers) {
-    const results::Blame blame = complete(planned.fault->blame(levers), rank, moment, levers);
-    const bool few = blame.ranks.size() <= 8;
-    return {.at = moment.now,
-            .kind = results::MarkKind::applied,
-            .fault = static_cast<std::int32_t>(fault),
-            .blame = blame,
-            .says = planned.spec.kind + whose(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
-}
-
-results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now) {
-    return {.at = now,
-            .kind = results::MarkKind::reverted,
-            .fault = static_cast<std::int32_t>(fault),
-            .blame = {},
-            .says = planned.spec.kind + whose(rank)};
-}
-
-results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
-                           const scenarios::Error& error) {
-    return {.at = moment.now,
-            .kind = results::MarkKind::refused,
-            .fault = static_cast<std::int32_t>(fault),
-            .blame = {},
-            .says = fmt::format("{}{}{}: {}", planned.spec.kind, whose(rank), where(moment), error.text())};
-}
-
 // Occasions and their alarms. Everything is kept in order of the plan, so one plan acts in one way.
 
 namespace {
+
+// Passes every pull on, and remembers what the program must ask for before it has an effect.
+class Noting final : public Levers {
+public:
+    Noting(Levers& levers, std::vector<Subject>& subjects) : levers_(levers), subjects_(subjects) {}
+
+    Rank ranks() const override { return levers_.ranks(); }
+    int node_of(Rank rank) const override { return levers_.node_of(rank); }
+    std::vector<Rank> ranks_of(int node) const override { return levers_.ranks_of(node); }
+    Result<Done> pull(const Pull& pull) override {
+        auto done = levers_.pull(pull);
+        const auto subject = subject_of(pull);
+        if (done && subject && std::count(subjects_.begin(), subjects_.end(), *subject) == 0)
+            subjects_.push_back(*subject);
+        return done;
+    }
+
+private:
+    Levers& levers_;
+    std::vector<Subject>& subjects_;
+};
+
+// The value or block of the program that the fault is about; empty when it is about none.
+std::string_view program_point(const scenarios::FaultSpec& spec) {
+    if (spec.kind == "shift_shard") return "shard.offset";
+    for (const char* name : {"seam", "block"}) {
+        const auto found = spec.parameters.find(name);
+        if (found != spec.parameters.end()) return found->second.text;
+    }
+    return {};
+}
 
 bool needs_moments(const scenarios::Trigger& when) {
     return (!from_start(when) && !by_clock(when)) || when.until_step >= 0;
@@ -114,6 +76,8 @@ struct Injector::State {
     void stop_watching(Occasion& occasion);
     bool apply(Occasion& occasion, const Moment& moment, Levers& levers);
     void revert(Occasion& occasion, Time now, Levers& levers, bool for_good);
+    void note_nearest(Occasion& occasion, Nearness near);
+    void conclude(std::size_t fault, Time now, const Levers& levers);
     void look(Occasion& occasion, const Moment& moment, Levers& levers);
     void ring(Occasion& occasion, Time now, Levers& levers);
 };
@@ -148,7 +112,8 @@ void Injector::State::stop_watching(Occasion& occasion) {
 // True when the lever moved. Whatever is refused is over: a lever that did not move now will not move later.
 bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& levers) {
     PlannedFault& planned = faults[occasion.fault];
-    const auto done = planned.fault->apply(levers, occasion.rank);
+    Noting noting(levers, occasion.subjects);
+    const auto done = planned.muted ? Result<Done>(Done{}) : planned.fault->apply(noting, occasion.rank);
     if (!done) {
         truth->marks.push_back(refused_mark(occasion.fault, planned, occasion.rank, moment, done.error()));
         if (!refusal) refusal = done.error();
@@ -158,6 +123,7 @@ bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& le
         return false;
     }
     occasion.active = true;
+    occasion.applied = true;
     const auto& trigger = planned.spec.when;
     const Time lasts = trigger.lasts >= 0 ? Time(trigger.lasts) : planned.rhythm.on;
     if (lasts != results::never) set_alarm(occasion, moment.now + lasts);
@@ -167,33 +133,62 @@ bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& le
 
 void Injector::State::revert(Occasion& occasion, Time now, Levers& levers, bool for_good) {
     PlannedFault& planned = faults[occasion.fault];
-    planned.fault->revert(levers, occasion.rank);
+    if (!planned.muted) planned.fault->revert(levers, occasion.rank);
     truth->marks.push_back(reverted_mark(occasion.fault, planned, occasion.rank, now));
     occasion.active = false;
     ++occasion.acts;
     const bool again = !for_good && occasion.acts < planned.rhythm.times;
     set_alarm(occasion, again ? now + planned.rhythm.off : results::never);
-    if (for_good) {
-        occasion.finished = true;
-        stop_watching(occasion);
-    }
 }
 
 void Injector::State::look(Occasion& occasion, const Moment& moment, Levers& levers) {
     if (!occasion.watching) return;
     const scenarios::Trigger& trigger = when(occasion);
+    // A restart brings the steps again, and the fault with them: it is watched for beyond its last step.
     if (over(trigger, moment)) {
-        if (occasion.active) return revert(occasion, moment.now, levers, true);
-        occasion.finished = true;
-        return stop_watching(occasion);
+        if (occasion.active) revert(occasion, moment.now, levers, true);
+        occasion.passed = true;
+        return;
     }
+    if (std::exchange(occasion.passed, false)) occasion.acts = occasion.matches = 0;
+    if (!occasion.applied && moment.call == program_point(faults[occasion.fault].spec))
+        occasion.sighting = Sighting{moment.step, std::string(moment.call), moment.now};
     const bool waits = !from_start(trigger) && !by_clock(trigger) &&
                        (trigger.always || (!occasion.active && occasion.acts == 0));
-    if (!waits || !fits(trigger, moment) || ++occasion.matches < trigger.nth) return;
+    if (!waits) return;
+    if (!fits(trigger, moment)) return note_nearest(occasion, nearness(trigger, moment));
+    if (++occasion.matches < trigger.nth) return;
     const bool first = !occasion.active;
     if (apply(occasion, moment, levers) && first) {
         mark_applied(occasion.fault, occasion.rank, moment, levers);
     }
+}
+
+void Injector::State::note_nearest(Occasion& occasion, Nearness near) {
+    if (occasion.applied) return;
+    if (!occasion.nearest || near.nearer_than(*occasion.nearest)) occasion.nearest = std::move(near);
+}
+
+void Injector::State::conclude(std::size_t fault, Time now, const Levers& levers) {
+    const Occasion* nearest = nullptr;
+    const Occasion* unread = nullptr;
+    bool any = false, refused = false, effective = false;
+    for (const Occasion& occasion : occasions) {
+        if (occasion.fault != fault) continue;
+        any = any || occasion.applied;
+        refused = refused || (occasion.finished && !occasion.applied && occasion.acts == 0);
+        if (occasion.nearest && (!nearest || occasion.nearest->nearer_than(*nearest->nearest)))
+            nearest = &occasion;
+        if (!occasion.applied) continue;
+        const bool idle =
+            !occasion.subjects.empty() &&
+            std::all_of(occasion.subjects.begin(), occasion.subjects.end(),
+                        [&](const Subject& subject) { return levers.was_asked(subject) == false; });
+        if (idle && !unread) unread = &occasion;
+        effective = effective || !idle;
+    }
+    if (!any && !refused) truth->marks.push_back(missed_mark(fault, faults[fault], nearest, now));
+    if (any && !effective && unread) truth->marks.push_back(unread_mark(fault, faults[fault], *unread, now));
 }
 
 void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
@@ -204,6 +199,16 @@ void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
     if (apply(occasion, moment, levers)) {
         mark_applied(occasion.fault, occasion.rank, moment, levers);
     }
+}
+
+std::optional<Subject> subject_of(const Pull& pull) {
+    if (const auto* one = std::get_if<SetEnv>(&pull)) return Subject{one->rank, std::string(one->name)};
+    if (const auto* one = std::get_if<SetVersion>(&pull))
+        return Subject{one->rank, std::string(one->package)};
+    if (const auto* one = std::get_if<BendValue>(&pull)) return Subject{one->rank, std::string(one->seam)};
+    if (const auto* one = std::get_if<SkipBlock>(&pull); one && one->skip)
+        return Subject{one->rank, std::string(one->block)};
+    return std::nullopt;
 }
 
 Injector::Injector() : state_(std::make_unique<State>()) {}
@@ -263,6 +268,16 @@ void Injector::tick(Time now, Levers& levers) {
     while (next_alarm() <= now) {
         state_->ring(state_->occasions[state_->alarms.begin()->second], now, levers);
     }
+}
+
+void Injector::conclude(Time now, const Levers& levers) {
+    for (std::size_t fault = 0; fault < state_->faults.size(); ++fault) {
+        if (!state_->faults[fault].muted) state_->conclude(fault, now, levers);
+    }
+}
+
+void Injector::mute(std::string_view kind) {
+    for (PlannedFault& planned : state_->faults) planned.muted = planned.muted || planned.spec.kind == kind;
 }
 
 const std::optional<scenarios::Error>& Injector::refusal() const { return state_->refusal; }

@@ -4,6 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "inject/core/fault.h"
@@ -22,6 +25,31 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const scenarios::Error& error);
 
+// At the end of a run: of a fault whose moment never came, and of one that changed what nothing asked for.
+struct Occasion;
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now);
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion, Time now);
+
+// Where a rank was, kept after the moment is over.
+struct Sighting {
+    std::int64_t step = -1;
+    std::string call;
+    Time now{0};
+};
+std::string sighting_text(const Sighting& sighting);  // "at all_reduce in step 3"
+
+// A moment that did not fit: what it lacked, and how many steps it was away.
+struct Nearness {
+    int missing = 0;  // conditions of the trigger that it did not meet
+    std::int64_t steps_away = 0;
+    Sighting sighting;
+
+    bool nearer_than(const Nearness& other) const {
+        return std::pair(missing, steps_away) < std::pair(other.missing, other.steps_away);
+    }
+};
+Nearness nearness(const scenarios::Trigger& when, const Moment& moment);
+
 // Watches every rank's moments and applies the plan's faults when theirs has come. What it did goes to the
 // truth at once, with who is really to blame; what a backend refused does too.
 
@@ -36,7 +64,12 @@ struct Occasion {
     bool watching = false;  // still needs its rank's moments
     bool active = false;    // applied, and not reverted since
     bool finished = false;  // nothing more will come of it
+    bool passed = false;    // its last step is over, in this attempt
     Time alarm = results::never;
+    bool applied = false;              // at least once
+    std::vector<Subject> subjects;     // of what was pulled
+    std::optional<Nearness> nearest;   // of the moments that did not fit
+    std::optional<Sighting> sighting;  // when the value that it changes was asked for last, before it acted
 };
 
 class Injector {
@@ -58,6 +91,14 @@ public:
     // next_alarm().
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
+
+    // After the run: which faults never found their moment, and which changed what nothing asked for
+    // afterwards. The truth is told of both.
+    void conclude(Time now, const Levers& levers);
+
+    // A fault of this kind keeps its moments and its marks, and its levers do not move: a scenario that is
+    // still caught proves nothing.
+    void mute(std::string_view kind);
 
     // The first lever that was refused: the run is then unknown. The truth has all of them.
     const std::optional<scenarios::Error>& refusal() const;

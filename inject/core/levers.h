@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -188,6 +189,15 @@ using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage,
                           AddInterface, Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink,
                           ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue, Unbend, SkipBlock>;
 
+// What the program must ask for before a pull has any effect: a seam, a block, a variable, a version.
+struct Subject {
+    Rank rank;
+    std::string name;  // "shard.offset", "NCCL_ALGO", "nccl"
+
+    bool operator==(const Subject&) const = default;
+};
+std::optional<Subject> subject_of(const Pull& pull);  // none: the pull has its effect by itself
+
 // What a backend lets a fault do.
 class Levers {
 public:
@@ -206,6 +216,9 @@ public:
 
     // Errors: unsupported (the backend lacks the lever, or cannot move it so), bad_input (it names nothing).
     virtual Result<Done> pull(const Pull& pull) = 0;
+
+    // Was it asked for since it was pulled? No answer: this backend does not watch.
+    virtual std::optional<bool> was_asked(const Subject&) const { return std::nullopt; }
 };
 
 // A backend derives from this and has one `Result<Done> carry_out(const X&)`, public, for each lever X that

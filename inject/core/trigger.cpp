@@ -10,20 +10,19 @@ bool says_where(const scenarios::Trigger& when) {
     return when.step >= 0 || !when.phase.empty() || !when.before.empty() || !when.comm.empty();
 }
 
-bool fits_step(const scenarios::Trigger& when, std::int64_t step) {
-    if (when.until_step >= 0 && step > when.until_step) return false;
-    if (when.step < 0) return true;
-    return when.always ? step >= when.step : step == when.step;
-}
+}  // namespace
 
-// The call that stands for the place where nobody named one.
 std::string_view implied_call(const scenarios::Trigger& when) {
     if (!when.before.empty()) return when.before;
     if (!when.comm.empty()) return "communication";
     return when.phase.empty() ? "step" : "phase";
 }
 
-}  // namespace
+bool fits_step(const scenarios::Trigger& when, std::int64_t step) {
+    if (when.until_step >= 0 && step > when.until_step) return false;
+    if (when.step < 0) return true;
+    return when.always ? step >= when.step : step == when.step;
+}
 
 bool is_call(std::string_view call, std::string_view before) {
     if (call == before) return true;

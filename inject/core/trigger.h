@@ -41,6 +41,10 @@ bool from_start(const scenarios::Trigger& when);
 // `nth` apart. With `always`, a step is the first of several; `until_step` is the last.
 bool fits(const scenarios::Trigger& when, const Moment& moment);
 
+// Two of its conditions: the step, and the call that stands for the place where none is named.
+bool fits_step(const scenarios::Trigger& when, std::int64_t step);
+std::string_view implied_call(const scenarios::Trigger& when);
+
 // Whatever acted until now must end: the rank has gone beyond the last step.
 bool over(const scenarios::Trigger& when, const Moment& moment);
 

@@ -1,5 +1,7 @@
 // inject/faults/startup.cpp — Faults that a job meets before it starts: environment, versions, packages,
 // ranks, ports and names.
+#include <fmt/format.h>
+
 #include "inject/core/fault.h"
 
 namespace deadrank::inject {
@@ -79,6 +81,39 @@ extern const FaultRow skew_version_row{
                                 .blame = aimed(spec, {.component = package})});
     }};
 
+// The last line of the traceback, as the public reports of each problem have it.
+namespace {
+
+std::string last_line_of(const std::string& package, const std::string& problem, const std::string& symbol) {
+    if (problem == "not_installed") return fmt::format("ModuleNotFoundError: No module named '{}'", package);
+    if (problem == "missing_symbol")
+        return fmt::format("ImportError: cannot import name '{}' from '{}'", symbol, package);
+    if (problem == "wrong_found_first") {
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
+            "symbol: {}CommRegister",
+            package);
+    }
+    if (problem == "abi_skew") {
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
+            "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
+            package);
+    }
+    if (problem == "other_cuda_major") {
+        return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed "
+               "CUDA "
+               "version 12.2 does not match the version torch was compiled with 11.7, unable to compile "
+               "cuda/cpp "
+               "extensions without a matching cuda version.";
+    }
+    return fmt::format("RuntimeError: Error building extension '{}': {}", package,
+                       problem == "missing_header" ? "fatal error: Python.h: No such file or directory"
+                                                   : "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
+}
+
+}  // namespace
+
 // A package cannot be built, found or imported on some ranks, or another one is found first.
 extern const FaultRow break_package_row{
     {.name = "break_package",
@@ -90,15 +125,16 @@ extern const FaultRow break_package_row{
                      "not_installed",
                      "what is wrong with it",
                      {"not_installed", "missing_symbol", "wrong_found_first", "abi_skew", "missing_header",
-                      "missing_compiler"}}},
+                      "missing_compiler", "other_cuda_major"}},
+                    {"symbol", ValueType::text, "log", "missing_symbol: the name that cannot be imported"}},
      .levers = {BreakPackage::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
-        const std::string problem = spec.text("problem");
+        const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
         return make_deed(spec, {.apply =
-                                    [package, problem](Levers& levers, Rank rank) {
-                                        return levers.pull(BreakPackage{rank, package, problem});
+                                    [package, says](Levers& levers, Rank rank) {
+                                        return levers.pull(BreakPackage{rank, package, says});
                                     },
                                 .blame = aimed(spec, {.component = package})});
     }};

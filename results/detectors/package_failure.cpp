@@ -9,10 +9,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-bool is_build(std::string_view problem) {
-    return problem == "missing_compiler" || problem == "missing_header" ||
-           trouble_in(problem) == Trouble::build;
-}
+bool is_build(std::string_view problem) { return trouble_in(problem) == Trouble::build; }
 
 // All ranks that failed on the same package are one finding.
 std::vector<Finding> from_loads(const Evidence& evidence) {

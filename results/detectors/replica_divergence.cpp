@@ -68,14 +68,16 @@ Findings replica_divergence(const Evidence& evidence) {
     }
     if (!one) return {};
     const auto* sample = one->digests.front()->as<ParametersDigest>();
+    const std::vector<Rank> apart = sorted(odd_replicas_in(*one));
+    const std::size_t others = one->digests.size() - std::min(one->digests.size(), apart.size());
     Finding finding{
         .symptom = "replica_state_divergence",
         .blame = blame_ranks(lives, odd),
         .at = at,
-        .says = fmt::format(
-            "{} of group {} differ after step {}: {} from the {} others", evidence.text(sample->name),
-            evidence.text(sample->group), first_step, ranks_text(sorted(odd_replicas_in(*one))),
-            one->digests.size() - std::min(one->digests.size(), odd_replicas_in(*one).size())),
+        .says = fmt::format("{} of group {} differ after step {}: {}", evidence.text(sample->name),
+                            evidence.text(sample->group), first_step,
+                            others == 0 ? "no two of " + ranks_text(apart) + " are alike"
+                                        : fmt::format("{} from the {} others", ranks_text(apart), others)),
         .causes = {"gradient_scaling_or_reduction_error", "hardware_or_link_fault",
                    "rng_or_seed_coordination_error"}};
     finding.blame.step = first_step;

@@ -127,6 +127,14 @@ const Life* first_failure(const Lives& lives, int attempt) {
     return first;
 }
 
+// What it said of its end, so that nobody has to look for the traceback behind the restart.
+std::string last_words(const Evidence& evidence, int attempt, Rank process) {
+    const auto first = evidence.facts<Complaints>().first_of_each(attempt);
+    const auto own = std::find_if(first.begin(), first.end(),
+                                  [&](const Complaint& one) { return one.process == process; });
+    return own == first.end() ? std::string() : fmt::format("; it said: {}", heart_of(own->text));
+}
+
 // The last attempt did not get further than those before it.
 std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const int last = lives.attempts() - 1;
@@ -140,8 +148,9 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
         const Life* earlier = first_failure(lives, last - 1);
         const bool again = earlier && earlier->process == failed->process;
         return {restart_finding(lives, {failed->process}, failed->ended,
-                                fmt::format("attempt {} ended {}with rank {} and no step beyond {}", last,
-                                            again ? "again " : "", failed->process, before),
+                                fmt::format("attempt {} ended {}with rank {} and no step beyond {}{}", last,
+                                            again ? "again " : "", failed->process, before,
+                                            last_words(evidence, last, failed->process)),
                                 "unpropagated_rank_failure")};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),

@@ -118,6 +118,15 @@ void compare_loads(const Evidence& evidence, Regression& found) {
     }
 }
 
+// The last step that any rank ended before this attempt.
+std::int64_t last_ended_before(const Evidence& evidence, const Lives& lives, int attempt) {
+    std::int64_t last = -1;
+    for (const Event* event : evidence.each<StepEnd>()) {
+        if (lives.attempt_at(event->at) < attempt) last = std::max(last, event->as<StepEnd>()->step);
+    }
+    return last;
+}
+
 // A newer whole checkpoint was there, and an older one, or none, was taken.
 void compare_steps(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
@@ -131,7 +140,7 @@ void compare_steps(const Evidence& evidence, Regression& found) {
             if (saved.attempt < attempt && saved.whole()) latest = std::max(latest, saved.step);
         }
         const std::int64_t first = event->as<StepBegin>()->step;
-        // Within a save of the end of the attempt, the marker may not have moved yet: one checkpoint back is
+        // An attempt that ended within its last save has not moved the marker yet: one checkpoint back is
         // right.
         if (latest < 0 || first > latest) continue;
         std::int64_t before = -1;
@@ -139,9 +148,8 @@ void compare_steps(const Evidence& evidence, Regression& found) {
             if (saved.attempt < attempt && saved.whole() && saved.step < latest)
                 before = std::max(before, saved.step);
         }
-        const bool fresh_save =
-            lives.begins(attempt) - checkpoints.find(latest, event->at)->last < std::chrono::seconds(1);
-        if (fresh_save && first > before) continue;
+        const bool within_the_save = last_ended_before(evidence, lives, attempt) <= latest;
+        if (within_the_save && first > before) continue;
         found.add(event->rank, event->at, first,
                   fmt::format("rank {} went on with step {} though step {} was saved whole", event->rank,
                               first, latest));

@@ -80,8 +80,9 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     return sorted(std::move(processes));
 }
 
-// All waited: for those who believe in another world or endpoint, or who never came.
-std::vector<Rank> waited_for(const Evidence& evidence, int attempt) {
+// All waited, and told of it: for those who believe in another world or endpoint, who never came, or who had
+// ended on their way.
+std::vector<Rank> waited_for(const Evidence& evidence, int attempt, Time told) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<std::int32_t, TextId>, std::vector<Rank>> beliefs;
     std::set<Rank> came;
@@ -105,7 +106,9 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt) {
     }
     std::vector<Rank> absent;
     for (Rank rank = 0; rank < lives.count(); ++rank) {
-        if (came.count(rank) == 0) absent.push_back(rank);
+        const Life* life = lives.find(attempt, rank);
+        const bool gone = life && life->ended < told;  // on its way there
+        if (came.count(rank) == 0 || gone) absent.push_back(rank);
     }
     return absent;
 }
@@ -169,7 +172,7 @@ Findings setup_failure(const Evidence& evidence) {
         const auto first = std::find_if(complaints.begin(), complaints.end(),
                                         [&](const Complaint& c) { return weight_of(c) == least; });
         std::vector<Rank> culprits = named(evidence, *first);
-        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt);
+        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt, first->at);
         if (culprits.empty()) {
             for (const Complaint& complaint : complaints) {
                 if (weight_of(complaint) == least) culprits.push_back(complaint.process);

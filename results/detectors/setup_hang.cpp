@@ -28,6 +28,17 @@ Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Ran
     return life ? std::min(life->ended, until) : until;
 }
 
+// Its client has said, as torch's does at each try, that it does not reach the store.
+bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto logs = evidence.each<RankLog>();
+    return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
+        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+        return event->rank == process && lives.attempt_at(event->at) == attempt &&
+               line.find("client socket has failed to connect") != std::string_view::npos;
+    });
+}
+
 // At the store: whoever has not left it.
 Hold at_store(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
@@ -51,6 +62,10 @@ Hold at_store(const Evidence& evidence, int attempt) {
     // Others reached the store and gave up: whoever still tries has not reached it.
     if (hold.awaited.empty() && hold.waiting.size() < came.size()) {
         for (const auto& [rank, since] : hold.waiting) hold.awaited.insert(rank);
+    }
+    if (!hold.awaited.empty()) return hold;
+    for (const auto& [rank, since] : hold.waiting) {
+        if (says_it_is_cut_off(evidence, attempt, rank)) hold.awaited.insert(rank);
     }
     return hold;
 }
@@ -134,7 +149,9 @@ Findings setup_hang(const Evidence& evidence) {
     if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
     stuck = sorted(std::move(stuck));
     const std::vector<Rank> culprits = culprits_of(holds);
-    const std::string why = culprits.empty() ? "though all had come" : "for " + ranks_text(culprits);
+    const std::string why = culprits.empty()    ? "though all had come"
+                            : culprits == stuck ? "and never got through"
+                                                : "for " + ranks_text(culprits);
     return {{.symptom = "communication_setup_hang",
              .blame = blame_ranks(lives, culprits),
              .at = since + lives.hang_after(),

@@ -77,6 +77,8 @@ void place(const Evidence& evidence, const Finding& finding, Clues& clues) {
         first = event->as<StepBegin>()->step;
         break;
     }
+    if (finding.blame.variable == "learning_rate" && finding.symptom == "wrong_intermediate_value")
+        clues.push_back({"constant_quantity_wrong", finding.says});
     if (!finding.blame.step) return;
     if (*finding.blame.step == first + 1)
         clues.push_back({"right_in_the_first_step_only", "right in the first step, wrong in the second"});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
 #include "results/text/words.h"
@@ -91,21 +92,26 @@ Alarm early(const Weighing& weighing, const Finding& finding) {
                                   duration_text(weighing.fault_at - finding.at))};
 }
 
+// "symptom about rank 3", or the symptom alone where nobody in particular is asked for.
+std::string due_text(const Weighing& weighing) {
+    const std::string who = blame_text(weighing.culprit, weighing.expect.blames);
+    const bool somebody = !weighing.expect.blames.empty();
+    return weighing.expect.symptom + (somebody ? " about " + who : std::string());
+}
+
 Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
                 const std::vector<std::size_t>& others) {
-    const std::string& symptom = weighing.expect.symptom;
-    const std::string who = blame_text(weighing.culprit, weighing.expect.blames);
+    const std::string due = due_text(weighing);
     if (!others.empty()) {
         return {.verdict = Verdict::fail,
                 .outcome = Outcome::wrong_class,
-                .reason = fmt::format("{} about {} was due; said instead: {}", symptom, who,
-                                      about(findings, others))};
+                .reason = fmt::format("{} was due; said instead: {}", due, about(findings, others))};
     }
     return {.verdict = Verdict::fail,
             .outcome = Outcome::silent,
-            .reason = findings.empty() ? fmt::format("nobody noticed; {} about {} was due", symptom, who)
-                                       : fmt::format("{} about {} was due; only said: {}", symptom, who,
-                                                     findings.front().symptom)};
+            .reason = findings.empty()
+                          ? fmt::format("nobody noticed; {} was due", due)
+                          : fmt::format("{} was due; only said: {}", due, findings.front().symptom)};
 }
 
 // Right, in time, and alone? A second finding of the same symptom about somebody else is noise as well.
@@ -155,6 +161,62 @@ Fields nameless_fields(const scenarios::Expectation& expect, const Blame& culpri
     return fields;
 }
 
+template <class T>
+bool within(const std::vector<T>& part, const std::vector<T>& whole) {
+    return std::all_of(part.begin(), part.end(), [&](const T& one) {
+        return std::find(whole.begin(), whole.end(), one) != whole.end();
+    });
+}
+
+template <class T>
+void add(const std::vector<T>& more, std::vector<T>& all) {
+    all.insert(all.end(), more.begin(), more.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
+// One fault may stop two groups or fill two hosts, and a detector names each by itself: findings of the due
+// symptom about none but culprits count as one, which is there once the last of them is.
+struct Together {
+    std::vector<Finding> findings;     // with one in the place of all parts
+    std::vector<std::size_t> indices;  // where each stood before; the joint one where the last part did
+    std::size_t parts = 0;
+};
+
+Together put_together(const Weighing& weighing, const std::vector<Finding>& findings) {
+    Together all;
+    std::optional<Finding> joint;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        const Finding& one = findings[i];
+        const bool part = one.symptom == weighing.expect.symptom && one.at >= weighing.fault_at &&
+                          within(one.blame.ranks, weighing.culprit.ranks) &&
+                          within(one.blame.nodes, weighing.culprit.nodes);
+        if (!part) {
+            all.findings.push_back(one);
+            all.indices.push_back(i);
+            continue;
+        }
+        ++all.parts;
+        last = i;
+        if (joint) {
+            add(one.blame.ranks, joint->blame.ranks);
+            add(one.blame.nodes, joint->blame.nodes);
+            joint->says += "; " + one.says;
+            joint->at = std::max(joint->at, one.at);
+        } else {
+            joint = one;
+        }
+    }
+    if (!joint) return all;
+    all.findings.push_back(std::move(*joint));
+    all.indices.push_back(last);
+    return all;
+}
+
+Alarm weigh_each(const Weighing& weighing, const std::vector<Finding>& findings,
+                 const std::vector<std::size_t>& others);
+
 }  // namespace
 
 Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Time fault_at,
@@ -168,6 +230,22 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
                 .reason = fmt::format("the scenario wants the {} named, but the truth names none",
                                       nameless.front())};
     }
+    const Alarm alone = weigh_each(weighing, findings, others);
+    if (alone.outcome != Outcome::wrong_rank) return alone;
+    const Together together = put_together(weighing, findings);
+    if (together.parts < 2) return alone;
+    Alarm alarm = weigh_each(weighing, together.findings, not_allowed(expect, together.findings));
+    if (alarm.outcome == Outcome::wrong_rank) return alone;
+    if (alarm.answer >= 0)
+        alarm.answer = static_cast<int>(together.indices[static_cast<std::size_t>(alarm.answer)]);
+    return alarm;
+}
+
+namespace {
+
+Alarm weigh_each(const Weighing& weighing, const std::vector<Finding>& findings,
+                 const std::vector<std::size_t>& others) {
+    const scenarios::Expectation& expect = weighing.expect;
     std::size_t best = findings.size();
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const Fit fit = weighing.fit(findings[i]);
@@ -184,6 +262,8 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
     if (!others.empty()) alarm.answer = static_cast<int>(others.front());
     return alarm;
 }
+
+}  // namespace
 
 Blame culprit_of(const scenarios::Expectation& expect, const Truth& truth) {
     Blame culprit = truth.culprit();

@@ -33,7 +33,34 @@ std::vector<std::string> backends_of(const scenarios::Scenario& scenario) {
     return scenario.backends.empty() ? std::vector<std::string>{"sim"} : scenario.backends;
 }
 
+void count_field(Strictness::Field& field, const scenarios::Scenario& scenario, const char* name,
+                 bool stated) {
+    if (stated)
+        ++field.stated;
+    else if (scenario.expect.because.contains(name))
+        ++field.reasoned;
+    else
+        field.open.push_back(scenario.id);
+}
+
+void count_checks(Strictness& checks, const scenarios::Scenario& scenario) {
+    const scenarios::Expectation& expect = scenario.expect;
+    count_field(checks.blames, scenario, "blames", !expect.blames.empty());
+    count_field(checks.reaction, scenario, "reaction", expect.reaction != "any");
+    count_field(checks.within, scenario, "within", !expect.because.contains("within"));
+    const scenarios::Heal& heal = scenario.heal;
+    if (!heal.as_control.empty())
+        ++checks.heals_control;
+    else if (heal.keeps_a_fault())
+        ++checks.heals_keep;
+    else if (!heal.is_the_control())
+        ++checks.heals_set;
+    else
+        checks.heals_unsaid.push_back(scenario.id);
+}
+
 void count(Coverage& coverage, const scenarios::Scenario& scenario) {
+    count_checks(coverage.checks, scenario);
     const scenarios::Bug& bug = scenario.bug;
     ++coverage.scenarios;
     ++coverage.symptoms.scenarios[bug.symptom];

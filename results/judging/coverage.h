@@ -34,6 +34,20 @@ struct Gap {
     std::vector<std::string> reports = {};   // public reports that carry it
 };
 
+// How much the scenarios' checks ask for: what each states, what it leaves open with a reason, and what it
+// leaves open without a word.
+struct Strictness {
+    struct Field {
+        std::size_t stated = 0, reasoned = 0;
+        std::vector<std::string> open;  // scenarios
+    };
+    Field blames, reaction, within;  // within: stated as any; whether it is near is found by playing
+    std::size_t heals_keep = 0;      // a fault stays, perhaps with other parameters
+    std::size_t heals_set = 0;       // all faults go, and settings change
+    std::size_t heals_control = 0;   // the healed run is the control, and why is said
+    std::vector<std::string> heals_unsaid;
+};
+
 struct Coverage {
     std::size_t scenarios = 0;
     CoverageAxis symptoms, causes, fixes, stages;
@@ -45,6 +59,7 @@ struct Coverage {
     std::map<std::string, std::size_t> backends;              // backend → scenarios
     std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show
     std::vector<std::string> without_report;                  // scenarios that cite no public report
+    Strictness checks;
 
     bool complete() const;  // no id of any axis is missing
 };

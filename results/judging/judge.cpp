@@ -40,8 +40,23 @@ bool crashed(Judgement& judgement) {
 }
 
 std::string why_never_applied(const Truth& truth) {
-    const Mark* refusal = truth.refusal();
-    return refusal ? refusal->says : "no moment of the run matched its `when`";
+    if (const Mark* refusal = truth.refusal()) return refusal->says;
+    const Mark* idle = truth.idle();
+    return idle ? idle->says : "no moment of the run matched its `when`";
+}
+
+// Of several faults one that never happened, or had no effect: empty when each did its part. Backends that
+// do not conclude by themselves are read by their marks.
+std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
+    if (const Mark* idle = truth.idle())
+        return plan.faults.size() < 2 ? idle->says : fmt::format("fault {}: {}", idle->fault + 1, idle->says);
+    for (std::size_t fault = 0; fault < plan.faults.size(); ++fault) {
+        const bool marked = std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
+            return mark.fault == static_cast<std::int32_t>(fault);
+        });
+        if (!marked) return fmt::format("fault {} ({}) found no moment", fault + 1, plan.faults[fault].kind);
+    }
+    return {};
 }
 
 // The job's own reaction, judged after the alarm: it can only make a verdict worse.
@@ -77,19 +92,6 @@ void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, 
     judgement.reason =
         fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
                     judgement.reason, duration_text(Time{expect.recovers_within}), took);
-}
-
-// A job that ends cleanly because of the fault may be reported, under whatever symptom, as long as the blame
-// is right.
-std::vector<std::size_t> about_others(const scenarios::Expectation& expect, const Blame& culprit,
-                                      const std::vector<Finding>& findings) {
-    std::vector<std::string> fields = expect.blames;
-    std::erase_if(fields, [](const std::string& field) { return field == "step" || field == "collective"; });
-    std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (!differing_fields(fields, findings[i].blame, culprit).empty()) others.push_back(i);
-    }
-    return others;
 }
 
 std::string unfinished_ranks(const Truth& truth) {
@@ -131,23 +133,43 @@ void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, con
     judge_recovery(judgement, expect, record.evidence);
 }
 
-void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, const Truth& truth) {
-    const Reaction reaction = judgement.job.reaction;
-    if (!truth.applied() || (!ended_with_error(reaction) && reaction != Reaction::restarted)) {
-        judge_silence(judgement, truth);
+// Silent, and at its end where it should be: by itself, or with the error that the fix is there to give.
+void judge_quiet_heal(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
+    judge_silence(judgement, record.truth);
+    const bool may_end_with_error = expect.reaction == "clear_error" ||
+                                    expect.reaction == "refuse_to_start" || expect.reaction == "error";
+    if (may_end_with_error && judgement.outcome == Outcome::unfinished)
+        set(judgement, Verdict::pass, Outcome::quiet, "quiet");
+    judge_reaction(judgement, expect);
+    judge_recovery(judgement, expect, record.evidence);
+}
+
+void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
+    if (expect.silent()) {
+        if (!crashed(judgement)) judge_quiet_heal(judgement, expect, record);
+    } else {
+        judge_fault(judgement, expect, record);
+    }
+}
+
+// The fix absorbs what it leaves in place: some of that must have come.
+void judge_what_was_kept(Judgement& judgement, const Truth& truth) {
+    for (const Mark& mark : truth.marks) {
+        if (mark.kind != MarkKind::missed || truth.applied()) continue;
+        set(judgement, Verdict::unknown, Outcome::not_applied,
+            "what the fix leaves in place never came: " + mark.says);
         return;
     }
-    if (crashed(judgement)) return;
-    const std::vector<std::size_t> others = about_others(expect, judgement.culprit, judgement.findings);
-    if (!others.empty()) {
-        set(judgement, Verdict::fail, Outcome::false_alarm,
-            "healed, yet it rang: " + list_of(judgement.findings, others));
-    } else if (!is_good(reaction)) {
-        set(judgement, Verdict::fail, Outcome::unfinished,
-            "the fix made the job end, but no error text names " + blame_text(judgement.culprit));
-    } else {
-        set(judgement, Verdict::pass, Outcome::quiet,
-            fmt::format("the fault stayed, and the job reacted well: {}", reaction_text(reaction)));
+}
+
+// What was not done proves nothing, and neither does what changed nothing.
+void judge_effect(Judgement& judgement, const scenarios::Plan& plan, const Record& record,
+                  const Evidence* control) {
+    if (const std::string idle = idle_fault(plan, record.truth); !idle.empty()) {
+        set(judgement, Verdict::unknown, Outcome::not_applied, idle);
+    } else if (control && same_events(record.evidence, *control)) {
+        set(judgement, Verdict::unknown, Outcome::not_applied,
+            "the fault had no effect: the run is its control, event for event");
     }
 }
 
@@ -168,11 +190,31 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     }
     if (plan.variant == Variant::fault) judge_fault(judgement, plan.expect, record);
     if (plan.variant == Variant::control) judge_silence(judgement, record.truth);
-    if (plan.variant == Variant::healed) judge_healed(judgement, plan.expect, record.truth);
+    if (plan.variant == Variant::healed) judge_healed(judgement, plan.expect, record);
     // Part of the bug never happened: nothing that followed proves anything.
-    if (const Mark* refusal = record.truth.refusal(); refusal && judgement.verdict != Verdict::unknown)
+    if (judgement.verdict == Verdict::unknown) return judgement;
+    if (const Mark* refusal = record.truth.refusal())
         set(judgement, Verdict::unknown, Outcome::not_applied, "a fault was refused: " + refusal->says);
+    else if (plan.variant == Variant::fault)
+        judge_effect(judgement, plan, record, control);
+    else if (plan.variant == Variant::healed)
+        judge_what_was_kept(judgement, record.truth);
     return judgement;
+}
+
+void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
+                            const std::vector<Finding>& findings) {
+    if (healed.verdict != Verdict::pass || !faulty.truth.took_place()) return;
+    const Judgement without = judge(plan, faulty, findings);
+    if (without.verdict != Verdict::pass) return;
+    set(healed, Verdict::fail, Outcome::heals_nothing,
+        fmt::format("the fix heals nothing: without it the run is as it should be with it ({})",
+                    without.reason));
+}
+
+void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control) {
+    if (healed.verdict != Verdict::pass || !same_events(run, control)) return;
+    set(healed, Verdict::pass, Outcome::as_control, "the control again, event for event: it proves nothing");
 }
 
 Judgement unjudged(std::string reason) {

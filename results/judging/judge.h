@@ -29,11 +29,13 @@ enum class Outcome {
     dead_metric,
     sticky,
     pending_only,
-    not_applied,  // the fault never happened
-    as_unseen,    // nothing could show it, and nothing did
-    quiet,        // control or healed run without findings
-    unfinished,   // control or healed run that did not come to its end
-    unjudged,     // nothing to judge against, or half a run
+    not_applied,    // the fault never happened
+    as_unseen,      // nothing could show it, and nothing did
+    quiet,          // control or healed run without findings
+    unfinished,     // control or healed run that did not come to its end
+    heals_nothing,  // the healed run is as it should be, and so is the faulty one
+    as_control,     // the healed run is its control, event for event: quiet, and no proof
+    unjudged,       // nothing to judge against, or half a run
 };
 std::string_view name_of(Verdict);
 std::string_view name_of(Outcome);
@@ -61,13 +63,20 @@ struct Judgement {
 // - fault: the alarm that the plan expects, and the reaction. `control` is the evidence of the same run
 //   without the fault: only beside it can a wrong result be told from a right one.
 // - control: no finding, and every rank finished.
-// - healed: likewise where the fix removes the fault; where the fault stays the job may also end cleanly,
-// with
-//   a clear error, a refusal or a restart.
+// - healed: what [heal.expect] says: no finding and every rank finished, or the alarm and the reaction that
+//   are left where the fix does not take the fault away.
 // A run that was interrupted, whose fault never happened, or of whose fault a lever was refused proves
 // nothing: unknown.
 Judgement judge(const scenarios::Plan& plan, const Record& record, const std::vector<Finding>& findings,
                 const Evidence* control = nullptr);
+
+// A fix proves something only where the run without it would not do: a healed run that passes fails all the
+// same when the faulty run, asked the healed plan's question, passes as well. Nothing changes otherwise.
+void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
+                            const std::vector<Finding>& findings);
+
+// Beside its control: a healed run that is the control again passes, and is called so.
+void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control);
 
 // Of a run that cannot be judged: it was not played, or its files lack the plan or the truth.
 Judgement unjudged(std::string reason);

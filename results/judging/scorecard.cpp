@@ -36,6 +36,7 @@ void count_findings(ScoreRow& row, const Case& one, const Counts& counts) {
         if (!run) return;
         ++row.quiet_due;
         if (run->verdict == Verdict::pass) ++row.quiet;
+        if (run->outcome == Outcome::as_control) ++row.as_control;
         if (run->verdict != Verdict::pass)
             row.findings += std::count_if(run->findings.begin(), run->findings.end(), counts);
     };

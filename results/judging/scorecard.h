@@ -25,6 +25,7 @@ struct ScoreRow {
     std::size_t noticed = 0;  // of these, with a finding of the right symptom
     std::size_t named = 0;    // of these, about the right one
     std::size_t quiet_due = 0, quiet = 0;  // control and healed runs, and those as they should be
+    std::size_t as_control = 0;            // of these, healed runs that are their control again: no proof
     std::vector<Time> delays;              // from fault to the right finding, ascending
 
     std::optional<double> precision() const;

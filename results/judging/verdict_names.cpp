@@ -12,10 +12,10 @@ std::string_view name_of(Verdict verdict) {
 }
 
 std::string_view name_of(Outcome outcome) {
-    static constexpr std::array<std::string_view, 16> names = {
-        "caught",    "wrong_rank",  "wrong_class", "late",    "silent",       "crashed",
-        "noisy",     "false_alarm", "dead_metric", "sticky",  "pending_only", "not_applied",
-        "as_unseen", "quiet",       "unfinished",  "unjudged"};
+    static constexpr std::array<std::string_view, 18> names = {
+        "caught",    "wrong_rank",  "wrong_class", "late",          "silent",       "crashed",
+        "noisy",     "false_alarm", "dead_metric", "sticky",        "pending_only", "not_applied",
+        "as_unseen", "quiet",       "unfinished",  "heals_nothing", "as_control",   "unjudged"};
     return names.at(static_cast<std::size_t>(outcome));
 }
 

@@ -242,6 +242,18 @@ std::string to_json_line(const Evidence& evidence, const Event& event) {
     return line;
 }
 
+bool same_events(const Evidence& one, const Evidence& other) {
+    const auto same_head = [](const Event& a, const Event& b) {
+        return a.at == b.at && a.rank == b.rank && a.what.index() == b.what.index();
+    };
+    const auto same_line = [&](const Event& a, const Event& b) {
+        return to_json_line(one, a) == to_json_line(other, b);
+    };
+    return std::equal(one.events().begin(), one.events().end(), other.events().begin(), other.events().end(),
+                      same_head) &&
+           std::equal(one.events().begin(), one.events().end(), other.events().begin(), same_line);
+}
+
 scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);
     out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{}}})", format_name,

@@ -104,4 +104,7 @@ scenarios::Result<void> write_evidence(const Evidence& evidence, const std::file
 scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file);
 std::string to_json_line(const Evidence& evidence, const Event& event);
 
+// Event for event: kinds, times, ranks and every field, texts by their words.
+bool same_events(const Evidence& one, const Evidence& other);
+
 }  // namespace deadrank::results

@@ -25,8 +25,9 @@ void unite(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 5> mark_names = {"fault.applied", "fault.reverted", "fault.refused",
-                                                        "deadlock", "outcome"};
+constexpr std::array<std::string_view, 7> mark_names = {"fault.applied", "fault.reverted", "fault.refused",
+                                                        "deadlock",      "outcome",        "fault.missed",
+                                                        "fault.unread"};
 
 void prefer(std::string& kept, const std::string& other) {
     if (kept.empty()) kept = other;
@@ -42,7 +43,9 @@ std::optional<MarkKind> mark_kind_named(std::string_view name) {
     return static_cast<MarkKind>(found - mark_names.begin());
 }
 
-bool is_about_a_fault(MarkKind kind) { return kind <= MarkKind::refused; }
+bool is_about_a_fault(MarkKind kind) {
+    return kind <= MarkKind::refused || kind == MarkKind::missed || kind == MarkKind::unread;
+}
 
 bool Truth::applied() const { return first_fault() != never; }
 
@@ -52,7 +55,14 @@ const Mark* Truth::refusal() const {
     return found == marks.end() ? nullptr : &*found;
 }
 
-bool Truth::took_place() const { return applied() && !refusal(); }
+const Mark* Truth::idle() const {
+    const auto found = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) {
+        return mark.kind == MarkKind::missed || mark.kind == MarkKind::unread;
+    });
+    return found == marks.end() ? nullptr : &*found;
+}
+
+bool Truth::took_place() const { return applied() && !refusal() && !idle(); }
 
 Time Truth::first_fault() const {
     Time first = never;

@@ -21,6 +21,8 @@ enum class MarkKind : std::uint8_t {
     refused,   // a lever could not be pulled: that part of the fault never happened
     deadlock,  // nothing could happen any more
     ending,    // how the simulator's run ended
+    missed,    // no moment of the run was a fault's: it never happened
+    unread,    // a fault acted on what nothing asked for afterwards: it had no effect
 };
 std::string_view name_of(MarkKind);  // "fault.applied", as truth files and the ranks' own files have it
 std::optional<MarkKind> mark_kind_named(std::string_view name);
@@ -48,6 +50,7 @@ struct Truth {
 
     bool applied() const;         // did any fault really happen?
     const Mark* refusal() const;  // the first lever that was refused; null when none was
+    const Mark* idle() const;     // the first fault that never happened or had no effect
     bool took_place() const;      // applied, and all of it
     Time first_fault() const;     // `never` when none did
     Blame culprit() const;        // union of the applied faults' blames

@@ -89,7 +89,8 @@ Json row_json(const ScoreRow& row) {
             {"median_delay", delay(row.median_delay())},
             {"longest_delay", delay(row.longest_delay())},
             {"quiet_runs", row.quiet},
-            {"quiet_runs_due", row.quiet_due}};
+            {"quiet_runs_due", row.quiet_due},
+            {"healed_as_control", row.as_control}};
 }
 
 }  // namespace
@@ -101,8 +102,10 @@ std::string json_line(const Case& one) {
                  {"seed", one.seed},
                  {"verdict", name_of(one.verdict)},
                  {"reason", one.reason},
+                 {"outcome", one.fault ? Json(name_of(one.fault->outcome)) : Json(nullptr)},
                  {"control", verdict_of(one.control)},
                  {"healed", verdict_of(one.healed)},
+                 {"healed_as_control", one.healed && one.healed->outcome == Outcome::as_control},
                  {"findings", findings_json(one.fault ? one.fault->findings : none)},
                  {"trace_hash", hash_json(one.trace_hash)},
                  {"token", one.token},

@@ -314,6 +314,8 @@ std::string last_line(const Scorecard& card, double seconds, const Style& style)
                                    part(Verdict::fail, Ink::red), part(Verdict::unknown, Ink::yellow));
     if (card.total.quiet_due > 0) {
         text += fmt::format(" · control and healed runs quiet {}/{}", card.total.quiet, card.total.quiet_due);
+        if (card.total.as_control > 0)
+            text += fmt::format(" ({} healed runs are their control again)", card.total.as_control);
     }
     return text + style.paint(Ink::dim, fmt::format(" · {:.1f} s", seconds)) + "\n";
 }

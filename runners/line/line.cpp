@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
-#include <set>
 
 #include "runners/line/excerpt.h"
 #include "runners/line/run_files.h"
@@ -25,18 +24,6 @@ bool stopped(const LineOptions& options) { return options.stop && options.stop->
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Several faults, and some of them never found their moment: said, since the verdict rests on the others.
-void note_silent_faults(const Played& played, std::vector<std::string>& notes) {
-    std::set<std::int32_t> happened;
-    for (const results::Mark& mark : played.record.truth.marks) happened.insert(mark.fault);
-    if (!played.record.truth.applied()) return;
-    for (std::size_t fault = 0; fault < played.plan.faults.size(); ++fault) {
-        if (happened.count(static_cast<std::int32_t>(fault)) > 0) continue;
-        notes.push_back(
-            fmt::format("fault {} ({}) found no moment", fault + 1, played.plan.faults[fault].kind));
-    }
 }
 
 void keep_notes(const Played& played, std::vector<std::string>& notes) {
@@ -59,6 +46,14 @@ public:
         if (options_.control) outcome.control = play_one(trial_.control, result_.control);
         outcome.fault = play_one(trial_.fault, result_.fault);
         if (options_.healed) outcome.healed = play_one(trial_.healed, result_.healed);
+        if (result_.healed && result_.fault && outcome.fault->verdict != Verdict::unknown) {
+            results::hold_against_the_fault(*outcome.healed, trial_.healed, result_.fault->record,
+                                            result_.fault->findings);
+        }
+        if (result_.healed && result_.control) {
+            results::hold_against_the_control(*outcome.healed, result_.healed->record.evidence,
+                                              result_.control->record.evidence);
+        }
         outcome.conclude();
         if (result_.fault) describe(*result_.fault);
         if (directory_) write_verdict();
@@ -81,7 +76,6 @@ private:
         outcome.token =
             to_text(token_of(played.plan, runner_.name(), options_.explore_order, outcome.trace_hash));
         keep_notes(played, outcome.notes);
-        note_silent_faults(played, outcome.notes);
         if (outcome.verdict != Verdict::pass)
             outcome.excerpt = excerpt(played.record.evidence, *outcome.fault);
     }

@@ -127,6 +127,11 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     one.fault = judge_files(*run, *control ? &(*control)->record.evidence : nullptr);
     if (*control) one.control = judge_files(**control, nullptr);
     if (*healed) one.healed = judge_files(**healed, nullptr);
+    if (*healed && (*healed)->plan && run->has_truth && one.fault->verdict != results::Verdict::unknown)
+        results::hold_against_the_fault(*one.healed, *(*healed)->plan, run->record, run->findings);
+    if (*healed && *control)
+        results::hold_against_the_control(*one.healed, (*healed)->record.evidence,
+                                          (*control)->record.evidence);
     one.directory = place;
     one.conclude();
     judged.fault = std::move(*run);

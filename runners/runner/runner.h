@@ -20,7 +20,8 @@ using results::TraceEvent;
 struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
     bool keep_evidence = true;
-    bool explore_order = false;                     // ties in time broken by chance
+    bool explore_order = false;           // ties in time broken by chance
+    std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
     std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
     std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is
 };

@@ -159,10 +159,15 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
         bug_table(taxonomy),
         expect_table(taxonomy),
         {"[heal]",
-         "The fix; the healed run must be silent and complete. [heal.cluster] and [heal.workload] hold the "
-         "settings that the fix changes",
-         {{"fault", Form::word, "whether the fault is gone, or stays and is absorbed", {"none", "keep"}},
-          {"says", Form::text, "one sentence: what the fix does"}}},
+         "The fix; the healed run must be silent and complete, or be as [heal.expect] says. [heal.cluster] "
+         "and "
+         "[heal.workload] hold the settings that the fix changes, [[heal.change]] what it lays over a fault",
+         {{"fault",
+           Form::words,
+           "whether the faults are gone or stay: once for all, or one by one",
+           {"none", "keep"}},
+          {"says", Form::text, "one sentence: what the fix does"},
+          {"as_control", Form::text, "why the healed run is the control again"}}},
         {"[teach]",
          "The story, for `deadrank learn`",
          {{"title", Form::text, "a name for the lesson"},

@@ -188,21 +188,31 @@ void read_others(Reader& reader, Expectation& expect, const std::vector<std::str
     expect.also.insert(expect.also.end(), others.begin(), others.end());
 }
 
+// Why the expectation asks for less than it could.
+void read_because(Reader& reader, Expectation& expect) {
+    const Node* table = reader.table("because");
+    if (!table) return;
+    Reader because(*table, "'because'", reader.problems());
+    for (const char* field : {"blames", "reaction", "within"}) {
+        if (because.find(field)) expect.because[field] = because.text(field);
+    }
+    because.refuse_the_rest();
+}
+
 }  // namespace
 
-Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxonomy) {
-    Expectation expect{.symptom = bug.symptom};
-    if (!top.find("expect")) {
-        top.problems().add(top.node().place, "there is no [expect]", "say what must be noticed");
-        return expect;
-    }
-    const Node* table = top.table("expect");
-    if (!table) return expect;
-    Reader reader(*table, "[expect]", top.problems());
-    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
+Expectation read_expect_table(const Node& table, std::string name, Expectation expect,
+                              const Taxonomy& taxonomy, Problems& problems) {
+    Reader reader(table, std::move(name), problems);
+    std::vector<std::string> symptoms = ids(taxonomy.symptoms);
     if (reader.find("symptom")) {
+        const bool may_be_silent = expect.silent();
         expect.symptom = reader.text("symptom");
-        check_each(reader, "symptom", {expect.symptom}, symptoms, "symptom");
+        if (may_be_silent && expect.symptom == no_symptom) {
+            expect.symptom.clear();
+        } else {
+            check_each(reader, "symptom", {expect.symptom}, symptoms, "symptom");
+        }
     }
     expect.blames = reader.texts("blames");
     check_each(reader, "blames", expect.blames, blame_words(), "field of a blame");
@@ -213,8 +223,19 @@ Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxono
     expect.reaction = reader.one_of("reaction", reaction_words(), expect.reaction);
     expect.recovers_within = reader.duration("recovers_within", expect.recovers_within);
     expect.unseen = reader.text("unseen");
+    read_because(reader, expect);
     reader.refuse_the_rest();
     return expect;
+}
+
+Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxonomy) {
+    const Expectation usual{.symptom = bug.symptom};
+    if (!top.find("expect")) {
+        top.problems().add(top.node().place, "there is no [expect]", "say what must be noticed");
+        return usual;
+    }
+    const Node* table = top.table("expect");
+    return table ? read_expect_table(*table, "[expect]", usual, taxonomy, top.problems()) : usual;
 }
 
 // Reads [[fault]]: its kind, what the kind asks for, and when it acts.
@@ -274,16 +295,32 @@ void check_trigger(const Settings& when, Problems& problems) {
     }
 }
 
+void check_words(const FaultSettings& fault, const Kind& workload, const Vocabulary& vocabulary,
+                 Problems& problems) {
+    const auto others = [&](std::string_view word) { return places_of_others(word, vocabulary); };
+    const std::string of = " in " + workload.name;
+    check_known_words(fault.parameters, "seam", workload.seams, "seam" + of, others, problems);
+    check_known_words(fault.parameters, "block", workload.blocks, "block" + of, others, problems);
+    std::vector<std::string> calls = call_words();
+    calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
+    calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());
+    check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
+}
+
+void read_when(Reader& reader, TriggerSettings& trigger) {
+    const Node* when = reader.table("when");
+    if (!when) return;
+    Reader inner(*when, "'when'", reader.problems());
+    trigger.values = read_settings(inner, trigger_parameters());
+    inner.refuse_the_rest();
+    check_trigger(trigger.values, reader.problems());
+}
+
 FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const Kind* workload,
                          Problems& problems) {
     Reader reader(table, "[[fault]]", problems);
     FaultSettings fault{.kind = reader.required_text("kind"), .place = table.place};
-    if (const Node* when = reader.table("when")) {
-        Reader inner(*when, "'when'", problems);
-        fault.when.values = read_settings(inner, trigger_parameters());
-        inner.refuse_the_rest();
-        check_trigger(fault.when.values, problems);
-    }
+    read_when(reader, fault.when);
     const Kind* kind = vocabulary.fault(fault.kind);
     if (!kind) {
         const Node* node = reader.find("kind");
@@ -295,17 +332,9 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     }
     reader.renamed(kind->name);
     fault.parameters = read_settings(reader, kind->parameters);
+    fault.provokes = reader.flag("provokes", false);
     check_required(reader, fault.parameters, *kind);
-    if (workload) {
-        const std::string of = " in " + workload->name;
-        const auto others = [&](std::string_view word) { return places_of_others(word, vocabulary); };
-        check_known_words(fault.parameters, "seam", workload->seams, "seam" + of, others, problems);
-        check_known_words(fault.parameters, "block", workload->blocks, "block" + of, others, problems);
-        std::vector<std::string> calls = call_words();
-        calls.insert(calls.end(), workload->seams.begin(), workload->seams.end());
-        calls.insert(calls.end(), workload->blocks.begin(), workload->blocks.end());
-        check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
-    }
+    if (workload) check_words(fault, *workload, vocabulary, problems);
     reader.elsewhere(
         [&](std::string_view word) { return settings_of_others(word, "parameter", vocabulary.faults); });
     reader.refuse_the_rest();
@@ -320,6 +349,16 @@ std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary
         faults.push_back(read_fault(*table, vocabulary, workload, top.problems()));
     }
     return faults;
+}
+
+void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, const Vocabulary& vocabulary,
+                       HealedFault& change) {
+    FaultSettings fault{.kind = kind.name, .place = reader.node().place};
+    read_when(reader, fault.when);
+    fault.parameters = read_settings(reader, kind.parameters);
+    if (workload) check_words(fault, *workload, vocabulary, reader.problems());
+    reader.refuse_the_rest();
+    change = {.kept = true, .parameters = std::move(fault.parameters), .when = std::move(fault.when)};
 }
 
 // The closed lists of words of a scenario that no other room owns.

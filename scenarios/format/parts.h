@@ -23,6 +23,14 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary);
 // `workload` may be nullptr: then the names of seams, blocks and calls are not looked up.
 std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload);
 
+// What a [[heal.change]] lays over a fault of this kind.
+void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, const Vocabulary& vocabulary,
+                       HealedFault& change);
+
+// [expect], or [heal.expect], which may also ask for silence: symptom = "none".
+inline constexpr std::string_view no_symptom = "none";
+Expectation read_expect_table(const Node& table, std::string name, Expectation usual,
+                              const Taxonomy& taxonomy, Problems& problems);
 Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxonomy);
 std::vector<std::string> read_backends(Reader& top);
 

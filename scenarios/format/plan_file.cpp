@@ -33,7 +33,8 @@ std::string bug_table(const Bug& bug) {
 }
 
 std::string expect_table(const Expectation& expect) {
-    std::string out = fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", toml_text(expect.symptom),
+    std::string out = fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n",
+                                  toml_text(expect.silent() ? no_symptom : std::string_view(expect.symptom)),
                                   toml_list(expect.blames));
     if (!expect.ranks.empty()) out += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) out += fmt::format("step = {}\n", *expect.step);
@@ -42,6 +43,8 @@ std::string expect_table(const Expectation& expect) {
     if (expect.recovers_within >= 0)
         out += fmt::format("recovers_within = {}\n", toml_duration(expect.recovers_within));
     if (!expect.unseen.empty()) out += fmt::format("unseen = {}\n", toml_text(expect.unseen));
+    if (!expect.because.empty()) out += "[expect.because]\n";
+    for (const auto& [field, why] : expect.because) out += fmt::format("{} = {}\n", field, toml_text(why));
     return out;
 }
 
@@ -52,6 +55,7 @@ std::string to_toml(const Plan& plan) {
     out += fmt::format("\n[workload]\nkind = {}\n", toml_text(plan.workload_kind)) + toml_rows(plan.workload);
     for (const FaultSpec& fault : plan.faults) {
         out += fmt::format("\n[[fault]]\nkind = {}\n", toml_text(fault.kind)) + toml_rows(fault.parameters);
+        if (fault.provokes) out += "provokes = true\n";
         out += fmt::format("when = {}\n", toml_trigger(fault.when));
     }
     return out + expect_table(plan.expect);
@@ -133,7 +137,8 @@ void read_plan_faults(Reader& top, Plan& plan, const Kind* workload, const Vocab
         const Kind* kind = vocabulary.fault(fault.kind);
         if (!kind) continue;
         FaultSpec spec{fault.kind, concrete(fault.parameters, top.problems()),
-                       trigger_of(concrete(fault.when.values, top.problems()), kind->at_start)};
+                       trigger_of(concrete(fault.when.values, top.problems()), kind->at_start),
+                       fault.provokes};
         check_stated(spec.parameters, kind->parameters, fault.place, fault.kind, top.problems());
         plan.faults.push_back(std::move(spec));
     }
@@ -154,7 +159,8 @@ Plan read_plan(Reader& top, const Taxonomy& taxonomy, const Vocabulary& vocabula
                      top.problems());
     }
     read_plan_faults(top, plan, workload.kind, vocabulary);
-    plan.expect = read_expectation(top, plan.bug, taxonomy);
+    const Bug healed{.symptom = ""};
+    plan.expect = read_expectation(top, plan.variant == Variant::healed ? healed : plan.bug, taxonomy);
     plan.backends = read_backends(top);
     top.refuse_the_rest();
     return plan;

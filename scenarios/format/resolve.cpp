@@ -93,7 +93,7 @@ Result<FaultSpec> close_fault(const Closing& closing, const FaultSettings& fault
     if (!parameters) return tl::unexpected(parameters.error());
     const auto when = closing.all(fault.when.values, trigger_parameters(), path + ".when");
     if (!when) return tl::unexpected(when.error());
-    return FaultSpec{fault.kind, std::move(*parameters), trigger_of(*when, kind.at_start)};
+    return FaultSpec{fault.kind, std::move(*parameters), trigger_of(*when, kind.at_start), fault.provokes};
 }
 
 Result<void> close_faults(Closing& closing, const Scenario& scenario, const Vocabulary& vocabulary,
@@ -140,9 +140,45 @@ void apply(const Values& changes, Values& values) {
     }
 }
 
-Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenario) {
+// The fault with what the fix lays over it; what it leaves alone is drawn as before.
+Result<FaultSpec> close_healed(const Plan& plan, Seed seed, const Scenario& scenario, std::size_t i,
+                               const Vocabulary& vocabulary) {
+    FaultSettings fault = scenario.faults[i];
+    const HealedFault& healed = scenario.heal.faults[i];
+    for (const auto& [name, setting] : healed.parameters) fault.parameters[name] = setting;
+    for (const auto& [name, setting] : healed.when.values) fault.when.values[name] = setting;
+    Closing closing(scenario.id, seed);
+    closing.set_shape(shape_of(plan));
+    for (std::size_t before = 0; before < i; ++before)
+        closing.add_targets(targets_of(plan.faults[before], shape_of(plan)));
+    return close_fault(closing, fault, *vocabulary.fault(fault.kind), fmt::format("fault.{}", i));
+}
+
+Result<std::vector<FaultSpec>> heal_faults(const Plan& plan, Seed seed, const Scenario& scenario,
+                                           const Vocabulary& vocabulary) {
+    std::vector<FaultSpec> faults;
+    const std::size_t known = std::min(scenario.heal.faults.size(), plan.faults.size());
+    for (std::size_t i = 0; i < known; ++i) {
+        const HealedFault& healed = scenario.heal.faults[i];
+        if (!healed.kept) continue;
+        if (!healed.changed()) {
+            faults.push_back(plan.faults[i]);
+            continue;
+        }
+        auto fault = close_healed(plan, seed, scenario, i, vocabulary);
+        if (!fault) return tl::unexpected(fault.error());
+        faults.push_back(std::move(*fault));
+    }
+    return faults;
+}
+
+Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenario,
+                       const Vocabulary& vocabulary) {
     plan.variant = Variant::healed;
-    if (scenario.heal.fault == "none") plan.faults.clear();
+    plan.expect = scenario.heal.expect;
+    auto faults = heal_faults(plan, plan.seed, scenario, vocabulary);
+    if (!faults) return tl::unexpected(faults.error());
+    plan.faults = std::move(*faults);
     const auto cluster = closing.stated(scenario.heal.cluster, "heal.cluster");
     if (!cluster) return tl::unexpected(cluster.error());
     const auto workload = closing.stated(scenario.heal.workload, "heal.workload");
@@ -191,7 +227,7 @@ Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& c
     if (auto able = check_able(scenario, *plan, capabilities, vocabulary); !able)
         return tl::unexpected(able.error());
     keep_apart(*plan);
-    auto healed = heal_plan(*plan, closing, scenario);
+    auto healed = heal_plan(*plan, closing, scenario, vocabulary);
     if (!healed) return tl::unexpected(healed.error());
     Plan control = *plan;
     control.variant = Variant::control;

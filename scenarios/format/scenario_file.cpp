@@ -6,6 +6,7 @@
 #include <optional>
 #include <xxhash.h>
 
+#include "scenarios/format/heal.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
@@ -32,34 +33,6 @@ std::string id_of(const std::filesystem::path& file) {
     }
     if (!inside || below.empty()) below = file.parent_path().filename() / file.filename();
     return below.replace_extension().generic_string();
-}
-
-Settings read_changes(Reader& heal, std::string_view key, const std::vector<Parameter>& parameters) {
-    const Node* table = heal.table(key);
-    if (!table) return {};
-    Reader reader(*table, fmt::format("[heal.{}]", key), heal.problems());
-    Settings settings = read_settings(reader, parameters);
-    reader.refuse_the_rest();
-    return settings;
-}
-
-Heal read_heal(Reader& top, const Kind* workload) {
-    Heal heal;
-    const Node* table = top.table("heal");
-    if (!table) return heal;
-    Reader reader(*table, "[heal]", top.problems());
-    heal.fault = reader.one_of("fault", {"none", "keep"}, "none");
-    heal.says = reader.text("says");
-    heal.cluster = read_changes(reader, "cluster", cluster_parameters());
-    if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
-    reader.know("workload");
-    if (heal.fault == "keep" && heal.cluster.empty() && heal.workload.empty() && top.problems().empty()) {
-        top.problems().add(
-            table->place, "the healed run would be the faulty one again",
-            "change something in [heal.cluster] or [heal.workload], or write fault = \"none\"");
-    }
-    reader.refuse_the_rest();
-    return heal;
 }
 
 Teach read_teach(Reader& top) {
@@ -109,7 +82,7 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
         top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
     }
     scenario.expect = read_expectation(top, scenario.bug, taxonomy);
-    scenario.heal = read_heal(top, workload.kind);
+    scenario.heal = read_heal(top, workload.kind, scenario.faults, taxonomy, vocabulary);
     scenario.teach = read_teach(top);
     scenario.parity = read_parity(top);
     scenario.backends = read_backends(top);

@@ -73,6 +73,10 @@ std::string kind_schema(const Kind& kind, bool with_when) {
         {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
     for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
     if (with_when) {
+        properties.push_back(
+            {"provokes", json_object({{"type", json_string("boolean")},
+                                      {"description", json_string("no part of the bug: it brings about what "
+                                                                  "shows it, and is not to be named")}})});
         properties.push_back({"when", json_object({{"$ref", json_string("#/definitions/when")}})});
     }
     return table(std::move(properties), required_of(kind), kind.what);
@@ -84,8 +88,16 @@ std::string kinds_schema(const std::vector<Kind>& kinds, bool with_when) {
     return json_object({{"oneOf", json_list(alternatives)}});
 }
 
+// Why an expectation asks for less than it could, as a member of [expect].
+JsonMembers expect_members() {
+    JsonMembers reasons;
+    for (const char* field : {"blames", "reaction", "within"})
+        reasons.push_back({field, json_object({{"type", json_string("string")}})});
+    return {{"because", table(std::move(reasons), {}, "why it asks for less than it could, by field")}};
+}
+
 // What the fix may change, as members of [heal].
-JsonMembers heal_members(const Vocabulary& vocabulary) {
+JsonMembers heal_members(const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
     for (const Kind& kind : vocabulary.workloads) {
         for (auto& member : parameter_properties(kind.parameters)) {
@@ -94,7 +106,17 @@ JsonMembers heal_members(const Vocabulary& vocabulary) {
             if (!known) settings.push_back(std::move(member));
         }
     }
+    const std::string change = json_object(
+        {{"type", json_string("object")},
+         {"description",
+          json_string("what the fix lays over a fault, which stays: fault = its place, from 1")}});
+    std::string expect;
+    for (const FileTable& one : file_tables(taxonomy)) {
+        if (one.name == "[expect]") expect = table_schema(one, expect_members());
+    }
     return {
+        {"change", json_object({{"type", json_string("array")}, {"items", change}})},
+        {"expect", expect},
         {"cluster", table(parameter_properties(cluster_parameters()), {}, "settings that the fix changes")},
         {"workload", table(std::move(settings), {}, "settings that the fix changes")}};
 }
@@ -115,8 +137,9 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
             properties.push_back({"backends", key_schema(one.keys.back())});
         } else {
             const std::string name = one.name.substr(1, one.name.size() - 2);
-            properties.push_back(
-                {name, table_schema(one, name == "heal" ? heal_members(vocabulary) : JsonMembers{})});
+            properties.push_back({name, table_schema(one, name == "heal" ? heal_members(taxonomy, vocabulary)
+                                                          : name == "expect" ? expect_members()
+                                                                             : JsonMembers{})});
         }
     }
     JsonMembers definitions = type_definitions();

@@ -157,11 +157,13 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         "\n[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
         "within = \"60s\"  # after the fault, in the run's own time\n"
         "others = \"none\"  # any further finding is a false alarm\n"
-        "reaction = \"any\"  # of {}\n\n",
+        "reaction = \"any\"  # of {}; with `any`, or without blames, say why in [expect.because]\n\n",
         toml_text(wish.symptom), fmt::join(blame_words(), ", "), fmt::join(reaction_words(), ", "));
     out +=
         "[heal]\n"
-        "fault = \"none\"  # or \"keep\", with [heal.cluster] or [heal.workload] that absorb it\n"
+        "fault = \"none\"  # or \"keep\", or a word for each fault: what the real fix leaves in place stays\n"
+        "# with [heal.cluster], [heal.workload], [[heal.change]] rank = \"all\", [heal.expect]\n"
+        "as_control = \"why the fix leaves nothing of the fault\"  # or leave it out, and change something\n"
         "says = \"what the fix does, in one sentence\"\n\n"
         "[teach]\ntitle = \"\"\nsees = \"\"\nquestion = \"\"\nhints = [\"\", \"\"]\nanswer = \"\"\nwhy = "
         "\"\"\n";

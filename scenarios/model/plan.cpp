@@ -2,6 +2,8 @@
 // has.
 #include "scenarios/model/plan.h"
 
+#include <algorithm>
+
 #include "scenarios/model/error.h"
 
 namespace deadrank::scenarios {
@@ -50,6 +52,10 @@ std::int64_t Plan::number(const Values& values, std::string_view name) const {
 std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise) {
     const auto found = plan.cluster.find(name);
     return found == plan.cluster.end() ? otherwise : found->second.number;
+}
+
+bool Heal::keeps_a_fault() const {
+    return std::any_of(faults.begin(), faults.end(), [](const HealedFault& fault) { return fault.kept; });
 }
 
 bool starts_bare(const Plan& plan) {

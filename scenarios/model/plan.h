@@ -34,6 +34,7 @@ struct FaultSpec {
     std::string kind;
     Values parameters;  // `rank` → Value::list of ranks, `node` → Value::list of nodes
     Trigger when;
+    bool provokes = false;  // brings about what shows the bug, and is not to be named
 
     bool operator==(const FaultSpec&) const = default;
 

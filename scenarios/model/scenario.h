@@ -48,6 +48,7 @@ struct FaultSettings {
     Settings parameters;  // includes `rank`, `node`, … as the kind declares
     TriggerSettings when;
     Place place;
+    bool provokes = false;  // no part of the bug: it brings about what shows it, and is not to be named
 
     bool operator==(const FaultSettings&) const = default;
 };
@@ -65,17 +66,39 @@ struct Expectation {
     std::int64_t recovers_within =
         -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked
     std::string unseen;  // why no evidence can show this bug: then silence is right. Empty as a rule.
+    // Why it asks for less than it could, by field: blames, reaction or within → one line.
+    std::map<std::string, std::string> because;
+
+    // No finding is due, and the job finishes: what a healed run is asked for where [heal.expect] says
+    // nothing.
+    bool silent() const { return symptom.empty(); }
 
     bool operator==(const Expectation&) const = default;
 };
 
-// What the fix changes. The healed run must be silent and complete.
+// What the fix makes of one fault: it is gone, it stays, or it stays with other parameters.
+struct HealedFault {
+    bool kept = false;
+    Settings parameters;  // laid over the fault's own
+    TriggerSettings when;
+
+    bool changed() const { return !parameters.empty() || !when.values.empty(); }
+    bool operator==(const HealedFault&) const = default;
+};
+
+// What the fix of the report changes. The trigger stays wherever the real fix leaves it.
 struct Heal {
-    // "none": the fix removes the fault; "keep": the fault stays and the fix below absorbs it
-    std::string fault = "none";
-    Settings cluster;  // settings that the fix changes
+    std::vector<HealedFault> faults;  // one for each [[fault]], in order; none: all are gone
+    Settings cluster;                 // settings that the fix changes
     Settings workload;
+    Expectation expect{.symptom = "", .reaction = "complete"};
     std::string says;  // one sentence: what the fix does
+    // Why the healed run is the control, in one line; else empty. A fault may stay and show nowhere.
+    std::string as_control;
+
+    bool keeps_a_fault() const;
+    // On paper: with no fault kept and no setting changed the healed run is the control, event for event.
+    bool is_the_control() const { return !keeps_a_fault() && cluster.empty() && workload.empty(); }
 
     bool operator==(const Heal&) const = default;
 };

@@ -128,6 +128,15 @@ void Cluster::set_env(Rank process, std::string_view name, std::string_view valu
     override_setting(machine_->processes[process].tamper().environment, name, std::string(value));
 }
 
+bool Cluster::has_env(Rank process, std::string_view name) const {
+    return machine_->environment.get(machine_->processes[process], name).has_value();
+}
+
+bool Cluster::has_asked(Rank process, std::string_view name) const {
+    const auto& tampering = machine_->processes[process].tampering;
+    return tampering && tampering->asked.contains(name);
+}
+
 void Cluster::unset_env(Rank process, std::string_view name) {
     override_setting(machine_->processes[process].tamper().environment, name, std::nullopt);
 }

@@ -85,6 +85,9 @@ public:
     void set_env(Rank process, std::string_view name,
                  std::string_view value);  // the last word: after the launcher's own
     void unset_env(Rank process, std::string_view name);
+    bool has_env(Rank process, std::string_view name) const;
+    // Has the process read this variable or version since it was set or taken away?
+    bool has_asked(Rank process, std::string_view name) const;
     void set_version(Rank process, std::string_view package, std::string_view version);
     void swap_ranks(Rank a, Rank b);  // RANK of two processes exchanged; LOCAL_RANK and devices stay
     void break_package(Rank process, std::string_view package, std::string_view problem);

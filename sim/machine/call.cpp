@@ -55,12 +55,15 @@ void BentPoints::skip(std::string_view block, bool yes) {
     if (!yes) left_out.erase(std::string(block));
 }
 
-void BentPoints::shape(Call& call) const {
-    if (call.kind == CallKind::block) {
-        call.skip |= left_out.contains(call.name);
+void BentPoints::shape(Call& call) {
+    if (call.kind == CallKind::block && left_out.contains(call.name)) {
+        call.skip = true;
+        asked.emplace(call.name);
     } else if (call.kind == CallKind::seam) {
         const auto bend = seams.find(call.name);
-        if (bend != seams.end()) call.count = results::bent(call.count, bend->second);
+        if (bend == seams.end()) return;
+        call.count = results::bent(call.count, bend->second);
+        asked.emplace(call.name);
     }
 }
 

@@ -74,9 +74,10 @@ void alter(Call& call, const results::Alteration& how);
 struct BentPoints {
     std::map<std::string, results::Bend, std::less<>> seams;
     std::set<std::string, std::less<>> left_out;  // blocks
+    std::set<std::string, std::less<>> asked;     // of both, what the program came to
 
     void skip(std::string_view block, bool yes);
-    void shape(Call& call) const;  // bends the value of a seam, leaves out a block
+    void shape(Call& call);  // bends the value of a seam, leaves out a block
 };
 
 class Interceptor {

@@ -56,7 +56,10 @@ Environment::Environment(const ClusterSettings& settings)
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
     if (process.tampering) {
-        if (const auto* own = find(process.tampering->environment, name)) return *own;
+        if (const auto* own = find(process.tampering->environment, name)) {
+            process.tampering->asked.emplace(name);
+            return *own;
+        }
     }
     if (auto given = from_launcher(process, name)) return given;
     const auto found = told_.find(name);
@@ -88,7 +91,10 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
 
 std::string Environment::version(const Process& process, std::string_view package) const {
     if (process.tampering) {
-        if (const auto* own = find(process.tampering->versions, package)) return own->value_or("");
+        if (const auto* own = find(process.tampering->versions, package)) {
+            process.tampering->asked.emplace(package);
+            return own->value_or("");
+        }
     }
     const auto found = versions_.find(package);
     return found == versions_.end() ? "" : found->second;
@@ -156,7 +162,8 @@ void refuse_package(Machine& machine, Process& process, std::string_view package
                                                      recorder.text(problem), code});
     // A problem that names its exception already is written as it stands.
     const auto colon = problem.find(": ");
-    const bool named = colon != std::string_view::npos && problem.substr(0, colon).ends_with("Error");
+    const std::string_view name = problem.substr(0, colon == std::string_view::npos ? 0 : colon);
+    const bool named = name.ends_with("Error") || name.ends_with("Exception");
     throw RankFailure(named ? std::string(problem) : fmt::format("ImportError: {}", problem));
 }
 

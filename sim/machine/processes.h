@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,7 @@ struct Tampering {
     std::vector<std::pair<std::string, NameTrouble>> broken_names;
     StoreTrouble store = StoreTrouble::none;
     Time store_late{0};
+    std::set<std::string, std::less<>> asked;  // of the environment and the versions: what the process read
 };
 
 struct Process {

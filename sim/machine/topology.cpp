@@ -51,10 +51,13 @@ int Topology::ports() const {
 std::string Topology::host_name(int node) const { return fmt::format("node{}", node); }
 
 int Topology::node_named(std::string_view host) const {
-    if (!host.starts_with("node")) return -1;
+    constexpr std::string_view named = "node", numbered = "10.0.0.";  // node 0 is also 10.0.0.1
+    const std::string_view begins = host.starts_with(numbered) ? numbered : named;
+    if (!host.starts_with(begins)) return -1;
     int node = -1;
-    const auto [end, error] = std::from_chars(host.data() + 4, host.data() + host.size(), node);
+    const auto [end, error] = std::from_chars(host.data() + begins.size(), host.data() + host.size(), node);
     const bool whole = error == std::errc() && end == host.data() + host.size();
+    if (begins == numbered) --node;
     return whole && node >= 0 && node < settings_.nodes ? node : -1;
 }
 

@@ -161,7 +161,8 @@ void context_parallel_rank(World& world, const ContextParallelSettings& settings
 
 }  // namespace
 
-extern const WorkloadRow context_parallel_row{
-    [] { return workload(context_parallel_words(), context_parallel_rank); }};
+extern const WorkloadRow context_parallel_row{[] {
+    return workload(context_parallel_words(), context_parallel_rank, {"micro_batches", "dropout", "audit"});
+}};
 
 }  // namespace deadrank::sim

@@ -206,7 +206,8 @@ void expert_parallel_rank(World& world, const ExpertParallelSettings& settings) 
 
 }  // namespace
 
-extern const WorkloadRow expert_parallel_row{
-    [] { return workload(expert_parallel_words(), expert_parallel_rank); }};
+extern const WorkloadRow expert_parallel_row{[] {
+    return workload(expert_parallel_words(), expert_parallel_rank, {"micro_batches", "dropout", "audit"});
+}};
 
 }  // namespace deadrank::sim

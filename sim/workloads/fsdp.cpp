@@ -240,6 +240,8 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
 
 }  // namespace
 
-extern const WorkloadRow fsdp_row{[] { return workload(fsdp_words(), fsdp_rank); }};
+extern const WorkloadRow fsdp_row{[] {
+    return workload(fsdp_words(), fsdp_rank, {"micro_batches", "audit"});
+}};
 
 }  // namespace deadrank::sim

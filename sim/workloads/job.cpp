@@ -21,6 +21,7 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     saved_ = world_.timer().now();
     for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
+        collect(number);
         const StepResult result = step(number);
         memory_.step_over();
         world_.phase(results::Phase::none);
@@ -30,6 +31,17 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     if (until < 0) leave();
 }
 
+// Python's collector runs when its process has allocated enough, and each one is a little ahead of the next.
+// Where automatic collection is off, all ranks collect at the same step instead.
+void Job::collect(std::int64_t step) {
+    const std::int64_t every = settings_.collect_every;
+    if (every <= 0) return;
+    const std::int64_t ahead = world_.block("collector.agree") ? 0 : world_.process();
+    if ((step + ahead) % every != every - 1) return;
+    world_.phase(results::Phase::forward);
+    world_.timer().sleep(settings_.collect_time);
+}
+
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
     SamplerSettings sampling;
     sampling.samples = settings_.samples;
@@ -37,6 +49,16 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
     sampling.replicas = static_cast<Rank>(world_.seam("sampler.replicas", replicas));
     sampling.seed = world_.seam("sampler.seed", settings_.seed);
     sampling.shuffle = settings_.shuffle;
+    // torch's own words: a group that was never made has no members, and a bent number may be anything.
+    if (sampling.batch < 1) {
+        throw RankFailure(
+            fmt::format("ValueError: batch_size should be a positive integer value, but got batch_size={}",
+                        sampling.batch));
+    }
+    if (sampling.replicas < 1) {
+        throw RankFailure(fmt::format("ValueError: Invalid rank {}, rank should be in the interval [0, {}]",
+                                      replica, sampling.replicas - 1));
+    }
     const Sampler sampler(sampling);
     const std::int64_t place = world_.seam("sampler.shard", replica);
     const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
@@ -121,7 +143,7 @@ Dropout Job::dropout(std::int64_t step, Rank replica, std::size_t samples) {
     if (one_in <= 0) return {};
     const std::int64_t own = settings_.seed + replica;  // replicas drop apart, shards of one alike
     const std::int64_t seed = world_.seam("rng.seed", own);
-    value(step, "dropout.seed", seed * one, own * one);
+    value(step, "dropout.seed", seed * one);
     return {one_in, seed, world_.seam("rng.counter", step * static_cast<std::int64_t>(samples))};
 }
 
@@ -137,9 +159,7 @@ std::int64_t Job::learning_rate(std::int64_t step) {
         throw RankFailure("TypeError: sqrt(): argument 'input' (position 1) must be Tensor, not float");
     const std::int64_t base = world_.seam("optimizer.base_rate", configured_rate());
     const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
-    // The schedule is constant: the optimizer should use what the configuration says, sensible or not.
-    const auto in_fixed_point = [](std::int64_t ppb) { return scaled(one, ppb, 1'000'000'000); };
-    value(step, "learning_rate", in_fixed_point(rate), in_fixed_point(base));
+    value(step, "learning_rate", scaled(one, rate, 1'000'000'000));
     return rate;
 }
 
@@ -175,7 +195,7 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "rng.counter"};
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
-                   "activations.release",        "scheduler.to_tensor"};
+                   "activations.release",        "scheduler.to_tensor",     "collector.agree"};
     return kind;
 }
 

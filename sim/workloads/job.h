@@ -100,6 +100,7 @@ private:
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet();
+    void collect(std::int64_t step);
     void validate();
     void probe();
     bool save_is_due(std::int64_t step);

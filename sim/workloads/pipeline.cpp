@@ -20,6 +20,8 @@ struct PipelineSettings : JobSettings {
     std::int64_t pp_size = integer("pp_size", "4", "stages of the pipeline", 1);
     std::int64_t chunks =
         integer("chunks", "1", "chunks of layers a stage holds; more than 1 interleaves", 1);
+    std::int64_t head_work = integer(
+        "head_work", "0", "work of the output head on the last stage, in thousandths of an even share");
     bool fp8 = flag("fp8", "false", "reduce the largest activation over the stage after each forward pass");
 };
 
@@ -31,8 +33,8 @@ scenarios::Kind pipeline_words() {
           "loss.divisor", "schedule.warm_up", "pp.size", "stage.work", "amax.group"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block :
-         {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast", "gradient.clear"}) {
+    for (const char* block : {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast",
+                              "gradient.clear", "stage.balance"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -94,8 +96,12 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
     const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
     const auto schedule = pipeline_schedule(stage, stages, micro_batches, chunk_count, warm_up);
     constexpr std::int64_t even_share = 1000;
-    const Time per_pass = settings.step_time * world.seam("stage.work", even_share) / even_share /
-                          (2 * micro_batches * chunk_count);
+    // Balanced, the head counts as layers when stages are cut; else it comes on top of the last one's share.
+    const bool balanced = world.block("stage.balance");
+    const std::int64_t on_top = stage == stages - 1 ? settings.head_work : 0;
+    const std::int64_t share = even_share + (balanced ? settings.head_work / stages : on_top);
+    const Time per_pass =
+        settings.step_time * world.seam("stage.work", share) / even_share / (2 * micro_batches * chunk_count);
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -137,6 +143,8 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
 
 }  // namespace
 
-extern const WorkloadRow pipeline_row{[] { return workload(pipeline_words(), pipeline_rank); }};
+extern const WorkloadRow pipeline_row{[] {
+    return workload(pipeline_words(), pipeline_rank, checkpoint_settings_and({"dropout", "audit"}));
+}};
 
 }  // namespace deadrank::sim

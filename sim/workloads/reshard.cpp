@@ -177,6 +177,10 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
 
 }  // namespace
 
-extern const WorkloadRow reshard_row{[] { return workload(reshard_words(), reshard_rank); }};
+extern const WorkloadRow reshard_row{[] {
+    return workload(
+        reshard_words(), reshard_rank,
+        checkpoint_settings_and({"dropout", "audit", "reference", "assert_equal", "micro_batches"}));
+}};
 
 }  // namespace deadrank::sim

@@ -62,6 +62,14 @@ Number contribution(const ModelShape& shape, std::int64_t seed, std::int64_t req
     return sum;
 }
 
+// As the engine's configuration says it of a number that leaves no room for a request.
+std::int64_t in_flight(World& world, std::int64_t batch) {
+    const std::int64_t most = world.seam("serving.in_flight", batch);
+    if (most >= 1) return most;
+    throw RankFailure(fmt::format(
+        "ValueError: max_num_seqs: Input should be greater than or equal to 1 [input_value={}]", most));
+}
+
 struct Server {
     Job& job;
     World& world;
@@ -177,8 +185,7 @@ void serving_rank(World& world, const ServingSettings& settings) {
     job.train([&](std::int64_t step) {  // a step of serving is one batch of requests answered
         world.phase(results::Phase::serve);
         const bool idle = last_replica && idle_every > 0 && step % idle_every == idle_every - 1;
-        const std::int64_t batch =
-            idle ? 0 : std::max<std::int64_t>(1, world.seam("serving.in_flight", settings.batch));
+        const std::int64_t batch = idle ? 0 : in_flight(world, settings.batch);
         if (settings.replica_sync) meet_replicas(job, batch);
         if (idle) return StepResult{};
         const std::int64_t first_request = (replica * settings.steps + step) * settings.batch;
@@ -216,6 +223,10 @@ void serving_rank(World& world, const ServingSettings& settings) {
 
 }  // namespace
 
-extern const WorkloadRow serving_row{[] { return workload(serving_words(), serving_rank); }};
+extern const WorkloadRow serving_row{[] {
+    return workload(serving_words(), serving_rank,
+                    checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling",
+                                             "micro_batches", "shuffle", "samples", "assert_equal"}));
+}};
 
 }  // namespace deadrank::sim

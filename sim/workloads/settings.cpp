@@ -1,5 +1,6 @@
 // sim/workloads/settings.cpp — A workload's settings: a struct of which each member declares its own row,
 // with name, default and meaning.
+// What a workload ignores has its usual value.
 #include "sim/workloads/settings.h"
 
 #include <algorithm>
@@ -22,21 +23,30 @@ void Settings::list(const Row& row, std::initializer_list<Text> words) {
 
 const scenarios::Value* Settings::said(const Row& row) const {
     const auto found = source_.plan->find(std::string(row.name));
-    CHECK(found != source_.plan->end() || row.usual.empty());
     return found == source_.plan->end() ? nullptr : &found->second;
 }
 
 std::int64_t Settings::number(const Row& row) {
     if (source_.rows) return list(row), 0;
     const scenarios::Value* value = said(row);
-    return value ? value->number : 0;
+    if (value || row.usual.empty()) return value ? value->number : 0;
+    return scenarios::parse_value(row.type, row.usual).value().number;
 }
 
 int Settings::place(const Row& row, std::initializer_list<Text> words) {
     if (source_.rows) return list(row, words), 0;
-    const auto found = std::find(words.begin(), words.end(), said(row)->text);
+    const scenarios::Value* value = said(row);
+    const auto found = std::find(words.begin(), words.end(), value ? Text(value->text) : row.usual);
     CHECK(found != words.end());
     return static_cast<int>(found - words.begin());
+}
+
+std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std::string_view> more) {
+    std::vector<std::string_view> all = {
+        "checkpoint_every", "checkpoint_interval", "checkpoint_agreed", "resume", "load", "commit",
+        "sharding"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 void Settings::usual(Text name, Text value) {

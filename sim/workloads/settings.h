@@ -2,6 +2,7 @@
 // name, default and meaning.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <string_view>
@@ -78,15 +79,23 @@ private:
 
 using Script = std::function<void(World&)>;  // what each rank runs
 
+// What only jobs that save a state look at, and more.
+std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std::string_view> more);
+
 struct WorkloadKind {
     scenarios::Kind words;  // name, parameters, seams and blocks
     std::function<Script(const scenarios::Values&)> script;
 };
 
-// A workload out of its seams and blocks, its settings and what a rank does with them.
+// A workload out of its seams and blocks, its settings and what a rank does with them. Settings that every
+// job has and this one never looks at are `ignored`: a scenario that states one is refused.
 template <class Own>
-WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&)) {
+WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
+                      const std::vector<std::string_view>& ignored = {}) {
     Own{Settings::Source(words.parameters)};
+    std::erase_if(words.parameters, [&](const scenarios::Parameter& parameter) {
+        return std::find(ignored.begin(), ignored.end(), parameter.name) != ignored.end();
+    });
     return {std::move(words), [body](const scenarios::Values& plan) -> Script {
                 return
                     [body, settings = Own(Settings::Source(plan))](World& world) { body(world, settings); };
@@ -152,6 +161,9 @@ struct JobSettings : Settings {
         flag("assert_equal", "",
              "fail as a test does where a one-rank run of the same training has other parameters or loss");
     Time store_timeout = duration("store_timeout", "5m", "how long start-up waits at the store");
+    std::int64_t collect_every =
+        integer("collect_every", "0", "steps after which a rank's garbage collector has to run; 0 = never");
+    Time collect_time = duration("collect_time", "80ms", "how long a collection takes");
     bool validate =
         flag("validate", "false", "check ranks and versions at start-up and refuse a contradiction");
     bool lenient_environment =

@@ -61,7 +61,7 @@ void Job::read_environment() {
     config("batch", settings_.batch);
     config("micro_batches", settings_.micro_batches);
     config("seed", settings_.seed);
-    config("learning_rate_ppb", world_.seam("optimizer.base_rate", settings_.learning_rate));
+    config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
     const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
     if (wanted < 0 || wanted >= strict_integer(required(world_, "LOCAL_WORLD_SIZE"))) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");

@@ -163,7 +163,8 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
 
 }  // namespace
 
-extern const WorkloadRow tensor_parallel_row{
-    [] { return workload(tensor_parallel_words(), tensor_parallel_rank); }};
+extern const WorkloadRow tensor_parallel_row{[] {
+    return workload(tensor_parallel_words(), tensor_parallel_rank, {"micro_batches", "audit"});
+}};
 
 }  // namespace deadrank::sim

@@ -113,6 +113,15 @@ void zero_rank(World& world, const ZeroSettings& settings) {
         full.resize(static_cast<std::size_t>(std::max<std::int64_t>(total, 0)), 0);
     };
 
+    // Stage 3 lets the parameters go after forward: what is not gathered again has no elements.
+    const auto gather_for_backward = [&] {
+        if (world.block("parameter.gather")) return gather();
+        throw RankFailure(
+            fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
+                        "(0) at non-singleton dimension 0",
+                        total));
+    };
+
     const Time compute = settings.step_time;
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -127,7 +136,7 @@ void zero_rank(World& world, const ZeroSettings& settings) {
         Share share = train_share(job, step, full, samples, job.rank());
         std::vector<Number>& gradient = share.gradient;
         world.phase(results::Phase::backward);
-        if (stage == 3 && world.block("parameter.gather")) gather();
+        if (stage == 3) gather_for_backward();
         world.device().compute(compute - compute / 3);
 
         world.phase(results::Phase::reduce);

@@ -25,7 +25,9 @@ const std::vector<Row> rows = {
     {"swap_ranks", {{"rank", "25"}}, {"swap_ranks 2 5"}, {}, "", "RANK"},
     {"break_package",
      {{"rank", "2"}, {"package", "torch"}, {"problem", "abi_skew"}},
-     {"break_package 2 torch abi_skew"},
+     {"break_package 2 torch ImportError: "
+      "/usr/lib/python3/site-packages/torch_cuda.cpython-311-x86_64-linux-gnu.so: "
+      "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE"},
      {},
      "torch"},
     {"take_port", {{"node", "0"}}, {"take_port node 0 29500"}, {}, "", "MASTER_PORT"},

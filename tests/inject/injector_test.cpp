@@ -119,7 +119,16 @@ TEST_F(InjectorTest, AlwaysMeansEveryMatchUntilTheLastStepAndOneMark) {
     }
     EXPECT_EQ(levers.pulls.size(), 4u) << "two calls in each of the steps 1 and 2";
     EXPECT_EQ(marks(), (Pulls{"fault.applied", "fault.reverted"}));
-    EXPECT_FALSE(injector->armed(0));
+    EXPECT_TRUE(injector->armed(0)) << "a restart may bring its steps again";
+}
+
+// Goal: the steps of a fault are those of every attempt; a restart does not close it.
+TEST_F(InjectorTest, AFaultWithALastStepComesAgainWithItsSteps) {
+    plan({on({0}, "slow_rank", {.step = 1, .until_step = 2})});
+    for (std::int64_t step = 0; step < 5; ++step) moment(0, step, "step", step);
+    for (std::int64_t step = 0; step < 5; ++step) moment(0, step, "step", 10 + step);
+    EXPECT_EQ(levers.pulls, (Pulls{"change_device 0 slow=2000", "change_device 0 slow=1000",
+                                   "change_device 0 slow=2000", "change_device 0 slow=1000"}));
 }
 
 TEST_F(InjectorTest, AStateEndsAfterItsLastStep) {
@@ -227,6 +236,71 @@ TEST_F(InjectorTest, AnUnsupportedStartIsAnError) {
 
 TEST_F(InjectorTest, RefusesAPlanWithAnUnknownKind) {
     EXPECT_FALSE(Injector::make({on({0}, "explode", {})}, truth).has_value());
+}
+
+// Goal: what never happened is told with the moment that came nearest.
+TEST_F(InjectorTest, AFaultWithoutAMomentIsMissedAndNamesTheNearest) {
+    plan({on({3}, "kill_rank", {.step = 7, .before = "all_gather"})});
+    moment(3, 6, "all_reduce");
+    moment(3, 5, "all_gather");
+    moment(2, 7, "all_gather");
+    injector->conclude(Time(99), levers);
+    ASSERT_EQ(marks(), Pulls{"fault.missed"});
+    EXPECT_EQ(truth.marks[0].at, Time(99));
+    EXPECT_EQ(truth.marks[0].says,
+              "kill_rank found no moment that matched its `when`; the nearest was at all_gather in step 5");
+    ASSERT_NE(truth.idle(), nullptr);
+}
+
+// Goal: what was changed after it was read for the last time changed nothing.
+TEST_F(InjectorTest, AFaultWhoseValueNobodyAsksForAfterwardsIsUnread) {
+    FaultSpec bend = on({1}, "bend_value", {.step = 4});
+    bend.parameters["seam"] = Value{.type = ValueType::text, .text = "group.size"};
+    plan({bend});
+    moment(1, -1, "group.size");
+    moment(1, 4, "step");
+    levers.asked = false;
+    injector->conclude(Time(99), levers);
+    ASSERT_EQ(marks(), (Pulls{"fault.applied", "fault.unread"}));
+    EXPECT_EQ(
+        truth.marks[1].says,
+        "nothing read group.size after bend_value; it was last asked for at group.size before the first "
+        "step");
+    EXPECT_FALSE(truth.took_place());
+}
+
+TEST_F(InjectorTest, ABackendThatDoesNotWatchSaysNothingOfReading) {
+    FaultSpec bend = on({1}, "bend_value", {.step = 4});
+    bend.parameters["seam"] = Value{.type = ValueType::text, .text = "group.size"};
+    plan({bend});
+    moment(1, 4, "step");
+    injector->conclude(Time(99), levers);
+    EXPECT_EQ(marks(), Pulls{"fault.applied"});
+    levers.asked = true;
+    injector->conclude(Time(99), levers);
+    EXPECT_EQ(marks(), Pulls{"fault.applied"});
+}
+
+// Goal: a muted fault keeps its moments and its marks; only the deed is missing.
+TEST_F(InjectorTest, AMutedFaultIsMarkedAndPullsNothing) {
+    plan({on({3}, "kill_rank", {.step = 7}), on({2}, "stop_rank", {.step = 7})});
+    injector->mute("kill_rank");
+    moment(3, 7, "step");
+    moment(2, 7, "step");
+    EXPECT_EQ(levers.pulls, Pulls{"stop 2"});
+    EXPECT_EQ(marks(), (Pulls{"fault.applied", "fault.applied"}));
+    injector->conclude(Time(99), levers);
+    EXPECT_EQ(truth.idle(), nullptr);
+}
+
+// Goal: a fault that only brings about what shows the bug is not among those who must be named.
+TEST_F(InjectorTest, AFaultThatOnlyProvokesBlamesNobody) {
+    FaultSpec kill = on({3}, "kill_rank", {.step = 7});
+    kill.provokes = true;
+    plan({kill});
+    moment(3, 7, "step");
+    EXPECT_EQ(truth.culprit(), results::Blame{});
+    EXPECT_TRUE(truth.applied());
 }
 
 }  // namespace

@@ -174,14 +174,14 @@ TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
 TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
     expect.reaction = "complete";
-    const auto run = [](std::uint64_t digest) {
+    const auto run = [](std::uint64_t digest, std::chrono::seconds end = 10s) {
         results::Evidence evidence = started(8);
         evidence.record(event(3s, 0, results::ParametersDigest{.step = 0, .digest = digest}));
-        exits(evidence, 10s, 8);
+        exits(evidence, end, 8);
         return evidence;
     };
     results::Evidence wrong = run(1);
-    const results::Evidence same = run(1), right = run(2);
+    const results::Evidence same = run(1, 9s), right = run(2);  // no run with a fault is its control
     const auto truth = truth_of_rank_3();
     EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}).verdict, Verdict::pass);
     EXPECT_EQ(judge_fault(expect, truth, wrong, {hang_of({3}, 40s)}, &same).verdict, Verdict::pass);
@@ -259,23 +259,47 @@ TEST(Judge, DoesNotKnowWhetherAJobHungThatWasKeptFromTheProcessor) {
     }
 }
 
-TEST(JudgeHealed, TakesACleanEndOnlyWhereTheFaultStays) {
-    const auto expect = expect_hang_of_a_rank();
+// Goal: a healed run is held to what [heal.expect] says, and to silence where it says nothing.
+TEST(JudgeHealed, IsHeldToItsOwnExpectation) {
+    constexpr auto healed = scenarios::Variant::healed;
     results::Evidence evidence = started(8);
     log_line(evidence, 12s, 0, 2, "RuntimeError: rank 3 did not agree");
     exits(evidence, 13s, 8, 1);
     results::Truth stays = truth_of_rank_3();
-    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence, {}), Verdict::pass,
-                     Outcome::quiet, "clear error");
-    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence,
-                              {finding("framework_runtime_exception", {3}, 13s)}),
-                     Verdict::pass, Outcome::quiet, "clear error");
-    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence,
-                              {finding("framework_runtime_exception", {4}, 13s)}),
-                     Verdict::fail, Outcome::false_alarm, "rank 4");
-    stays.marks.clear();
-    expect_judgement(judge_as(scenarios::Variant::healed, expect, stays, evidence, {}), Verdict::fail,
-                     Outcome::unfinished, "did not finish");
+    stays.ends.assign(8, results::RankEnd::failed);
+    const std::vector<Finding> rings = {finding("framework_runtime_exception", {3}, 13s)};
+    const scenarios::Expectation silent{.symptom = "", .reaction = "complete"};
+    expect_judgement(judge_as(healed, silent, stays, evidence, {}), Verdict::fail, Outcome::unfinished,
+                     "did not finish");
+    expect_judgement(judge_as(healed, silent, stays, evidence, rings), Verdict::fail, Outcome::false_alarm,
+                     "nothing was wrong");
+    scenarios::Expectation ends = silent;
+    ends.reaction = "clear_error";
+    expect_judgement(judge_as(healed, ends, stays, evidence, {}), Verdict::pass, Outcome::quiet, "quiet");
+    ends.symptom = "framework_runtime_exception";
+    ends.blames = {"rank"};
+    ends.within = std::chrono::nanoseconds(5s).count();
+    expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::pass, Outcome::caught, "");
+    expect_judgement(
+        judge_as(healed, ends, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
+        Verdict::fail, Outcome::wrong_rank, "rank 4");
+    ends.reaction = "complete";
+    expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
+                     "where it should complete");
+}
+
+// Goal: one fault may stop two groups or fill two hosts; findings about none but culprits count together.
+TEST(Judge, PutsFindingsAboutPartsOfTheCulpritTogether) {
+    results::Truth truth = truth_of_rank_3();
+    truth.marks.front().blame.ranks = {3, 5};
+    const auto expect = expect_hang_of_a_rank();
+    const auto judged_two = [&](const std::vector<Finding>& findings) {
+        return judge_fault(expect, truth, started(8), findings);
+    };
+    expect_judgement(judged_two({hang_of({3}, 40s), hang_of({5}, 41s)}), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judged_two({hang_of({3}, 40s)}), Verdict::fail, Outcome::wrong_rank, "");
+    expect_judgement(judged_two({hang_of({3}, 40s), hang_of({4}, 41s)}), Verdict::fail, Outcome::wrong_rank,
+                     "");
 }
 
 TEST(Judge, LetsTheWorstOfThreeRunsWin) {

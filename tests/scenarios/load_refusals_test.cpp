@@ -170,9 +170,18 @@ TEST(LoadRefuses, Contradictions) {
     EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { step = 3, nth = 2 }\n"),
               "21:26: 'nth' counts nothing here — say which call with before = \"all_reduce\"");
     EXPECT_EQ(with_heal("fault = \"keep\"\n"),
-              "28:1: the healed run would be the faulty one again — change something in [heal.cluster] or "
-              "[heal.workload], or write "
-              "fault = \"none\"");
+              "28:1: the healed run would be the faulty one again — change something in [heal.cluster], "
+              "[heal.workload] or [[heal.change]], or write fault = \"none\"");
+    EXPECT_EQ(with_heal("fault = [\"keep\", \"none\"]\n"),
+              "29:9: 'fault' has 2 words for 1 faults — say \"keep\" or \"none\" of each [[fault]], in their "
+              "order, or once for all");
+    EXPECT_EQ(with_heal("[[heal.change]]\nfault = 2\nsignal = 15\n"),
+              "29:1: which [[fault]] it changes is not said — add fault = 1 to 1, in the order of the file");
+    EXPECT_EQ(with_heal("[[heal.change]]\nfault = 1\n"),
+              "29:1: it changes nothing — give it a parameter, or a `when`");
+    EXPECT_EQ(with_heal("fault = \"keep\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"),
+              "28:1: 'as_control' contradicts what else is said — leave it out: settings make the healed run "
+              "another one than the control");
     EXPECT_EQ(with_expect("rank = \"any\"\n"),
               "25:8: 'rank' in [expect] must be a number or a list — leave it out where the fault's own "
               "ranks are meant");

@@ -1,11 +1,12 @@
 // tests/scenarios/resolve_test.cpp — Goal: a seed closes everything a scenario leaves open, always alike, and
 // no draw moves another.
+#include "scenarios/format/resolve.h"
+
 #include <gtest/gtest.h>
 #include <set>
 
-#include "tests/scenarios/sample.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {
@@ -57,6 +58,31 @@ TEST(Resolve, MakesTheControlWithoutFaultsAndTheHealedRunWithTheFix) {
     EXPECT_EQ(trial.healed.cluster.at("environment").table, laid_over);
     file.heal = "fault = \"none\"\n";
     EXPECT_TRUE(resolved(file).healed.faults.empty());
+}
+
+// Goal: the fix keeps, drops or changes each fault by itself, moves no draw of the others, and has an
+// expectation of its own.
+TEST(Resolve, HealsEachFaultByItself) {
+    SampleFile file;
+    file.more_faults = "[[fault]]\nkind = \"slow_link\"\nnode = \"any\"\nfactor = \"2x..9x\"\n";
+    file.heal = "fault = [\"none\", \"keep\"]\n";
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        const Trial trial = resolved(file, seed);
+        ASSERT_EQ(trial.healed.faults.size(), 1u);
+        EXPECT_EQ(trial.healed.faults[0], trial.fault.faults[1]);
+        EXPECT_TRUE(trial.healed.expect.silent());
+    }
+    file.heal =
+        "[[heal.change]]\nfault = 2\nfactor = \"2x\"\nwhen = { lasts = \"3s\" }\n"
+        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"clear_error\"\nwithin = "
+        "\"9s\"\n";
+    const Trial trial = resolved(file, 3);
+    ASSERT_EQ(trial.healed.faults.size(), 1u);
+    EXPECT_EQ(trial.healed.faults[0].number("factor"), 2000);
+    EXPECT_EQ(trial.healed.faults[0].when.lasts, 3'000'000'000);
+    EXPECT_EQ(trial.healed.faults[0].parameters.at("node"), trial.fault.faults[1].parameters.at("node"));
+    EXPECT_EQ(trial.healed.expect.reaction, "clear_error");
+    EXPECT_EQ(trial.fault.expect.reaction, "any");
 }
 
 TEST(Resolve, DrawsWithinWhatIsStatedAndReachesAllOfIt) {

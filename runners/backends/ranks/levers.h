@@ -59,7 +59,7 @@ public:
     RealState& state() { return state_; }
     void starting(bool yes) { starting_ = yes; }
     void under_way(sim::Call* call) { call_ = call; }
-    void shape(sim::Call& call) const { state_.bent.shape(call); }
+    void shape(sim::Call& call) { state_.bent.shape(call); }
 
     static std::vector<std::string> names(const Reach& reach);  // for Capabilities
 

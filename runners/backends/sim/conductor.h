@@ -17,6 +17,9 @@ public:
 
     void before(sim::Call& call) override;
 
+    // After the run: says in the truth which faults had no moment or no effect.
+    void conclude(results::Time end) { injector_.conclude(end, levers_); }
+
 private:
     void arm(Rank rank);
     void set_alarm();

@@ -32,9 +32,15 @@ tl::unexpected<scenarios::Error> SimLevers::missing(const inject::Lever& lever) 
                              fmt::format("the simulated cluster has no lever to {}", lever.does));
 }
 
-void SimLevers::shape(sim::Call& call) const {
+void SimLevers::shape(sim::Call& call) {
     const auto points = bent_.find(call.rank);
     if (points != bent_.end()) points->second.shape(call);
+}
+
+std::optional<bool> SimLevers::was_asked(const inject::Subject& subject) const {
+    const auto points = bent_.find(subject.rank);
+    return (points != bent_.end() && points->second.asked.contains(subject.name)) ||
+           cluster_.has_asked(subject.rank, subject.name);
 }
 
 sim::BentPoints& SimLevers::points_of(Rank rank) {
@@ -68,7 +74,13 @@ Result<Done> SimLevers::carry_out(const inject::SetEnv& pull) {
         [&](Done done) { return cluster_.set_env(pull.rank, pull.name, pull.value), done; });
 }
 Result<Done> SimLevers::carry_out(const inject::UnsetEnv& pull) {
-    return on_rank(pull.rank).map([&](Done done) { return cluster_.unset_env(pull.rank, pull.name), done; });
+    if (const auto there = on_rank(pull.rank); !there) return there;
+    if (!cluster_.has_env(pull.rank, pull.name)) {
+        return refuse(fmt::format("{} is not set on rank {}", pull.name, pull.rank),
+                      "take away a variable that the launcher or [cluster] environment sets");
+    }
+    cluster_.unset_env(pull.rank, pull.name);
+    return Done{};
 }
 Result<Done> SimLevers::carry_out(const inject::SetVersion& pull) {
     return on_rank(pull.rank).map(

@@ -23,12 +23,13 @@ public:
     void under_way(sim::Call* call) { call_ = call; }
 
     // Bends the value of a seam, leaves out a block.
-    void shape(sim::Call& call) const;
+    void shape(sim::Call& call);
     bool shapes(Rank rank) const { return bent_.count(rank) > 0; }
 
     Rank ranks() const override { return cluster_.processes(); }
     int node_of(Rank rank) const override { return cluster_.node_of(rank); }
     std::vector<Rank> ranks_of(int node) const override { return cluster_.processes_of(node); }
+    std::optional<bool> was_asked(const inject::Subject& subject) const override;
 
     Result<Done> carry_out(const inject::SetEnv& pull);
     Result<Done> carry_out(const inject::UnsetEnv& pull);

@@ -105,6 +105,7 @@ Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepa
     record.evidence.keep(options.keep_evidence);
     auto injector = inject::Injector::make(plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
+    for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, prepared.cluster, sim::Seed{plan.seed.number}, record.evidence,
                          cluster_options(plan, options));
     Conductor conductor(cluster, *injector);
@@ -116,6 +117,7 @@ Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepa
             fmt::format("{} went on for {} steps at {} ns", plan.scenario, step_limit, result.end.count()),
             "a workload waits in a loop that lets no time pass");
     }
+    conductor.conclude(result.end);
     conclude(record, result);
     return record;
 }

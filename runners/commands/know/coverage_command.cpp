@@ -1,23 +1,25 @@
 // runners/commands/know/coverage_command.cpp — deadrank coverage: which cells of symptom × cause × stage ×
 // fix × backend have a scenario, and which have not. First the four shares, then what is missing, and on
 // request every cell.
-#include "results/judging/coverage.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "results/judging/coverage.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/backends/sim/runner.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/line/library.h"
+#include "runners/studies/proofs.h"
 #include "scenarios/format/resolve.h"
 #include "scenarios/model/plan.h"
 
@@ -63,7 +65,7 @@ using results::reports::Style;
 
 struct CoverageArguments {
     std::string catalog;
-    bool json = false, cells = false, require_all = false;
+    bool json = false, cells = false, require_all = false, played = false;
 };
 
 std::vector<const CoverageAxis*> coverage_axes(const Coverage& coverage) {
@@ -99,7 +101,40 @@ Json not_played(const results::CoverageCell& cell, const BackendReasons& reasons
     return json;
 }
 
-void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons) {
+Json field_json(const results::Strictness::Field& field) {
+    return {{"stated", field.stated}, {"reasoned", field.reasoned}, {"open", field.open}};
+}
+
+Json checks_json(const results::Strictness& checks) {
+    return {{"blames", field_json(checks.blames)},
+            {"reaction", field_json(checks.reaction)},
+            {"within", field_json(checks.within)},
+            {"heals",
+             {{"keep_the_trigger", checks.heals_keep},
+              {"change_settings", checks.heals_set},
+              {"are_the_control", checks.heals_control},
+              {"without_a_reason", checks.heals_unsaid}}}};
+}
+
+Json proofs_json(const Proofs& proofs) {
+    Json muted = Json::object();
+    for (const auto& [kind, one] : proofs.muted)
+        muted[kind] = {{"scenarios", one.scenarios}, {"red", one.red}, {"still_caught", one.caught}};
+    return {{"heals_with_trigger", proofs.heals_with_trigger.size()},
+            {"heals_by_settings", proofs.heals_by_settings.size()},
+            {"heals_that_are_controls", proofs.heals_that_are_controls},
+            {"faults_without_effect", proofs.idle},
+            {"loose_bounds", proofs.loose},
+            {"muted", muted},
+            {"causes",
+             {{"first", proofs.causes_right.size()},
+              {"later", proofs.causes_second},
+              {"another", proofs.causes_wrong},
+              {"none", proofs.causes_unsaid}}}};
+}
+
+void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons,
+                         const std::optional<Proofs>& proofs) {
     Json json = {{"scenarios", coverage.scenarios}};
     for (const CoverageAxis* axis : coverage_axes(coverage)) json[axis->name] = axis_json(*axis);
     Json gaps = Json::array(), fix_gaps = Json::array(), beyond = Json::array(), cells = Json::array();
@@ -123,6 +158,8 @@ void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons
     json["backends"] = coverage.backends;
     json["unseen"] = coverage.unseen;
     json["without_report"] = coverage.without_report;
+    json["checks"] = checks_json(coverage.checks);
+    if (proofs) json["played"] = proofs_json(*proofs);
     json["cells"] = cells;
     fmt::print("{}\n", json.dump(2));
 }
@@ -170,7 +207,37 @@ void print_cells(const Style& style, const Coverage& coverage) {
     }
 }
 
-void print_coverage_text(const Coverage& coverage, bool cells) {
+void print_checks(const results::Strictness& checks) {
+    const auto field = [](const char* name, const results::Strictness::Field& one) {
+        return fmt::format("  {:<10}   {} state it, {} say why not, {} leave it open\n", name, one.stated,
+                           one.reasoned, one.open.size());
+    };
+    fmt::print(
+        "  heals        {} leave the trigger in place, {} change settings alone, {} are the control and "
+        "say why, {} without a word\n",
+        checks.heals_keep, checks.heals_set, checks.heals_control, checks.heals_unsaid.size());
+    fmt::print("{}{}{}", field("whom", checks.blames), field("reaction", checks.reaction),
+               field("how soon", checks.within));
+}
+
+void print_proofs(const Proofs& proofs) {
+    std::size_t red = 0;
+    for (const auto& [kind, one] : proofs.muted) red += !one.red.empty();
+    fmt::print(
+        "  played       {} healed runs differ from their control with the trigger in place, {} by settings, "
+        "{} are their control\n",
+        proofs.heals_with_trigger.size(), proofs.heals_by_settings.size(),
+        proofs.heals_that_are_controls.size());
+    fmt::print(
+        "               {} faults without effect; of {} kinds of faults {} turn a scenario silent or "
+        "wrong when muted; {} bounds are loose\n",
+        proofs.idle.size(), proofs.muted.size(), red, proofs.loose.size());
+    fmt::print("               cause named first {}, later {}, another one {}, none {}\n",
+               proofs.causes_right.size(), proofs.causes_second.size(), proofs.causes_wrong.size(),
+               proofs.causes_unsaid.size());
+}
+
+void print_coverage_text(const Coverage& coverage, bool cells, const std::optional<Proofs>& proofs) {
     const Style style = style_of(stdout);
     fmt::print("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
     for (const CoverageAxis* axis : coverage_axes(coverage)) {
@@ -186,6 +253,8 @@ void print_coverage_text(const Coverage& coverage, bool cells) {
                    results::counted(coverage.beyond.size(), "pair"));
     }
     if (!coverage.unseen.empty()) fmt::print("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
+    print_checks(coverage.checks);
+    if (proofs) print_proofs(*proofs);
     print_missing(style, coverage);
     if (cells) print_cells(style, coverage);
     if (!cells) fmt::print("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
@@ -197,8 +266,13 @@ void coverage(const CoverageArguments& arguments, Session& session) {
     auto selection = select(*library, {});
     if (!session.take(selection)) return;
     const Coverage found = results::coverage_of(selection->scenarios, library->taxonomy);
-    if (arguments.json) print_coverage_json(found, why_not_played(*library, selection->scenarios));
-    if (!arguments.json) print_coverage_text(found, arguments.cells);
+    std::optional<Proofs> proofs;
+    if (arguments.played) {
+        SimRunner simulator;
+        proofs = prove(selection->scenarios, simulator, library->vocabulary);
+    }
+    if (arguments.json) print_coverage_json(found, why_not_played(*library, selection->scenarios), proofs);
+    if (!arguments.json) print_coverage_text(found, arguments.cells, proofs);
     const bool all = found.complete() && found.gaps.empty();
     session.code = arguments.require_all && !all ? exit_fail : exit_pass;
     for (const scenarios::Error& error : selection->broken) session.complain(error);
@@ -212,10 +286,14 @@ void add_coverage(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank coverage\n"
         "  deadrank coverage --json | jq .pairs.missing\n"
+        "  deadrank coverage --played           what the checks prove, found by playing them\n"
         "  deadrank coverage --require-all      in CI, once everything is covered");
     auto arguments = std::make_shared<CoverageArguments>();
     add_catalog(command, arguments->catalog);
     command.add_flag("--cells", arguments->cells, "List every cell");
+    command.add_flag("--played", arguments->played,
+                     "Also play each scenario in the simulator, healed and with muted faults, and count what "
+                     "its checks prove");
     command.add_flag("--require-all", arguments->require_all,
                      "Exit code 1 when an id or a proposed pair has no scenario");
     add_json(command, arguments->json, "A JSON object with every cell and gap");

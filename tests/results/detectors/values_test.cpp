@@ -1,6 +1,7 @@
 // tests/results/detectors/values_test.cpp — Goal: a wrong number is found at the first step that shows it,
 // and belongs to the rank that made it.
 #include <cmath>
+#include <limits>
 
 #include "tests/results/detectors/asked.h"
 
@@ -132,6 +133,69 @@ TEST(ValueWrong, NamesTheQuantityTheRankAndTheStep) {
     EXPECT_EQ(found.blame.variable, "learning_rate");
     EXPECT_EQ(found.blame.step, 4);
     expect_silence_of("parallel_mismatch", evidence);
+}
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+void rate(EvidenceBuilder& job, Rank rank, std::int64_t step, double value) {
+    job.add(rank, ValueSample{step, job.text("learning_rate"), value, unknown});
+}
+
+// Goal: without a right answer beside it a rate is wrong where a rank leaves its peers, from that step on.
+TEST(ValueWrong, SeesARankThatLeavesItsPeersRate) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : {0, 1, 2, 3}) rate(job, rank, 0, 0.01);
+    for (const Rank rank : {0, 1, 2, 3}) rate(job, rank, 1, rank == 2 ? 0.0097 : 0.01);
+    const Finding found = found_by("value_wrong", job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_EQ(found.blame.step, 1);
+}
+
+TEST(ValueWrong, LeavesASchedulesAndParameterGroupsAlone) {
+    EvidenceBuilder moving(2), groups(2);
+    moving.start();
+    groups.start();
+    for (const std::int64_t step : {0, 1, 2, 3}) {
+        for (const Rank rank : {0, 1}) rate(moving, rank, step, 0.01 / static_cast<double>(step + 1));
+        for (const Rank rank : {0, 1}) rate(groups, rank, step, rank == 0 ? 0.01 : 0.02);
+    }
+    expect_silence_of("value_wrong", moving.watched());
+    expect_silence_of("value_wrong", groups.watched());
+}
+
+TEST(ValueWrong, HoldsAConstantAgainstThePrintedConfiguration) {
+    for (const char* configured : {"10000000", "100000000"}) {
+        EvidenceBuilder job(2);
+        job.start();
+        for (const Rank rank : {0, 1})
+            job.add(rank, RankConfig{job.text("learning_rate_ppb"), job.text(configured)});
+        for (const std::int64_t step : {0, 1, 2, 3}) {
+            for (const Rank rank : {0, 1}) rate(job, rank, step, 0.01);
+        }
+        if (std::string(configured) == "10000000")
+            expect_silence_of("value_wrong", job.watched());
+        else
+            EXPECT_EQ(found_by("value_wrong", job.watched()).blame.ranks, ranks({0, 1}));
+    }
+}
+
+// Goal: one seed on ranks with different samples is one mask for all of them; shards of one replica share it
+// by right.
+TEST(ValueWrong, SeesSeedsThatCoincide) {
+    for (const bool apart : {true, false}) {
+        EvidenceBuilder job(2);
+        job.start();
+        for (const Rank rank : {0, 1}) {
+            DataBatch batch{0, 0, apart ? rank * 2 : 0, 2, 1, TextId::none};
+            job.add(rank, batch);
+            job.add(rank, ValueSample{0, job.text("dropout.seed"), 1234, unknown});
+        }
+        if (apart)
+            EXPECT_EQ(found_by("value_wrong", job.watched()).blame.ranks, ranks({0, 1}));
+        else
+            expect_silence_of("value_wrong", job.watched());
+    }
 }
 
 TEST(ParallelMismatch, ComparesWithTheReference) {

@@ -9,7 +9,7 @@ def apply(features, options, step, replica):
     """To a replica's samples of one step; shows the seed beside the one that the replica should have."""
     own = options.seed + replica
     seed = layout.dropout_seed(own)
-    print(f"value name=dropout.seed step={step} is={seed} should={own}", flush=True)
+    print(f"value name=dropout.seed step={step} is={seed} should=nan", flush=True)
     counter = layout.dropout_counter(step * len(features))
     return masked(features, options.dropout, seed, counter)
 

@@ -1,0 +1,48 @@
+// runners/studies/proofs.h — What the checks of a catalogue prove, found by playing it: healed runs that are
+// not their control, faults that had an effect, alarms that fall silent when a lever is muted, bounds near
+// what a good detector needs, and causes that detectors name rightly. Counted, never typed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runners/runner/runner.h"
+#include "scenarios/model/scenario.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::runners {
+
+// A detector that looks at metrics and logs needs one look to see anything: a scrape, a poll of a log.
+inline constexpr results::Time one_look{15'000'000'000};
+// What an expectation may allow, as a multiple of what a good detector needs.
+inline constexpr std::int64_t bound_multiple = 3;
+
+struct MutedKind {
+    std::size_t scenarios = 0;        // that use the kind
+    std::vector<std::string> red;     // of these, silent or of the wrong class without its lever
+    std::vector<std::string> caught;  // of these, caught all the same
+};
+
+struct Proofs {
+    std::vector<std::string> heals_with_trigger;  // a fault is kept, and the healed run is not its control
+    std::vector<std::string> heals_by_settings;   // all faults are gone, and settings make the difference
+    std::vector<std::string> heals_that_are_controls;
+    std::vector<std::string> idle;           // a fault without a moment or an effect
+    std::map<std::string, MutedKind> muted;  // by kind of fault
+    std::map<std::string, results::Time>
+        needed;                      // scenario → from the fault to our alarm, where it was caught
+    std::vector<std::string> loose;  // allow more than bound_multiple × what is needed, no reason
+    std::vector<std::string> causes_right, causes_second, causes_wrong, causes_unsaid;
+};
+
+// Plays each scenario under each seed; what differs between seeds counts with its worst. `mute`: also once
+// for each kind of its faults, with their levers muted. Only the simulator has levers that can be muted.
+struct ProofOptions {
+    std::uint64_t first_seed = 1, last_seed = 1;
+    bool mute = true;
+};
+Proofs prove(const std::vector<scenarios::Scenario>& scenarios, Runner& simulator,
+             const scenarios::Vocabulary& vocabulary, const ProofOptions& options = {});
+
+}  // namespace deadrank::runners

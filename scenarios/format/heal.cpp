@@ -1,0 +1,115 @@
+// scenarios/format/heal.cpp — Each fault is kept, dropped or changed by itself; a fix that changes nothing is
+// refused on paper.
+#include "scenarios/format/heal.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/format/parts.h"
+#include "scenarios/format/setting_reader.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+Settings read_changes(Reader& heal, std::string_view key, const std::vector<Parameter>& parameters) {
+    const Node* table = heal.table(key);
+    if (!table) return {};
+    Reader reader(*table, fmt::format("[heal.{}]", key), heal.problems());
+    Settings settings = read_settings(reader, parameters);
+    reader.refuse_the_rest();
+    return settings;
+}
+
+// fault = "none" | "keep" for all of them, or a list with a word for each.
+void read_kept(Reader& reader, Heal& heal) {
+    const Node* node = reader.find("fault");
+    if (!node) return;
+    const std::vector<std::string> known = {"none", "keep"};
+    std::vector<std::string> words = reader.texts("fault");
+    for (const std::string& word : words) {
+        if (std::count(known.begin(), known.end(), word) > 0) continue;
+        reader.problems().add(node->place, fmt::format("there is no fault '{}'", word),
+                              suggestion(word, known));
+        return;
+    }
+    if (node->is(Node::Kind::text) && words.size() == 1) words.assign(heal.faults.size(), words.front());
+    if (words.size() != heal.faults.size()) {
+        reader.problems().add(
+            node->place, fmt::format("'fault' has {} words for {} faults", words.size(), heal.faults.size()),
+            "say \"keep\" or \"none\" of each [[fault]], in their order, or once for all");
+        return;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) heal.faults[i].kept = words[i] == "keep";
+}
+
+// Which fault a change is about: counted from 1, and understood where there is one.
+std::optional<std::size_t> changed_fault(Reader& reader, std::size_t faults) {
+    const bool said = reader.find("fault") != nullptr;
+    const std::int64_t number = reader.integer("fault", 1);
+    if ((said || faults == 1) && number >= 1 && static_cast<std::size_t>(number) <= faults)
+        return static_cast<std::size_t>(number - 1);
+    reader.problems().add(reader.node().place, "which [[fault]] it changes is not said",
+                          fmt::format("add fault = 1 to {}, in the order of the file", faults));
+    return std::nullopt;
+}
+
+void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<FaultSettings>& faults,
+                        const Vocabulary& vocabulary, Heal& heal) {
+    for (const Node* table : reader.tables("change")) {
+        Reader change(*table, "[[heal.change]]", reader.problems());
+        const auto which = changed_fault(change, faults.size());
+        if (!which) continue;
+        const Kind* kind = vocabulary.fault(faults[*which].kind);
+        if (!kind) continue;  // told where the fault is
+        if (heal.faults[*which].changed()) {
+            reader.problems().add(table->place, fmt::format("fault {} is changed twice", *which + 1),
+                                  "say all of it in one [[heal.change]]");
+        }
+        read_fault_change(change, *kind, workload, vocabulary, heal.faults[*which]);
+        if (heal.faults[*which].changed()) continue;
+        reader.problems().add(table->place, "it changes nothing", "give it a parameter, or a `when`");
+    }
+}
+
+void check_heals(const Node& table, const Heal& heal, Problems& problems) {
+    if (!problems.empty()) return;
+    const bool all_kept = std::all_of(heal.faults.begin(), heal.faults.end(), [](const HealedFault& fault) {
+        return fault.kept && !fault.changed();
+    });
+    if (all_kept && heal.cluster.empty() && heal.workload.empty()) {
+        problems.add(table.place, "the healed run would be the faulty one again",
+                     "change something in [heal.cluster], [heal.workload] or [[heal.change]], or write "
+                     "fault = \"none\"");
+    }
+    if (!heal.as_control.empty() && !(heal.cluster.empty() && heal.workload.empty())) {
+        problems.add(table.place, "'as_control' contradicts what else is said",
+                     "leave it out: settings make the healed run another one than the control");
+    }
+}
+
+}  // namespace
+
+Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,
+               const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    Heal heal;
+    heal.faults.resize(faults.size());
+    const Node* table = top.table("heal");
+    if (!table) return heal;
+    Reader reader(*table, "[heal]", top.problems());
+    read_kept(reader, heal);
+    heal.says = reader.text("says");
+    heal.as_control = reader.text("as_control");
+    heal.cluster = read_changes(reader, "cluster", cluster_parameters());
+    if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
+    reader.know("workload");
+    read_fault_changes(reader, workload, faults, vocabulary, heal);
+    if (const Node* expect = reader.table("expect"))
+        heal.expect = read_expect_table(*expect, "[heal.expect]", heal.expect, taxonomy, top.problems());
+    reader.refuse_the_rest();
+    if (!faults.empty()) check_heals(*table, heal, top.problems());
+    return heal;
+}
+
+}  // namespace deadrank::scenarios

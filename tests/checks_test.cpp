@@ -1,0 +1,261 @@
+// tests/checks_test.cpp — Goal: the checks can fail. A heal that heals nothing, a fault that had no effect,
+// one of two faults without a moment: none of them passes; and what the shipped catalogue proves is counted
+// by playing it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "results/judging/coverage.h"
+#include "results/reports/json_files.h"
+#include "runners/studies/proofs.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank {
+namespace {
+
+using results::Outcome;
+using results::Verdict;
+
+const scenarios::Taxonomy& shipped_words() {
+    static const scenarios::Taxonomy taxonomy =
+        scenarios::load_taxonomy(std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/taxonomy.toml").value();
+    return taxonomy;
+}
+
+struct Sample {
+    std::string cluster = "nodes = 2\n";
+    std::string workload = "kind = \"data_parallel\"\n";
+    std::string faults;
+    std::string expect = "symptom = \"collective_deadlock_hang\"\nwithin = \"5m\"\n";
+    std::string heal = "fault = \"none\"\n";
+};
+
+std::string toml_of(const Sample& sample) {
+    return fmt::format(
+        "# A story.\nformat = 1\n[bug]\nstage = \"communication\"\nsymptom = \"collective_deadlock_hang\"\n"
+        "cause = \"unpropagated_rank_failure\"\nfix = \"validation_and_failure_handling\"\n"
+        "[cluster]\n{}\n[workload]\n{}\n{}\n[expect]\n{}\n[heal]\n{}",
+        sample.cluster, sample.workload, sample.faults, sample.expect, sample.heal);
+}
+
+runners::Trialled played(const Sample& sample) {
+    const scenarios::Vocabulary words = runners::vocabulary();
+    const auto scenario = scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml",
+                                                    shipped_words(), words);
+    EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
+    runners::SimRunner sim;
+    return runners::play(scenario.value(), {1}, sim, words);
+}
+
+const std::string bend = "[[fault]]\nkind = \"bend_value\"\nrank = 3\n";
+const std::string kill = "[[fault]]\nkind = \"kill_rank\"\nrank = 1\nwhen = { step = 3 }\n";
+
+void expect_idle(const Sample& sample, std::string_view why) {
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.outcome.fault);
+    EXPECT_EQ(trial.outcome.fault->verdict, Verdict::unknown) << trial.outcome.reason;
+    EXPECT_EQ(trial.outcome.fault->outcome, Outcome::not_applied) << trial.outcome.reason;
+    EXPECT_NE(trial.outcome.fault->reason.find(why), std::string::npos) << trial.outcome.fault->reason;
+    const auto line = nlohmann::json::parse(results::reports::json_line(trial.outcome));
+    EXPECT_EQ(line["verdict"], "unknown");
+    EXPECT_EQ(line["outcome"], "not_applied");
+}
+
+TEST(AFaultWithoutEffect, IsUnknownAndSaysWhatNobodyRead) {
+    expect_idle({.faults = bend + "seam = \"checkpoint.step\"\nadd = 1\n"},
+                "nothing read checkpoint.step after bend_value");
+    expect_idle({.faults = "[[fault]]\nkind = \"skip_block\"\nrank = 3\nblock = \"checkpoint.sync\"\n"},
+                "nothing read checkpoint.sync after skip_block");
+    expect_idle({.faults = "[[fault]]\nkind = \"set_env\"\nrank = 3\nname = \"FOO\"\nvalue = \"bar\"\n"},
+                "nothing read FOO after set_env");
+    expect_idle(
+        {.faults = "[[fault]]\nkind = \"skew_version\"\nrank = 3\npackage = \"apex\"\nversion = \"1\"\n"},
+        "nothing read apex after skew_version");
+}
+
+TEST(AFaultWithoutEffect, IsUnknownWhereItCameAfterTheLastReading) {
+    expect_idle({.faults = bend + "seam = \"startup.world_size\"\nset = 4\nwhen = { step = 5 }\n"},
+                "it was last asked for at startup.world_size before the first step");
+}
+
+TEST(AFaultWithoutEffect, IsUnknownWhereNothingOfTheRunDiffers) {
+    expect_idle({.faults = bend + "seam = \"sampler.seed\"\nadd = 0\n"}, "the run is its control");
+}
+
+TEST(AFaultWithoutEffect, IsRefusedWhereItTakesAwayWhatIsNotThere) {
+    const auto trial =
+        played({.faults = "[[fault]]\nkind = \"unset_env\"\nrank = 3\nname = \"NCCL_ALGO\"\n"});
+    EXPECT_EQ(trial.outcome.verdict, Verdict::unknown);
+    EXPECT_NE(trial.outcome.reason.find("NCCL_ALGO is not set on rank 3"), std::string::npos)
+        << trial.outcome.reason;
+}
+
+TEST(OneOfTwoFaults, WithoutAMomentMakesTheRunUnknown) {
+    expect_idle({.faults = kill + "[[fault]]\nkind = \"kill_rank\"\nrank = 2\n"
+                                  "when = { step = 2, before = \"all_gather\" }\n"},
+                "fault 2: kill_rank found no moment that matched its `when`; the nearest was");
+}
+
+TEST(Heal, ThatHealsNothingFails) {
+    Sample sample{.cluster = "nodes = 2\nlauncher = \"bare\"\nwatchdog = false\n", .faults = kill};
+    sample.heal = "fault = \"keep\"\n[heal.cluster]\nenvironment = { FOO = \"bar\" }\n";
+    const auto silent = played(sample);
+    EXPECT_EQ(silent.outcome.fault->verdict, Verdict::pass) << silent.outcome.fault->reason;
+    EXPECT_EQ(silent.outcome.healed->verdict, Verdict::fail) << silent.outcome.healed->reason;
+    // The same alarm, expected of the healed run: then it is the faulty run that gives the heal away.
+    sample.heal +=
+        "[heal.expect]\nsymptom = \"collective_deadlock_hang\"\nreaction = \"any\"\nwithin = \"5m\"\n";
+    const auto ringing = played(sample);
+    EXPECT_EQ(ringing.outcome.healed->outcome, Outcome::heals_nothing) << ringing.outcome.healed->reason;
+    EXPECT_EQ(ringing.outcome.verdict, Verdict::fail);
+}
+
+TEST(Heal, ThatMakesTheJobEndWithAClearErrorPasses) {
+    Sample sample{.cluster = "nodes = 2\nlauncher = \"bare\"\nwatchdog = false\n", .faults = kill};
+    sample.heal =
+        "fault = \"keep\"\n[heal.cluster]\nlauncher = \"torchrun\"\n[heal.expect]\n"
+        "symptom = \"native_crash_or_illegal_access\"\nblames = [\"rank\"]\nreaction = \"clear_error\"\n"
+        "within = \"30s\"\n";
+    const auto trial = played(sample);
+    EXPECT_EQ(trial.outcome.healed->verdict, Verdict::pass) << trial.outcome.healed->reason;
+    EXPECT_EQ(trial.outcome.healed->outcome, Outcome::caught);
+}
+
+TEST(Heal, ThatIsTheControlAgainIsCalledSo) {
+    const auto trial =
+        played({.cluster = "nodes = 2\nlauncher = \"bare\"\nwatchdog = false\n", .faults = kill});
+    EXPECT_EQ(trial.outcome.healed->verdict, Verdict::pass);
+    EXPECT_EQ(trial.outcome.healed->outcome, Outcome::as_control);
+}
+
+// Goal: a communicator that was never made ends the job in the words that the framework has for it, and no
+// promise of our own is broken.
+TEST(AGroupThatWasNeverMade, EndsTheJobAndNotTheProgram) {
+    Sample sample{.workload = "kind = \"tensor_parallel\"\ntp_size = 4\n"};
+    sample.faults =
+        "[[fault]]\nkind = \"skip_collective\"\nrank = 3\nwhen = { before = \"comm_init\", comm = \"dp\" }\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault) << trial.outcome.reason;
+    EXPECT_NE(trial.outcome.verdict, Verdict::pass);
+}
+
+// Goal: nobody who waited for clients is blamed for those who died on their way to the store.
+TEST(ARendezvous, BlamesThoseWhoNeverCame) {
+    Sample sample{.cluster = "nodes = 3\nlauncher = \"bare\"\n"};
+    sample.faults =
+        "[[fault]]\nkind = \"kill_rank\"\nrank = \"node 2\"\nwhen = { before = \"rendezvous\" }\n";
+    sample.expect = "symptom = \"communication_setup_failure\"\nblames = [\"rank\"]\nwithin = \"10m\"\n";
+    const auto trial = played(sample);
+    EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
+}
+
+// Goal: a client tells of a time-out soon after it, however long that is: what comes on top is one pause.
+TEST(ARendezvous, TellsOfATimeOutSoonAfterIt) {
+    Sample sample{.workload = "kind = \"data_parallel\"\nstore_timeout = \"1m\"\n"};
+    sample.cluster = "nodes = 2\nlauncher = \"bare\"\n";
+    sample.faults = "[[fault]]\nkind = \"set_env\"\nrank = 5\nname = \"MASTER_PORT\"\nvalue = \"29417\"\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault);
+    for (const results::Event* event : trial.fault->record.evidence.each<results::RankExit>()) {
+        if (event->rank == 5) EXPECT_LT(event->at, std::chrono::seconds(70));
+    }
+}
+
+// Goal: parameters that stage 3 let go and nobody gathered again are missed in backward.
+TEST(ParametersThatWereNotGathered, EndTheJob) {
+    Sample sample{.workload = "kind = \"zero\"\nstage = 3\n"};
+    sample.faults = "[[fault]]\nkind = \"skip_block\"\nrank = \"all\"\nblock = \"parameter.gather\"\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault);
+    EXPECT_TRUE(results::ended_with_error(trial.outcome.fault->job.reaction));
+}
+
+// Goal: a setting that a workload never looks at is refused on paper.
+TEST(AnIgnoredSetting, IsRefused) {
+    Sample sample{.workload = "kind = \"pipeline\"\ncheckpoint_every = 3\n", .faults = kill};
+    const auto scenario = scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml",
+                                                    shipped_words(), runners::vocabulary());
+    ASSERT_FALSE(scenario);
+    EXPECT_NE(scenario.error().text().find("unknown key 'checkpoint_every'"), std::string::npos)
+        << scenario.error().text();
+}
+
+TEST(ARendezvous, NeverSaysThatRanksWaitForThemselves) {
+    Sample sample{.cluster = "nodes = 3\n"};
+    sample.faults = "[[fault]]\nkind = \"break_store\"\nrank = \"node 2\"\nhow = \"mute\"\n";
+    sample.expect = "symptom = \"communication_setup_hang\"\nblames = [\"rank\"]\nwithin = \"10m\"\n";
+    const auto trial = played(sample);
+    EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
+    EXPECT_NE(
+        trial.outcome.fault->reason.find("ranks 8-11 waited 60.0 s and longer in rendezvous and never got"),
+        std::string::npos)
+        << trial.outcome.fault->reason;
+}
+
+// Goal: an engine that may hold no request says so; nothing is set right behind the scenario's back.
+TEST(AnEngineWithoutRoom, RefusesToServe) {
+    Sample sample{.workload = "kind = \"serving\"\n"};
+    sample.faults =
+        "[[fault]]\nkind = \"bend_value\"\nrank = \"all\"\nseam = \"serving.in_flight\"\nset = 0\n";
+    const auto trial = played(sample);
+    ASSERT_TRUE(trial.fault) << trial.outcome.reason;
+    EXPECT_TRUE(results::ended_with_error(trial.outcome.fault->job.reaction));
+}
+
+const runners::Proofs& proofs() {
+    static const runners::Proofs once = [] {
+        const tests::ShippedCatalog catalog;
+        runners::SimRunner sim;
+        return runners::prove(catalog.scenarios, sim, catalog.vocabulary);
+    }();
+    return once;
+}
+
+// The numbers only rise: a heal that is rewritten to what the fix really is raises them here.
+constexpr std::size_t heals_that_leave_the_trigger = 95;
+constexpr std::size_t causes_first = 90;
+
+TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
+    const tests::ShippedCatalog catalog;
+    const auto checks = results::coverage_of(catalog.scenarios, shipped_words()).checks;
+    EXPECT_EQ(fmt::format("{}", fmt::join(checks.heals_unsaid, ", ")), "");
+    EXPECT_GE(proofs().heals_with_trigger.size(), heals_that_leave_the_trigger);
+    EXPECT_EQ(proofs().heals_that_are_controls.size(), checks.heals_control)
+        << "what differs on paper must differ when it is played: "
+        << fmt::format("{}", fmt::join(proofs().heals_that_are_controls, ", "));
+}
+
+TEST(Catalogue, EveryFaultHasAnEffect) { EXPECT_EQ(fmt::format("{}", fmt::join(proofs().idle, ", ")), ""); }
+
+TEST(Catalogue, EveryKindOfFaultMutedTurnsAScenarioSilentOrWrong) {
+    std::cout << "muted                used in   red   still caught\n";
+    for (const auto& [kind, one] : proofs().muted) {
+        std::cout << fmt::format("  {:<20} {:>5} {:>5}   {}\n", kind, one.scenarios, one.red.size(),
+                                 fmt::join(one.caught, ", "));
+        EXPECT_FALSE(one.red.empty()) << kind << " muted leaves every scenario caught";
+    }
+}
+
+TEST(Catalogue, ExpectationsStateWhomHowAndHowSoonOrSayWhyNot) {
+    const tests::ShippedCatalog catalog;
+    const auto checks = results::coverage_of(catalog.scenarios, shipped_words()).checks;
+    EXPECT_EQ(fmt::format("{}", fmt::join(checks.blames.open, ", ")), "");
+    EXPECT_EQ(fmt::format("{}", fmt::join(checks.reaction.open, ", ")), "");
+    EXPECT_EQ(fmt::format("{}", fmt::join(proofs().loose, ", ")), "")
+        << "allow more than three times what is needed";
+}
+
+TEST(Catalogue, CausesAreJudgedBesideTheVerdict) {
+    const runners::Proofs& all = proofs();
+    std::cout << fmt::format("cause named first {}, later {}, another one {}, none {}\n",
+                             all.causes_right.size(), all.causes_second.size(), all.causes_wrong.size(),
+                             all.causes_unsaid.size());
+    EXPECT_GE(all.causes_right.size(), causes_first);
+}
+
+}  // namespace
+}  // namespace deadrank
