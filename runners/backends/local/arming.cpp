@@ -142,6 +142,7 @@ scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subjec
                             {"environment", environment},
                             {"seams", subject.seams},
                             {"groups", groups},
+                            {"samples", subject.samples},
                             {"checkpoints", checkpoints.string()}}
                            .dump(1);
     return arming;

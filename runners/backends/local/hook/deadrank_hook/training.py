@@ -16,7 +16,7 @@ class Training:
     def __init__(self, hook):
         self.hook = hook
         self.open = self.stepped = self.began = False
-        self.loss = self.norm = math.nan
+        self.loss = self.norm = None  # nobody told
         self.model = lambda: None
         self.current = ""
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -35,25 +35,33 @@ class Training:
     def end(self):
         self.phase("")
         self.open = False
-        self.hook.evidence.write(
-            "step.end", step=self.hook.step, loss=plain(self.loss), gradient_norm=plain(self.norm)
-        )
-        model = self.model()
-        if model is not None:
-            group = self.hook.plan.get("groups", {}).get(str(self.hook.slot), "world")
+        shown = {"loss": self.loss, "gradient_norm": self.norm}
+        shown = {name: plain(value) for name, value in shown.items() if value is not None}
+        self.hook.evidence.write("step.end", step=self.hook.step, **shown)
+        for group, name, value in self.digests():
             self.hook.evidence.write(
-                "parameters.digest",
-                step=self.hook.step,
-                digest=digest(model.parameters()),
-                group=group,
-                name="parameters",
+                "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
             )
         self.hook.step += 1
-        self.loss = self.norm = math.nan
 
-    def finish(self):
+    def digests(self):
+        """As the manifest says who is a replica of whom; else of what shows it by itself."""
+        stated = self.hook.plan.get("groups", {}).get(str(self.hook.slot))
+        if stated is None:
+            return self.hook.replicas.digests(self.hook.step)
+        model = self.model()
+        return [] if model is None else [(stated, "parameters", digest(model.parameters()))]
+
+    def evaluates(self):
+        model = self.model()
+        return model is not None and not trains(model)
+
+    def aside(self):
+        """The rank does something else than to train: the step that it has taken is over."""
         if self.open and self.stepped:
             self.end()
+
+    finish = aside
 
     def loaded(self, state, named=None):
         """A checkpoint that says its step moves our count, so that steps keep their names after a restart.
@@ -103,13 +111,22 @@ def watch(hook):
     atexit.register(hook.training.finish)
 
 
+def trains(module):
+    """A wrapper stays as it was when the model in it is set to evaluate."""
+    inner = module._modules.get("module")
+    return module.training and (inner is None or inner.training)
+
+
 def watch_forward(training):
     from torch import nn
 
     real = nn.Module.__call__
 
     def called(self, *args, **settings):
-        if getattr(training.inside, "forward", False) or not self.training:
+        if getattr(training.inside, "forward", False) or next(self.parameters(), None) is None:
+            return real(self, *args, **settings)  # a loss or an activation is no model
+        if not trains(self):
+            training.aside()
             return real(self, *args, **settings)
         training.inside.forward = True
         training.model = weakref.ref(self)
@@ -131,7 +148,8 @@ def watch_backward(training):
 
     @functools.wraps(real)
     def backward(self, *args, **settings):
-        training.loss = float(self.detach()) if self.numel() == 1 else math.nan
+        if self.numel() == 1:
+            training.loss = float(self.detach())
         training.phase("backward")
         try:
             return real(self, *args, **settings)
@@ -184,6 +202,7 @@ def watched_step(hook, real):
         training.phase("optimizer")
         training.norm = gradient_norm(self)
         hook.injector.at("optimizer.step")
+        hook.replicas.will_step(self)
         try:
             if "optimizer.step" in hook.injector.levers.skipped:
                 return None
