@@ -1,5 +1,5 @@
 // results/facts/paces.cpp — The end of an asynchronous send says nothing about who sent it, and is
-// passed over.
+// passed over. Who writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0};
+    Time own{0}, starved{0};
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -36,7 +36,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}};
+            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}};
             continue;
         }
         if (!watch.inside) continue;
@@ -45,8 +45,16 @@ Paces::Paces(const Evidence& evidence) {
             watch.own += event.at - watch.last;
             watch.last = event.at;
             pipelined_ |= event.as<P2pEnter>() != nullptr;
+        } else if (const auto* saving = event.as<PhaseBegin>(); saving && saving->phase == Phase::checkpoint) {
+            watch.own += event.at - watch.last;
+            watch.last = event.at;
+        } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {
+            watch.last = event.at;
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
+        } else if (const auto* sample = event.as<ValueSample>()) {
+            if (evidence.text(sample->name) == "processor_wait")
+                watch.starved = Time(static_cast<std::int64_t>(sample->value * 1e9));
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -57,7 +65,7 @@ Paces::Paces(const Evidence& evidence) {
                 last->step = end->step;
             }
             last->ranks.push_back(
-                {event.rank, watch.own + event.at - watch.last, event.at - watch.began, event.at});
+                {event.rank, watch.own + event.at - watch.last, event.at - watch.began, event.at, watch.starved});
         }
     }
     for (auto& [key, step] : steps) {

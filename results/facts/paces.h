@@ -14,6 +14,7 @@ struct Pace {
     Time own{0};
     Time whole{0};
     Time ended{0};
+    Time starved{0};  // of its own: it could have worked, and had no processor; 0 where nobody told
 };
 
 // One training step of one attempt, over all ranks that ended it.

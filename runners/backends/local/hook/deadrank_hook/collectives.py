@@ -67,9 +67,16 @@ class Calls:
         def call(*args, **settings):
             if getattr(inside, "call", False) or settings.get("group") is self.stranger:
                 return real(*args, **settings)
-            return self.pass_through(Call(self.hook, real, shape, pair, args, settings))
+            made = self.made(real, shape, pair, args, settings)
+            return real(*args, **settings) if made is None else self.pass_through(made)
 
         return call
+
+    def made(self, real, shape, pair, args, settings):
+        return Call(self.hook, real, shape, pair, args, settings)
+
+    def made_below(self, real, shape, group, names, args):
+        return process_group.NativeCall(self.hook, real, shape, group, dict(zip(names, args)))
 
     def pass_through(self, call):
         training = self.hook.training

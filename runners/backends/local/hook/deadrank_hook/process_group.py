@@ -68,9 +68,8 @@ def method(hook, base, name, row):
         # What torch.distributed calls is seen there; and only C++ calls with plain arguments in their order.
         if getattr(inside, "call", False) or settings or len(args) > len(names):
             return below(self, *args, **settings)
-        values = dict(zip(names, args))
-        made = NativeCall(hook, functools.partial(plain, self), (op, counted, directed), self, values)
-        return hook.calls.pass_through(made)
+        made = hook.calls.made_below(functools.partial(plain, self), (op, counted, directed), self, names, args)
+        return below(self, *args) if made is None else hook.calls.pass_through(made)
 
     plain = named(real, name)
     return named(call, name)

@@ -56,6 +56,14 @@ class Replicas:
     def moved(self, parameters):
         return any(id(parameter) in self.stepped for parameter in parameters)
 
+    def elements(self):
+        known = filter(None, (one() for one in self.optimizers))
+        return sum(p.numel() for one in known for group in one.param_groups for p in group["params"])
+
+    def forget(self):
+        self.stepped.clear()
+        self.optimizers = []
+
     # --- what is said of it
     def digests(self, step):
         """(group, name, digest) of what was changed since the last call."""
@@ -82,8 +90,7 @@ class Replicas:
                 theirs = placed(parameter) if hasattr(parameter, "placements") else ranks
                 if theirs and len(theirs) > 1:
                     parts.setdefault((span(theirs), "parameters"), []).append(parameter)
-        self.stepped.clear()
-        self.optimizers = []
+        self.forget()
         return [(group, name, sampled(own, step)) for (group, name), own in parts.items()]
 
 
@@ -163,7 +170,24 @@ def watch(hook):
     DistributedDataParallel.__init__ = watched_begin
     DistributedDataParallel.register_comm_hook = watched_register
     DistributedDataParallel.forward = watched_forward
+    watch_join(hook)
     watch_engines(hook)
+
+
+def watch_join(hook):
+    """Ranks with fewer batches take fewer steps: the fifth of one is not the fifth of another."""
+    from torch.distributed.algorithms.join import Join
+
+    enter = Join.__enter__
+
+    @functools.wraps(enter)
+    def watched(self):
+        for module in self._joinables:
+            if module in hook.replicas.parallel:
+                hook.replicas.drifts.add(module)
+        return enter(self)
+
+    Join.__enter__ = watched
 
 
 def watch_engines(hook):

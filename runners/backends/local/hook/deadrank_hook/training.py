@@ -17,6 +17,7 @@ class Training:
         self.hook = hook
         self.open = self.stepped = self.began = False
         self.loss = self.norm = None  # nobody told
+        self.starved = 0.0
         self.model = lambda: None
         self.current = ""
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -30,6 +31,7 @@ class Training:
             self.open, self.stepped, self.began = True, False, True
             self.hook.evidence.write("step.begin", step=self.hook.step)
             self.mark = time.monotonic()
+            self.starved = starved()
             self.hook.injector.at("step")
 
     def end(self):
@@ -37,6 +39,10 @@ class Training:
         self.open = False
         shown = {"loss": self.loss, "gradient_norm": self.norm}
         shown = {name: plain(value) for name, value in shown.items() if value is not None}
+        waited = starved()
+        self.hook.evidence.write(
+            "value.sample", step=self.hook.step, name="processor_wait", value=waited - self.starved, expected="nan"
+        )
         self.hook.evidence.write("step.end", step=self.hook.step, **shown)
         for group, name, value in self.digests():
             self.hook.evidence.write(
@@ -74,6 +80,10 @@ class Training:
         if step is not None:
             self.hook.step = step + 1
 
+    def tell_loss(self, loss):
+        if loss.numel() == 1:
+            self.loss = float(loss.detach())
+
     def phase(self, name):
         if name == self.current:
             return
@@ -83,6 +93,15 @@ class Training:
         if name:
             self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
             self.hook.injector.at("phase")
+
+
+def starved():
+    """Seconds that this thread could have run and had no processor."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def plain(number):
@@ -148,8 +167,7 @@ def watch_backward(training):
 
     @functools.wraps(real)
     def backward(self, *args, **settings):
-        if self.numel() == 1:
-            training.loss = float(self.detach())
+        training.tell_loss(self)
         training.phase("backward")
         try:
             return real(self, *args, **settings)
