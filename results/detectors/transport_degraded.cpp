@@ -133,15 +133,43 @@ Time felt(const Evidence& evidence) {
     return std::max(least, evidence.facts<Lives>().median_step() / 20);
 }
 
+// How long the threads that make a transfer had no processor, as the ranks' hooks tell it now and then.
+class Starvation {
+public:
+    explicit Starvation(const Evidence& evidence) {
+        for (const Event* event : evidence.each<ValueSample>()) {
+            const auto* sample = event->as<ValueSample>();
+            if (evidence.text(sample->name) == "transfer_wait")
+                told_[event->rank].emplace_back(event->at, Time(static_cast<std::int64_t>(sample->value * 1e9)));
+        }
+    }
+
+    // The most of any of these ranks around this moment.
+    Time around(const std::vector<Rank>& ranks, Time at) const {
+        Time most{0};
+        for (const Rank rank : ranks) {
+            const auto told = told_.find(rank);
+            if (told == told_.end()) continue;
+            const auto next = std::lower_bound(told->second.begin(), told->second.end(), std::pair(at, Time{0}));
+            if (next != told->second.end()) most = std::max(most, next->second);
+        }
+        return most;
+    }
+
+private:
+    std::map<Rank, std::vector<std::pair<Time, Time>>> told_;
+};
+
 // The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does
 // not.
-const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual) {
+const Transfer* onset(const std::vector<Transfer>& calls, Time felt, const std::vector<Rank>& ranks,
+                      const Starvation& starvation, Time& usual) {
     std::vector<std::int64_t> before;
     std::vector<bool> slow;
     for (const Transfer& call : calls) {
         usual = Time{median(before)};
         slow.push_back(before.size() >= transport_history_min && call.lasted > 2 * usual &&
-                       call.lasted - usual > felt);
+                       call.lasted - usual > felt + starvation.around(ranks, call.at));
         if (!slow.back()) before.push_back(call.lasted.count());
     }
     for (std::size_t first = 0; first + std::size_t{transport_streak_min} <= slow.size(); ++first) {
@@ -156,10 +184,12 @@ const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual
 std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vector<CommTransfers>& all) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> found;
+    const Starvation starvation(evidence);
     for (const CommTransfers& transfers : all) {
         for (const auto& [kind, calls] : transfers.kinds) {
             Time usual{0};
-            const Transfer* call = onset(calls, felt(evidence), usual);
+            const Transfer* call =
+                onset(calls, felt(evidence), transfers.comm->processes, starvation, usual);
             if (!call) continue;
             found.push_back(transport_finding(
                 lives, transfers.comm->processes, call->at,

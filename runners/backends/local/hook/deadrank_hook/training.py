@@ -5,6 +5,7 @@ import atexit
 import functools
 import hashlib
 import math
+import os
 import threading
 import time
 import weakref
@@ -17,7 +18,7 @@ class Training:
         self.hook = hook
         self.open = self.stepped = self.began = False
         self.loss = self.norm = None  # nobody told
-        self.starved = 0.0
+        self.starved, self.others = 0.0, Others()
         self.model = lambda: None
         self.current = ""
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -39,16 +40,20 @@ class Training:
         self.open = False
         shown = {"loss": self.loss, "gradient_norm": self.norm}
         shown = {name: plain(value) for name, value in shown.items() if value is not None}
-        waited = starved()
-        self.hook.evidence.write(
-            "value.sample", step=self.hook.step, name="processor_wait", value=waited - self.starved, expected="nan"
-        )
+        self.tell_wait("processor_wait", starved() - self.starved)
+        self.tell_wait("transfer_wait", self.others.waited())
         self.hook.evidence.write("step.end", step=self.hook.step, **shown)
         for group, name, value in self.digests():
             self.hook.evidence.write(
                 "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
             )
         self.hook.step += 1
+
+    def tell_wait(self, name, seconds):
+        if seconds is not None:
+            self.hook.evidence.write(
+                "value.sample", step=self.hook.step, name=name, value=seconds, expected="nan"
+            )
 
     def digests(self):
         """As the manifest says who is a replica of whom; else of what shows it by itself."""
@@ -93,6 +98,30 @@ class Training:
         if name:
             self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
             self.hook.injector.at("phase")
+
+
+class Others:
+    """The process's other threads, of which a library's own make its transfers."""
+
+    def __init__(self):
+        self.before, self.looked = {}, 0.0
+
+    def waited(self):
+        """The longest that one of them had no processor since the last answer; nothing where that was just now:
+        to ask each thread costs something."""
+        if time.monotonic() - self.looked < 0.02:
+            return None
+        self.looked = time.monotonic()
+        now = {}
+        try:
+            for thread in os.listdir("/proc/self/task"):
+                with open(f"/proc/self/task/{thread}/schedstat", encoding="ascii") as file:
+                    now[thread] = int(file.read().split()[1])
+        except (OSError, IndexError):
+            return None
+        longest = max((waited - self.before.get(thread, 0) for thread, waited in now.items()), default=0)
+        self.before = now
+        return longest / 1e9
 
 
 def starved():
