@@ -125,7 +125,7 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
 
 void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watched) {
     for (const std::string& note : watched.notes) fmt::print(stderr, "deadrank: {}\n", note);
-    if (arguments.quiet) return;
+    if (arguments.quiet || watched.evidence.each<results::RankStart>().empty()) return;
     std::int64_t steps = 0;
     for (const results::Event* event : watched.evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);

@@ -46,10 +46,11 @@ def silence(hook):
 def turn_off(hook, trouble):
     if hook.off:
         return
+    hook.off = True  # first: what follows may fail again
     why = f"{type(trouble).__name__}: {trouble}".replace('"', "'")[:200]
     try:
-        hook.evidence.write("hook.off", pid=os.getpid(), why=why)
-    except OSError:
+        type(hook.evidence).write(hook.evidence, "hook.off", pid=os.getpid(), why=why)
+    except Exception:  # the disk that made it fail
         pass
     silence(hook)
     print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
