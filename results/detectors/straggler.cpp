@@ -35,8 +35,8 @@ std::int64_t permille(Time part, Time whole) {
 
 // Worth the name only if the step feels it.
 bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
-    const Time late = pace.own - step.own;
-    return permille(pace.own, step.own) >= limit && late * 50 >= step.whole && late >= late_min &&
+    const Time late = pace.own - step.own - pace.starved;  // to have no processor is nobody's own time
+    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole && late >= late_min &&
            late >= scatter_factor * scatter;
 }
 
@@ -151,8 +151,7 @@ private:
         const auto slowest = std::max_element(step.ranks.begin(), step.ranks.end(),
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
         // On a machine with more to do than processors, chance makes one rank late and then another.
-        const bool counts =
-            !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved / scatter_factor * 2);
+        const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved);
         slowest_.push_back(counts ? slowest->process : no_rank);
         if (slowest_.size() > window) slowest_.pop_front();
         const auto hits =

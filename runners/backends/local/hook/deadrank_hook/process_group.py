@@ -3,7 +3,6 @@
 # calls a process group's methods wherever it is a Python subclass, and so every group here is one. What
 # torch.distributed's own functions call is known already and passes.
 import functools
-import types
 
 from .calls import Call, answered
 from .groups import inside
@@ -28,6 +27,9 @@ METHODS = {
 }
 
 
+BOTH = ("_register_backend", "_set_default_backend", "_set_group_name", "_set_group_desc")
+
+
 def watch(hook, c10d):
     """False: this torch calls no subclass, or the group's store would be needed below Python (symmetric
     memory on CUDA); then DDP's buckets are seen by its communication hook."""
@@ -38,47 +40,50 @@ def watch(hook, c10d):
         return False
 
     class Watched(base):
+        """In front of a plain group with the same backends, which does the work. Through `super()` it would be
+        done with the interpreter locked, and gloo's thread waits for that while it holds what we wait for."""
+
         def __init__(self, store, rank, size):
             super().__init__(rank, size)
-            self.own_store = store
+            self.inner = base(store, rank, size)
 
         def get_group_store(self):
-            return self.own_store
+            return self.inner.get_group_store()
 
+    for name in filter(functools.partial(hasattr, base), BOTH):
+        setattr(Watched, name, on_both(getattr(base, name)))
     for name, row in METHODS.items():
         if hasattr(base, name):
-            setattr(Watched, name, method(hook, base, name, row))
+            setattr(Watched, name, method(hook, name, row))
     Watched.__name__ = Watched.__qualname__ = base.__name__
     try:
-        Watched(None, 0, 1)
+        base.__init__(Watched.__new__(Watched), 0, 1)
     except TypeError:
         return False
     c10d.ProcessGroup = Watched
     return True
 
 
-def method(hook, base, name, row):
-    op, counted, directed, names = row
-    below = getattr(base, name)
+def on_both(real):
+    def call(self, *args, **settings):
+        real(self.inner, *args, **settings)
+        return real(self, *args, **settings)
 
-    def real(self, *args, **settings):
-        return below(self, *args, **settings)
+    return call
+
+
+def method(hook, name, row):
+    op, counted, directed, names = row
 
     def call(self, *args, **settings):
+        below = getattr(self.inner, name)
         # What torch.distributed calls is seen there; and only C++ calls with plain arguments in their order.
         if getattr(inside, "call", False) or settings or len(args) > len(names):
-            return below(self, *args, **settings)
-        made = hook.calls.made_below(functools.partial(plain, self), (op, counted, directed), self, names, args)
-        return below(self, *args) if made is None else hook.calls.pass_through(made)
+            return below(*args, **settings)
+        made = hook.calls.made_below(below, (op, counted, directed), self, names, args)
+        return below(*args) if made is None else hook.calls.pass_through(made)
 
-    plain = named(real, name)
-    return named(call, name)
-
-
-def named(function, name):
-    """By its caller's name and first argument pybind tells whether the base is meant or the override."""
-    code = function.__code__.replace(co_name=name)
-    return types.FunctionType(code, function.__globals__, name, None, function.__closure__)
+    return call
 
 
 class NativeCall(Call):
