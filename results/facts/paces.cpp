@@ -53,8 +53,10 @@ Paces::Paces(const Evidence& evidence) {
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
         } else if (const auto* sample = event.as<ValueSample>()) {
-            if (evidence.text(sample->name) == "processor_wait")
-                watch.starved = Time(static_cast<std::int64_t>(sample->value * 1e9));
+            const std::string_view name = evidence.text(sample->name);
+            // Its own thread had none, or one that it waits for: the end of a call is told by the library's.
+            if (name == "processor_wait" || name == "transfer_wait")
+                watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -74,6 +76,7 @@ Paces::Paces(const Evidence& evidence) {
             own.push_back(pace.own);
             whole.push_back(pace.whole);
             step.ended = std::max(step.ended, pace.ended);
+            step.starved = std::max(step.starved, pace.starved);
         }
         step.own = lower_median(std::move(own));
         step.whole = lower_median(std::move(whole));

@@ -25,6 +25,7 @@ struct StepPace {
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
     Time ended{0};       // when the last rank ended it
+    Time starved{0};     // the most that one of them had no processor
     bool first = false;  // of its attempt: warm-up
 };
 

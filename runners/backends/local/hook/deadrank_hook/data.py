@@ -70,6 +70,12 @@ def watch_batches(hook, dataloader):
         if hook.training.evaluates():
             hook.training.aside()
             return following(self)
+        if getattr(self, "_num_yielded", 1) == 0 and "groups" not in hook.plan:
+            # A loader begins anew, with its workers perhaps: that is no step's own time.
+            hook.training.aside()
+            batch = following(self)
+            hook.training.new_work()
+            return batch
         hook.training.new_work()
         hook.training.phase("data")
         try:

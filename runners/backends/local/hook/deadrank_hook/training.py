@@ -109,7 +109,7 @@ class Others:
     def waited(self):
         """The longest that one of them had no processor since the last answer; nothing where that was just now:
         to ask each thread costs something."""
-        if time.monotonic() - self.looked < 0.02:
+        if time.monotonic() - self.looked < 0.01:
             return None
         self.looked = time.monotonic()
         now = {}
