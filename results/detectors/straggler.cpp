@@ -23,6 +23,7 @@ constexpr std::int64_t slow_stage_permille = 1300;      // stages of a pipeline 
 constexpr std::int64_t rotating_permille = 1200;
 constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
+constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has fewer processors than work
 constexpr Time pause_min = std::chrono::seconds(10);
 // A process may lose its processor for one time slice of the scheduler, whoever it is.
 constexpr Time late_min = std::chrono::milliseconds(5);
@@ -95,6 +96,7 @@ public:
             attempt_ = step.attempt;
             streaks_.clear();
             slowest_.clear();
+            starved_.clear();
             scatter_.forget();
         }
         if (step.first || step.ranks.size() < 2) return {};
@@ -153,7 +155,10 @@ private:
         // On a machine with more to do than processors, chance makes one rank late and then another.
         const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved);
         slowest_.push_back(counts ? slowest->process : no_rank);
+        starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();
+        if (starved_.size() > window) starved_.pop_front();
+        if (std::count(starved_.begin(), starved_.end(), true) >= starved_steps) return {};
         const auto hits =
             slowest_.size() - static_cast<std::size_t>(std::count(slowest_.begin(), slowest_.end(), no_rank));
         std::set<Rank> who(slowest_.begin(), slowest_.end());
@@ -172,6 +177,7 @@ private:
     int attempt_ = 0;
     std::map<Rank, std::pair<int, std::int64_t>> streaks_;  // how long, since which step
     std::deque<Rank> slowest_;
+    std::deque<bool> starved_;
     Scatter scatter_;
 };
 

@@ -17,6 +17,7 @@ struct Watch {
     Time began{0};
     Time last{0};
     Time own{0}, starved{0};
+    int open = 0;  // calls of this step whose end was not told yet
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -36,7 +37,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}};
+            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0};
             continue;
         }
         if (!watch.inside) continue;
@@ -44,6 +45,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
             watch.own += event.at - watch.last;
             watch.last = event.at;
+            watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
             pipelined_ |= event.as<P2pEnter>() != nullptr;
         } else if (const auto* saving = event.as<PhaseBegin>(); saving && saving->phase == Phase::checkpoint) {
             watch.own += event.at - watch.last;
@@ -52,6 +54,7 @@ Paces::Paces(const Evidence& evidence) {
             watch.last = event.at;
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
+            watch.open = std::max(0, watch.open - 1);
         } else if (const auto* sample = event.as<ValueSample>()) {
             const std::string_view name = evidence.text(sample->name);
             // Its own thread had none, or one that it waits for: the end of a call is told by the library's.
@@ -66,8 +69,10 @@ Paces::Paces(const Evidence& evidence) {
                 last->attempt = attempt;
                 last->step = end->step;
             }
+            // The end of a call may be told later than the step's own: then it waited, nobody knows how long.
+            const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
             last->ranks.push_back(
-                {event.rank, watch.own + event.at - watch.last, event.at - watch.began, event.at, watch.starved});
+                {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
         }
     }
     for (auto& [key, step] : steps) {
