@@ -18,13 +18,16 @@ std::vector<std::string> blind_spots(const Evidence& evidence) {
     if (evidence.each<ParametersDigest>().empty())
         spots.emplace_back(
             "replica_divergence saw no replicas: the program shows none by DistributedDataParallel, DTensor, "
-            "DeepSpeed or gradients that it reduces one by one. Where all ranks hold the same, groups = \"world\" "
+            "DeepSpeed or gradients that it reduces one by one. Where all ranks hold the same, groups = "
+            "\"world\" "
             "below [read] of a manifest says so");
     if (evidence.each<DataBatch>().empty())
         spots.emplace_back(
             "sample_coverage saw no samples that the ranks share: no DistributedSampler deals them out. "
-            "Where no sample may come twice in an epoch, samples = \"shared\" below [read] of a manifest says so");
-    if (!lost) spots.emplace_back("loss_anomaly saw no loss: no backward() of a single number, or it was always 0");
+            "Where no sample may come twice in an epoch, samples = \"shared\" below [read] of a manifest "
+            "says so");
+    if (!lost)
+        spots.emplace_back("loss_anomaly saw no loss: no backward() of a single number, or it was always 0");
     return spots;
 }
 

@@ -8,8 +8,8 @@
 
 namespace deadrank::results {
 
-// Of a job that trained: one sentence for each detector that had nothing to read, with the lines of a manifest
-// that would give it that where there are such. Empty for a job that took no step, or of one rank.
+// Of a job that trained: one sentence for each detector that had nothing to read, with the lines of a
+// manifest that would give it that where there are such. Empty for a job that took no step, or of one rank.
 std::vector<std::string> blind_spots(const Evidence& evidence);
 
 }  // namespace deadrank::results

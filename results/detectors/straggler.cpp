@@ -37,13 +37,14 @@ std::int64_t permille(Time part, Time whole) {
 // Worth the name only if the step feels it.
 bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
     const Time late = pace.own - step.own - pace.starved;  // to have no processor is nobody's own time
-    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole && late >= late_min &&
-           late >= scatter_factor * scatter;
+    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
+           late >= late_min && late >= scatter_factor * scatter;
 }
 
+// The lower one of two, or one slow rank of a pair would speak for the job.
 Time middle_of(std::vector<Time> times) {
     if (times.empty()) return Time{0};
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
     std::nth_element(times.begin(), middle, times.end());
     return *middle;
 }

@@ -128,8 +128,8 @@ std::vector<Finding> lossy(const Evidence& evidence) {
 
 // What a step must feel before it is worth an alarm.
 Time felt(const Evidence& evidence) {
-    const Time least = by_processor(evidence) ? Time(std::chrono::milliseconds(5))
-                                              : Time(std::chrono::microseconds(20));
+    const Time least =
+        by_processor(evidence) ? Time(std::chrono::milliseconds(5)) : Time(std::chrono::microseconds(20));
     return std::max(least, evidence.facts<Lives>().median_step() / 20);
 }
 
@@ -140,7 +140,8 @@ public:
         for (const Event* event : evidence.each<ValueSample>()) {
             const auto* sample = event->as<ValueSample>();
             if (evidence.text(sample->name) == "transfer_wait")
-                told_[event->rank].emplace_back(event->at, Time(static_cast<std::int64_t>(sample->value * 1e9)));
+                told_[event->rank].emplace_back(event->at,
+                                                Time(static_cast<std::int64_t>(sample->value * 1e9)));
         }
     }
 
@@ -150,7 +151,8 @@ public:
         for (const Rank rank : ranks) {
             const auto told = told_.find(rank);
             if (told == told_.end()) continue;
-            const auto next = std::lower_bound(told->second.begin(), told->second.end(), std::pair(at, Time{0}));
+            const auto next =
+                std::lower_bound(told->second.begin(), told->second.end(), std::pair(at, Time{0}));
             if (next != told->second.end()) most = std::max(most, next->second);
         }
         return most;
@@ -188,8 +190,7 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
     for (const CommTransfers& transfers : all) {
         for (const auto& [kind, calls] : transfers.kinds) {
             Time usual{0};
-            const Transfer* call =
-                onset(calls, felt(evidence), transfers.comm->processes, starvation, usual);
+            const Transfer* call = onset(calls, felt(evidence), transfers.comm->processes, starvation, usual);
             if (!call) continue;
             found.push_back(transport_finding(
                 lives, transfers.comm->processes, call->at,

@@ -47,7 +47,8 @@ Paces::Paces(const Evidence& evidence) {
             watch.last = event.at;
             watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
             pipelined_ |= event.as<P2pEnter>() != nullptr;
-        } else if (const auto* saving = event.as<PhaseBegin>(); saving && saving->phase == Phase::checkpoint) {
+        } else if (const auto* saving = event.as<PhaseBegin>();
+                   saving && saving->phase == Phase::checkpoint) {
             watch.own += event.at - watch.last;
             watch.last = event.at;
         } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {

@@ -1,5 +1,7 @@
 // runners/commands/watch.cpp — deadrank watch: an unmodified program with our hook in its ranks. It rings on
 // the terminal, in a file of JSON lines and at a Prometheus endpoint, and ends as the program does.
+#include "runners/watch/watch.h"
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -17,7 +19,6 @@
 #include "runners/commands/paging.h"
 #include "runners/commands/screen.h"
 #include "runners/serve/http.h"
-#include "runners/watch/watch.h"
 
 namespace deadrank::runners::commands {
 
@@ -40,7 +41,8 @@ public:
     void put(const watch::Standing& standing) {
         std::string text;
         const auto head = [&](std::string_view name, std::string_view kind, std::string_view what) {
-            text += fmt::format("# HELP deadrank_watch_{0} {2}\n# TYPE deadrank_watch_{0} {1}\n", name, kind, what);
+            text += fmt::format("# HELP deadrank_watch_{0} {2}\n# TYPE deadrank_watch_{0} {1}\n", name, kind,
+                                what);
         };
         const auto of_ranks = [&](std::string_view name, std::string_view what, auto&& value) {
             head(name, "gauge", what);
@@ -60,7 +62,8 @@ public:
         for (const results::Finding& finding : standing.rang)
             text += fmt::format("deadrank_watch_alarm{{symptom=\"{}\",blames=\"{}\"}} 1\n", finding.symptom,
                                 finding.blame.text());
-        head("processor_seconds_total", "counter", "Processor time that watching has taken outside of the ranks.");
+        head("processor_seconds_total", "counter",
+             "Processor time that watching has taken outside of the ranks.");
         text += fmt::format("deadrank_watch_processor_seconds_total {}\n", standing.own_seconds);
         const std::lock_guard lock(mutex_);
         text_ = std::move(text);
@@ -82,7 +85,8 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
             ErrorCode::unsupported,
             fmt::format("process {} cannot be watched from now on: the hook comes in when Python starts",
                         arguments.attach),
-            "start it anew under deadrank watch -- …, or read its Flight Recorder dumps with deadrank import");
+            "start it anew under deadrank watch -- …, or read its Flight Recorder dumps with deadrank "
+            "import");
     }
     if (arguments.command.empty())
         return scenarios::refuse(ErrorCode::usage, "there is no program to watch",
@@ -107,7 +111,8 @@ void print_ringing(const watch::Ringing& ringing) {
     std::string line = fmt::format("deadrank: {} {} · {}", style.paint(Ink::red, "✘"),
                                    style.paint(Ink::bold, finding.symptom), finding.says);
     if (const std::string who = finding.blame.text(); !who.empty()) line += fmt::format(" ({})", who);
-    fmt::print(stderr, "{}, {} after the start\n{}", line, results::duration_text(finding.at), ringing.stacks);
+    fmt::print(stderr, "{}, {} after the start\n{}", line, results::duration_text(finding.at),
+               ringing.stacks);
     std::fflush(stderr);
 }
 
@@ -118,8 +123,9 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
     if (!session.take(judged)) return;
     results::reports::Page page;
     add_to_page(page, 0, *judged);
-    const auto written = page.write(arguments.html, results::score_by_class({judged->outcome}, library->taxonomy),
-                                    "class", "a program that was watched");
+    const auto written =
+        page.write(arguments.html, results::score_by_class({judged->outcome}, library->taxonomy), "class",
+                   "a program that was watched");
     if (!written) session.complain(written.error());
 }
 
@@ -129,7 +135,8 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
     std::int64_t steps = 0;
     for (const results::Event* event : watched.evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
-    const std::string alarms = watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
+    const std::string alarms =
+        watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
     fmt::print(stderr, "deadrank: {} in {}, {} steps, {} events\n", alarms,
                results::duration_text(watched.lasted), steps, watched.evidence.events().size());
 }
@@ -152,14 +159,16 @@ void watch_command(const WatchArguments& arguments, Session& session) {
     if (!arguments.json.empty()) {
         lines.open(arguments.json == "-" ? "/dev/stdout" : arguments.json, std::ios::app);
         if (!lines)
-            return session.complain({ErrorCode::io, arguments.json + " cannot be written", "choose another file"});
+            return session.complain(
+                {ErrorCode::io, arguments.json + " cannot be written", "choose another file"});
     }
     Board board;
     board.put({});
     std::unique_ptr<serve::HttpServer> server;
     if (arguments.port >= 0) {
         auto listening = serve::HttpServer::listen(
-            "127.0.0.1", arguments.port, [&](const serve::HttpRequest& request) { return board.answer(request); });
+            "127.0.0.1", arguments.port,
+            [&](const serve::HttpRequest& request) { return board.answer(request); });
         if (!session.take(listening)) return;
         server = std::move(*listening);
         fmt::print(stderr, "deadrank: http://127.0.0.1:{}/metrics\n", server->port());
@@ -175,7 +184,8 @@ void watch_command(const WatchArguments& arguments, Session& session) {
                                        [&](const watch::Standing& standing) { board.put(standing); }});
     if (!watched) return session.complain(watched.error());
     session.code = code_of(*watched);
-    const fs::path file = (arguments.record.empty() ? scratch->path() : fs::path(arguments.record)) / "evidence.jsonl";
+    const fs::path file =
+        (arguments.record.empty() ? scratch->path() : fs::path(arguments.record)) / "evidence.jsonl";
     if (!arguments.record.empty() || !arguments.html.empty()) {
         // The program has ended: what we cannot keep of it is said, and its end stays its own.
         if (auto kept = results::write_evidence(watched->evidence, file); !kept)
@@ -188,7 +198,8 @@ void watch_command(const WatchArguments& arguments, Session& session) {
 
 void add_watch(CLI::App& command, Session& session) {
     command.footer(
-        "Plays nothing and injects nothing: the program runs as it is, with its terminal and its signals, and a "
+        "Plays nothing and injects nothing: the program runs as it is, with its terminal and its signals, "
+        "and a "
         "hook in each Python process that has a RANK. A hook that fails turns itself off and says so.\n\n"
         "Exit code: the program's own where that is not 0; else 1 when an alarm rang, and 0.\n\n"
         "Examples:\n"
@@ -200,7 +211,8 @@ void add_watch(CLI::App& command, Session& session) {
     command.add_option("--command", arguments->command)->allow_extra_args(false)->group("");
     command.add_option("--record", arguments->record, "Keep the evidence here, for judge and diagnose")
         ->type_name("DIR");
-    command.add_option("--json", arguments->json, "Add one JSON line for each alarm to this file; - is stdout")
+    command
+        .add_option("--json", arguments->json, "Add one JSON line for each alarm to this file; - is stdout")
         ->type_name("FILE");
     command.add_option("--html", arguments->html, "Write a page that shows the run, at its end")
         ->type_name("FILE");

@@ -99,8 +99,10 @@ private:
         for (char** entry = environ; *entry; ++entry) {
             const std::string_view text(*entry);
             if (text.starts_with("DEADRANK_")) continue;
-            if (text.starts_with("PYTHONPATH=")) path = text.substr(std::strlen("PYTHONPATH="));
-            else all.emplace_back(text);
+            if (text.starts_with("PYTHONPATH="))
+                path = text.substr(std::strlen("PYTHONPATH="));
+            else
+                all.emplace_back(text);
         }
         all.push_back(fmt::format("PYTHONPATH={}{}{}", spec_.hook.string(), path.empty() ? "" : ":", path));
         all.push_back(fmt::format("DEADRANK_EVIDENCE={}", (spec_.directory / "evidence").string()));
@@ -119,7 +121,8 @@ private:
         words.push_back(nullptr), names.push_back(nullptr);
         int line[2];
         if (pipe2(line, O_CLOEXEC) != 0) return cannot_start(errno);
-        for (const int signal : {SIGINT, SIGQUIT}) std::signal(signal, SIG_IGN);  // the terminal sends it both
+        for (const int signal : {SIGINT, SIGQUIT})
+            std::signal(signal, SIG_IGN);  // the terminal sends it both
         for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
             std::signal(signal, [](int which) { kill(told(), which); });
         child_ = fork();
@@ -247,21 +250,22 @@ private:
                                results::Restart{attempt, evidence().text("a rank failed")}});
         }
         const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, start.pid, 0));
-        if (descriptor >= 0 && !processes_.contains(start.pid))
-            processes_[start.pid] = {rank, descriptor};
+        if (descriptor >= 0 && !processes_.contains(start.pid)) processes_[start.pid] = {rank, descriptor};
         if (world_ > 0 && !job_told_) {
             job_told_ = true;
             const std::string name = fs::path(spec_.command.front()).filename().string();
-            evidence().record({Time(0), results::no_rank,
-                               results::JobStart{world_, 1, world_,
-                                                 evidence().text(results::subject_lines({name, name, "", {}}))}});
+            evidence().record(
+                {Time(0), results::no_rank,
+                 results::JobStart{world_, 1, world_,
+                                   evidence().text(results::subject_lines({name, name, "", {}}))}});
         }
     }
 
     void record_end() {
         const int code = done_.signal ? 128 + done_.signal : done_.code;
-        evidence().record({time(), results::no_rank,
-                           results::JobStop{code, evidence().text(code ? "a rank failed" : "all ranks ended")}});
+        evidence().record(
+            {time(), results::no_rank,
+             results::JobStop{code, evidence().text(code ? "a rank failed" : "all ranks ended")}});
     }
 
     // A job of several machines of which this is one: who is elsewhere cannot be told from who never came.
@@ -300,10 +304,11 @@ private:
         const fs::path wanted = spec_.directory / "evidence" / "stacks.wanted";
         std::ofstream(wanted).flush();
         const Time until = time() + stacks_wait;
-        const auto there = [&](Rank rank) { return spec_.directory / "evidence" / fmt::format("stack{}.txt", rank); };
-        while (time() < until && !std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
-            return fs::exists(there(rank));
-        }))
+        const auto there = [&](Rank rank) {
+            return spec_.directory / "evidence" / fmt::format("stack{}.txt", rank);
+        };
+        while (time() < until &&
+               !std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return fs::exists(there(rank)); }))
             usleep(50'000);
         std::string text;
         for (const Rank rank : ranks) {
@@ -318,9 +323,10 @@ private:
     void tell_what_was_not_watched() {
         const auto note = [&](std::string words) { done_.notes.push_back(std::move(words)); };
         if (standing_.ranks.empty()) {
-            note(fmt::format("nothing was watched in {}: no Python process with a RANK was started, as torchrun, "
-                             "accelerate and deepspeed start them",
-                             results::duration_text(done_.lasted)));
+            note(fmt::format(
+                "nothing was watched in {}: no Python process with a RANK was started, as torchrun, "
+                "accelerate and deepspeed start them",
+                results::duration_text(done_.lasted)));
         } else if (!trains_) {
             note("nothing was watched: no rank opened a process group of torch.distributed");
         }
@@ -328,8 +334,7 @@ private:
         if (!whole())
             note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
                              standing_.ranks.size(), world_));
-        if (full_)
-            note(fmt::format("after {} events nothing more was kept, nor looked at", events_most));
+        if (full_) note(fmt::format("after {} events nothing more was kept, nor looked at", events_most));
     }
 
     results::Evidence& evidence() { return done_.evidence; }

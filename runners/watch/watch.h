@@ -1,5 +1,5 @@
-// runners/watch/watch.h — A user's own program, started as it is, with our hook in its ranks: what they show is
-// read while they run, and every alarm is told when it first rings. Nothing is played, injected, ended or
+// runners/watch/watch.h — A user's own program, started as it is, with our hook in its ranks: what they show
+// is read while they run, and every alarm is told when it first rings. Nothing is played, injected, ended or
 // bounded, and the program has our terminal, our signals and its own exit code.
 #pragma once
 
@@ -47,7 +47,7 @@ struct WatchSpec {
 struct Watched {
     results::Evidence evidence;
     std::vector<results::Finding> rang;
-    int code = 0, signal = 0;        // how the command ended
+    int code = 0, signal = 0;  // how the command ended
     results::Time lasted{0};
     std::vector<std::string> notes;  // what was not watched, and why; one sentence each
 };

@@ -1,6 +1,8 @@
 // tests/runners/watch_test.cpp — Goal: an unmodified program is watched and unharmed: a healthy one rings
-// nothing, a drifting replica is seen in a program whose last module is a loss, and whatever goes wrong with the
-// watching is one sentence and never the program's end.
+// nothing, a drifting replica is seen in a program whose last module is a loss, and whatever goes wrong with
+// the watching is one sentence and never the program's end.
+#include "runners/watch/watch.h"
+
 #include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -11,7 +13,6 @@
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"
-#include "runners/watch/watch.h"
 
 namespace deadrank::runners {
 namespace {
@@ -43,8 +44,9 @@ protected:
     }
 
     std::vector<std::string> torchrun(const fs::path& script, std::vector<std::string> arguments = {}) const {
-        std::vector<std::string> command = {python_.program.string(), "-m", "torch.distributed.run", "--standalone",
-                                            "--nproc-per-node", "2", script.string()};
+        std::vector<std::string> command = {
+            python_.program.string(), "-m", "torch.distributed.run", "--standalone",
+            "--nproc-per-node",       "2",  script.string()};
         command.insert(command.end(), arguments.begin(), arguments.end());
         return command;
     }
@@ -66,7 +68,8 @@ TEST_P(DeviceWatchHealthy, RingsNothing) {
     const std::string name = GetParam();
     const std::map<std::string, std::string> needed = {
         {"accelerated", "accelerate"}, {"hf_trainer", "transformers"}, {"lightning_module", "lightning"}};
-    if (const auto need = needed.find(name); need != needed.end() && version_of(python_, need->second).empty())
+    if (const auto need = needed.find(name);
+        need != needed.end() && version_of(python_, need->second).empty())
         GTEST_SKIP() << need->second << " is not installed for " << python_.program;
     std::vector<std::string> arguments;
     if (name == "saves") arguments = {"--folder", (directory_ / "saved").string()};
@@ -78,12 +81,12 @@ TEST_P(DeviceWatchHealthy, RingsNothing) {
 }
 // Built with, and looked at once, at the end.
 INSTANTIATE_TEST_SUITE_P(BuiltWith, DeviceWatchHealthy,
-                         testing::Values("accumulate", "fsdp2", "tensor_parallel", "gan", "join", "accelerated",
-                                         "evaluate_on_zero", "workers", "saves", "stages"),
+                         testing::Values("accumulate", "fsdp2", "tensor_parallel", "gan", "join",
+                                         "accelerated", "evaluate_on_zero", "workers", "saves", "stages"),
                          [](const auto& one) { return std::string(one.param); });
 INSTANTIATE_TEST_SUITE_P(HeldOut, DeviceWatchHealthy,
-                         testing::Values("hf_trainer", "two_dimensions", "local_steps", "mixed_precision", "streams",
-                                         "experts", "reinforce", "zero_optimizer", "functional",
+                         testing::Values("hf_trainer", "two_dimensions", "local_steps", "mixed_precision",
+                                         "streams", "experts", "reinforce", "zero_optimizer", "functional",
                                          "lightning_module"),
                          [](const auto& one) { return std::string(one.param); });
 

@@ -178,9 +178,8 @@ scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched
     const bool trained = !seen.each<results::RendezvousEnter>().empty() ||
                          !seen.each<results::CommInitEnter>().empty() ||
                          !seen.each<results::StepEnd>().empty();
-    const bool acted = std::any_of(record.truth.marks.begin(), record.truth.marks.end(), [](const auto& mark) {
-        return mark.kind == results::MarkKind::applied;
-    });
+    const bool acted = std::any_of(record.truth.marks.begin(), record.truth.marks.end(),
+                                   [](const auto& mark) { return mark.kind == results::MarkKind::applied; });
     const bool failed = launched.launcher.code != 0 || launched.launcher.signal != 0;
     if (trained || acted || !failed || launched.end != LaunchEnd::ended) return {};
     const std::string words = last_words(launched);

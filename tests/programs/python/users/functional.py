@@ -21,7 +21,7 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         for parameter in model.parameters():
-            parameter.grad = functional.all_reduce(parameter.grad, "avg" if False else "sum", dist.group.WORLD) / world
+            parameter.grad = functional.all_reduce(parameter.grad, "sum", dist.group.WORLD) / world
         optimizer.step()
         token = torch.tensor([float(rank)])
         got = torch.zeros(1)

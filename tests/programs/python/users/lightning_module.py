@@ -1,4 +1,5 @@
 # Lightning's Trainer with its DDP strategy: callbacks, validation, a checkpoint of the best epoch.
+import os
 import tempfile
 
 import lightning as L
@@ -33,7 +34,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trainer = L.Trainer(
             accelerator="cpu",
-            devices="auto" if False else int(__import__("os").environ["LOCAL_WORLD_SIZE"]),
+            devices=int(os.environ["LOCAL_WORLD_SIZE"]),
             strategy="ddp",
             max_epochs=2,
             default_root_dir=folder,

@@ -22,6 +22,7 @@ class Replicas:
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
         self.stepped = set()  # parameters that an optimizer has changed since the last digest, by id
         self.optimizers = []
+        self.turns = {}
 
     # --- what the program shows
     def reduced(self, call):
@@ -65,7 +66,7 @@ class Replicas:
         self.optimizers = []
 
     # --- what is said of it
-    def digests(self, step):
+    def digests(self):
         """(group, name, digest) of what was changed since the last call."""
         import torch
 
@@ -91,7 +92,12 @@ class Replicas:
                 if theirs and len(theirs) > 1:
                     parts.setdefault((span(theirs), "parameters"), []).append(parameter)
         self.forget()
-        return [(group, name, sampled(own, step)) for (group, name), own in parts.items()]
+        return [(*key, sampled(own, self.turn(key))) for key, own in parts.items()]
+
+    def turn(self, key):
+        """How often these were looked at: two networks that step in turn both see all of their elements."""
+        self.turns[key] = self.turns.get(key, -1) + 1
+        return self.turns[key]
 
 
 def of_data_parallel(module):
@@ -123,8 +129,8 @@ def megatron_replicas():
     return tuple(torch.distributed.get_process_group_ranks(state.get_data_parallel_group()))
 
 
-def sampled(parameters, step):
-    """Of some elements, the same on all ranks and others at every step, so that each has its turn."""
+def sampled(parameters, turn):
+    """Of some elements, the same on all ranks and others every time, so that each has its turn."""
     import torch
 
     taken = []
@@ -132,7 +138,7 @@ def sampled(parameters, step):
         local = parameter.detach()
         local = (local.to_local() if hasattr(local, "to_local") else local).reshape(-1)
         stride = max(1, local.numel() // SAMPLE)
-        taken.append(local[step % stride :: stride].contiguous().view(torch.uint8))
+        taken.append(local[turn % stride :: stride].contiguous().view(torch.uint8))
     data = torch.cat(taken).cpu().numpy().tobytes() if taken else b""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 

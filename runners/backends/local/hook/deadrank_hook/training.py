@@ -59,7 +59,7 @@ class Training:
         """As the manifest says who is a replica of whom; else of what shows it by itself."""
         stated = self.hook.plan.get("groups", {}).get(str(self.hook.slot))
         if stated is None:
-            return self.hook.replicas.digests(self.hook.step)
+            return self.hook.replicas.digests()
         model = self.model()
         return [] if model is None else [(stated, "parameters", digest(model.parameters()))]
 
