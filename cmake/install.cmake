@@ -1,5 +1,6 @@
-# cmake/install.cmake — What `cmake --install` lays down: the program with its data, and a package for
-# find_package(deadrank), so that workloads, detectors and suites are written in somebody's own tree.
+# cmake/install.cmake — What `cmake --install` lays down, by component: `program` with its data, `mpi` for
+# what needs an MPI, and `development`, the package for find_package(deadrank), so that workloads, detectors
+# and suites are written in somebody's own tree.
 include(CMakePackageConfigHelpers)
 
 set(deadrank_data ${CMAKE_INSTALL_DATADIR}/deadrank)
@@ -7,6 +8,7 @@ set(deadrank_package ${CMAKE_INSTALL_LIBDIR}/cmake/deadrank)
 
 install(TARGETS deadrank RUNTIME)
 install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION ${deadrank_data})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY scenarios/catalog scenarios/storms DESTINATION ${deadrank_data}
         FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
@@ -14,28 +16,28 @@ install(DIRECTORY results/exporters/metrics results/exporters/signatures
 install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects
         DESTINATION ${deadrank_data}/runners/backends/local
-        FILES_MATCHING PATTERN "*.py")
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}
         PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)
 
-# The manual is written by the program that it describes.
-foreach(page "${CMAKE_INSTALL_DOCDIR}/manual.md" "${CMAKE_INSTALL_MANDIR}/man1/deadrank.1")
-  cmake_path(GET page PARENT_PATH directory)
-  install(CODE "
-    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-    file(MAKE_DIRECTORY \"\${prefix}/${directory}\")
-    set(form)
-    if(\"${page}\" MATCHES \"[.]1$\")
-      set(form --man)
-    endif()
-    execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual \${form}
-                            --out \"\${prefix}/${page}\" COMMAND_ERROR_IS_FATAL ANY)")
-endforeach()
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual FILES_MATCHING PATTERN "*.md")
 
+# The page for man is written by the program that it describes.
+install(CODE "
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  file(MAKE_DIRECTORY \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1\")
+  execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual --man
+                          --out \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1/deadrank.1\"
+                  COMMAND_ERROR_IS_FATAL ANY)")
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 get_property(modules GLOBAL PROPERTY DEADRANK_MODULES)
 install(TARGETS ${modules} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
-foreach(folder scenarios results sim inject runners)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank FILES_MATCHING PATTERN "*.h")
+# What somebody writes a workload, a detector, a fault, a backend or a suite against.
+get_property(headers GLOBAL PROPERTY DEADRANK_HEADERS)
+foreach(header IN LISTS headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deadrank/${folder})
 endforeach()
 
 install(EXPORT deadrank_targets NAMESPACE deadrank:: DESTINATION ${deadrank_package})

@@ -12,8 +12,8 @@ function(deadrank_targets out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they are
-# installed.
+# Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they alone are
+# installed, and include each other alone.
 function(deadrank_module folder)
   cmake_parse_arguments(module "" "" "USES;LIBS;PRIVATE_LIBS;HEADERS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
@@ -28,6 +28,7 @@ function(deadrank_module folder)
   string(REPLACE "deadrank_" "" export ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${export})
   set_property(GLOBAL APPEND PROPERTY DEADRANK_MODULES ${target})
+  list(TRANSFORM module_HEADERS PREPEND ${folder}/)
   set_property(GLOBAL APPEND PROPERTY DEADRANK_HEADERS ${module_HEADERS})
 endfunction()
 

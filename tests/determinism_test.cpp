@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/line/campaign.h"
-#include "runners/line/compare.h"
+#include "runners/line/excerpt.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {

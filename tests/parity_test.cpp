@@ -16,9 +16,9 @@
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/process/python.h"
 #include "runners/backends/sim/runner.h"
-#include "runners/runner/vocabulary.h"
-#include "scenarios/format/taxonomy_file.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank {
 namespace {

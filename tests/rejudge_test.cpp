@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runners/backends/sim/runner.h"
-#include "runners/line/judge_files.h"
 #include "runners/line/line.h"
+#include "runners/line/run_files.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {

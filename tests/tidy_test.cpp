@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -65,8 +66,28 @@ TEST(TidyHouse, HasNoCircleBetweenFolders) {
     const Complaints complaints = check_module_circles(house());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
+TEST(TidyHouse, IsDrawn) {
+    const std::filesystem::path file = DEADRANK_SOURCE_DIRECTORY "/docs/structure.md";
+    const std::string page = structure_page(module_rows(house()));
+    if (std::getenv("UPDATE_DOCS")) std::ofstream(file) << page;
+    std::ifstream in(file);
+    const std::string written((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    EXPECT_EQ(written, page) << "docs/structure.md is stale: run this test with UPDATE_DOCS=1";
+}
 TEST(TidyHouse, HasFoldersThatCanBeSurveyed) {
     const Complaints complaints = check_folders(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+TEST(TidyHouse, HasAPublicDoor) {
+    const Complaints complaints = check_public_door(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+TEST(TidyHouse, HasOneFileOfEachName) {
+    const Complaints complaints = check_basenames(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+TEST(TidyHouse, HasNoFunctionThatNothingUses) {
+    const Complaints complaints = check_unused(house());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasFunctionsThatFitAScreen) { expect_none(check_function_lengths); }
@@ -102,6 +123,37 @@ TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
     expect_complaints(check_module_arrows({rows, bad}),
                       {"sim/engine/clock.cpp:2: includes inject/core/fault.h"});
     expect_complaints(check_module_arrows({rows, {"sim/loose.cpp", ""}}), {"no module"});
+}
+
+TEST(TidyRules, SeeAPublicHeaderThatNeedsAPrivateOne) {
+    const SourceFile row{"sim/CMakeLists.txt", "deadrank_module(sim/world LIBS fmt::fmt HEADERS a.h b.h)\n"};
+    const SourceFile a{"sim/world/a.h", "#include \"sim/world/b.h\"\n"}, b{"sim/world/b.h", ""};
+    expect_complaints(check_public_door({row, a, b}), {});
+    expect_complaints(check_public_door({row, a}), {"sim/world/b.h: is to be installed and does not exist"});
+    expect_complaints(check_public_door({row, a, {"sim/world/b.h", "\n#include \"sim/world/c.h\"\n"}}),
+                      {"sim/world/b.h:2: is installed and includes sim/world/c.h"});
+}
+
+TEST(TidyRules, DrawLayersAndLeaveOutWhatFollows) {
+    const std::string page = structure_page({{"a", {"b", "c"}}, {"b", {"c"}}, {"c", {}}});
+    EXPECT_NE(page.find("| 2 | `a` |\n| 1 | `b` |\n| 0 | `c` |"), std::string::npos) << page;
+    EXPECT_NE(page.find("a[a] --> b[b]"), std::string::npos) << page;
+    EXPECT_EQ(page.find("a[a] --> c[c]"), std::string::npos) << page;
+}
+
+TEST(TidyRules, SeeTwoFilesOfOneName) {
+    const SourceFile header{"sim/a/job.h", ""}, source{"sim/a/job.cpp", ""}, other{"inject/b/job.cpp", ""};
+    expect_complaints(check_basenames({header, source}), {});
+    expect_complaints(check_basenames({header, source, other}),
+                      {"inject/b/job.cpp: has the name of sim/a/job"});
+}
+
+TEST(TidyRules, SeeAFunctionThatNothingUses) {
+    const SourceFile header{"sim/a/job.h", "// what\nint used(int a);\nint idle(int a);  // idle()\n"};
+    const SourceFile source{"sim/a/job.cpp",
+                            "int used(int a) { return a; }\nint idle(int a) { return a; }\n"};
+    const SourceFile user{"sim/a/other.cpp", "int x = used(1);\n"}, test{"tests/t.cpp", "int y = idle(1);\n"};
+    expect_complaints(check_unused({header, source, user, test}), {"sim/a/job.h: declares idle"});
 }
 
 TEST(TidyRules, SeeACircleBetweenFolders) {
@@ -179,7 +231,7 @@ TEST(TidyRules, SeeRealClocksAndStrangeChanceButNotTalkOfThem) {
 TEST(TidyRules, SeeExitsOutsideMain) {
     expect_complaints(check_habits({"sim/a.cpp", "void f() { std::exit(1); }\n"}), {"only main"});
     expect_complaints(check_habits({"sim/a.cpp", "void f() {\n    exit(1);\n}\n"}), {"sim/a.cpp:2"});
-    expect_complaints(check_habits({"runners/commands/main.cpp", "int main() { std::exit(1); }\n"}), {});
+    expect_complaints(check_habits({"runners/program/main.cpp", "int main() { std::exit(1); }\n"}), {});
     expect_complaints(
         check_habits({"inject/a.cpp", "void f() { levers.exit(3); p->exit(3); Done exit(int); }\n"}), {});
 }

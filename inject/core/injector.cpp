@@ -1,17 +1,84 @@
-// inject/core/injector.cpp — Occasions and their alarms. Everything is kept in order of the plan, so one plan
-// acts in one way.
+// inject/core/injector.cpp — Faults and their moments for one run: applies, takes back, and keeps for the
+// truth what was done and who is to blame.
 #include "inject/core/injector.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
-#include "inject/core/make_fault.h"
-#include "inject/core/mark.h"
-#include "inject/core/occasion.h"
+#include "inject/core/fault.h"
 #include "inject/core/trigger.h"
 
 namespace deadrank::inject {
+
+// Blame is completed here from what only the moment knows: step, collective, and the nodes of the ranks.
+
+namespace {
+
+template <class T>
+void keep_each_once(std::vector<T>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+results::Blame complete(results::Blame blame, Rank rank, const Moment& moment, const Levers& levers) {
+    if (rank >= 0 && std::count(blame.ranks.begin(), blame.ranks.end(), rank) > 0) blame.ranks = {rank};
+    if (blame.nodes.empty()) {
+        for (const Rank blamed : blame.ranks) blame.nodes.push_back(levers.node_of(blamed));
+    }
+    keep_each_once(blame.ranks);
+    keep_each_once(blame.nodes);
+    if (moment.step >= 0) blame.step = moment.step;
+    if (blame.collective.empty() && results::op_named(moment.call) != results::Op::none) {
+        blame.collective = moment.call;
+    }
+    return blame;
+}
+
+std::string whose(Rank rank, const std::vector<Rank>& blamed = {}) {
+    if (rank >= 0) return fmt::format(" on rank {}", rank);
+    if (blamed.empty()) return {};
+    return fmt::format(" on {} {}", blamed.size() == 1 ? "rank" : "ranks", fmt::join(blamed, ", "));
+}
+
+std::string where(const Moment& moment) {
+    std::string text = moment.step < 0 ? std::string() : fmt::format(" in step {}", moment.step);
+    if (!moment.call.empty()) text += fmt::format(" before {}", moment.call);
+    return text;
+}
+
+}  // namespace
+
+results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
+                           const Levers& levers) {
+    const results::Blame blame = complete(planned.fault->blame(levers), rank, moment, levers);
+    const bool few = blame.ranks.size() <= 8;
+    return {.at = moment.now,
+            .kind = results::MarkKind::applied,
+            .fault = static_cast<std::int32_t>(fault),
+            .blame = blame,
+            .says = planned.spec.kind + whose(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
+}
+
+results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now) {
+    return {.at = now,
+            .kind = results::MarkKind::reverted,
+            .fault = static_cast<std::int32_t>(fault),
+            .blame = {},
+            .says = planned.spec.kind + whose(rank)};
+}
+
+results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
+                           const scenarios::Error& error) {
+    return {.at = moment.now,
+            .kind = results::MarkKind::refused,
+            .fault = static_cast<std::int32_t>(fault),
+            .blame = {},
+            .says = fmt::format("{}{}{}: {}", planned.spec.kind, whose(rank), where(moment), error.text())};
+}
+
+// Occasions and their alarms. Everything is kept in order of the plan, so one plan acts in one way.
 
 namespace {
 
@@ -195,13 +262,6 @@ Time Injector::next_alarm() const {
 void Injector::tick(Time now, Levers& levers) {
     while (next_alarm() <= now) {
         state_->ring(state_->occasions[state_->alarms.begin()->second], now, levers);
-    }
-}
-
-void Injector::revert_all(Levers& levers) noexcept {
-    for (Occasion& occasion : state_->occasions) {
-        if (!std::exchange(occasion.active, false)) continue;
-        state_->faults[occasion.fault].fault->revert(levers, occasion.rank);
     }
 }
 

@@ -1,4 +1,5 @@
-// inject/core/trigger.cpp — The rules by which a moment fits a trigger.
+// inject/core/trigger.cpp — When a fault begins: a moment where a rank is, the `when` that it must fit, and
+// what each rank of a fault still waits for.
 #include "inject/core/trigger.h"
 
 namespace deadrank::inject {

@@ -1,14 +1,32 @@
-// inject/core/trigger.h — Does a moment fit the `when` of a fault? Pure: counting and remembering are the
-// occasion's. Fewer words mean earlier: a step alone fits its beginning, a phase alone fits its beginning, a
-// call fits itself.
+// inject/core/trigger.h — When a fault begins: a moment where a rank is, and the `when` that
+// it must fit.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "inject/core/moment.h"
+#include "results/record/codes.h"
+#include "results/record/time.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::inject {
+
+// Where a rank is, in words that every backend has. Backends report one for each call, phase and step of an
+// armed rank, before it happens.
+
+struct Moment {
+    results::Rank rank = results::no_rank;
+    results::Time now{0};
+    std::int64_t step = -1;
+    results::Phase phase = results::Phase::none;
+    std::string_view
+        call;  // "all_reduce", "send", "comm_init", "checkpoint_save", seam or block name, "step", "phase"
+    std::string_view comm = {};
+};
+
+// Does a moment fit the `when` of a fault? Pure: counting and remembering are the occasion's. Fewer words
+// mean earlier: a step alone fits its beginning, a phase alone fits its beginning, a call fits itself.
 
 // `before` may name a call ("all_reduce"), or a family: "collective", "message" (send and recv),
 // "communication" (both).

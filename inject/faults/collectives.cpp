@@ -1,7 +1,6 @@
 // inject/faults/collectives.cpp — Faults of one call: it is left out, comes late, comes in another order, or
 // is another call than the peers make.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

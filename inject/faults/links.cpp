@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <tuple>
 
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

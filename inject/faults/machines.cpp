@@ -1,7 +1,6 @@
 // inject/faults/machines.cpp — Faults of devices, hosts and their memory: each sets a state on all that it
 // aims at, and the state that was normal undoes it.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

@@ -1,7 +1,6 @@
 // inject/faults/processes.cpp — Faults of processes: ranks that die, leave or stand still,
 // and the scheduler that takes the whole job.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

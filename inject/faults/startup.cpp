@@ -1,7 +1,6 @@
 // inject/faults/startup.cpp — Faults that a job meets before it starts: environment, versions, packages,
 // ranks, ports and names.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

@@ -1,6 +1,5 @@
 // inject/faults/storage.cpp — Faults of files, on those whose path holds the parameter `path`.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

@@ -1,7 +1,6 @@
 // inject/faults/values.cpp — Faults of what is computed: bits, named values, shards, and steps of the program
 // that are left out.
-#include "inject/core/deed.h"
-#include "inject/core/parameters.h"
+#include "inject/core/fault.h"
 
 namespace deadrank::inject {
 

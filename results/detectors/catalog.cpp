@@ -1,8 +1,10 @@
 // results/detectors/catalog.cpp — All detectors of our own, one line each. Their order means nothing:
 // settling is done after.
 #include <algorithm>
+#include <utility>
 
 #include "results/detectors/detect.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results {
 
@@ -15,7 +17,28 @@ extern const DetectorRow version_skew_row, environment_fault_row, rank_order_row
     resume_regression_row, sample_coverage_row, unexpected_parallelization_row, device_fault_row,
     wrong_device_row, package_failure_row, loading_failure_row, runtime_exception_row, native_crash_row,
     tensor_shape_row, restart_failure_row, test_failure_row;
+
+extern const Thresholds straggler_thresholds, low_throughput_thresholds, loss_anomaly_thresholds,
+    host_exhaustion_thresholds, transport_degraded_thresholds, unbalanced_memory_thresholds,
+    peer_connection_thresholds;
+
+const Thresholds& thresholds_of(std::string_view detector) {
+    static const Thresholds none;
+    static const std::pair<std::string_view, const Thresholds*> known[] = {
+        {"straggler", &straggler_thresholds},
+        {"low_throughput", &low_throughput_thresholds},
+        {"loss_anomaly", &loss_anomaly_thresholds},
+        {"host_exhaustion", &host_exhaustion_thresholds},
+        {"transport_degraded", &transport_degraded_thresholds},
+        {"unbalanced_memory", &unbalanced_memory_thresholds},
+        {"peer_connection", &peer_connection_thresholds},
+    };
+    for (const auto& [name, thresholds] : known) {
+        if (name == detector) return *thresholds;
+    }
+    return none;
 }
+}  // namespace detectors
 
 const std::vector<const DetectorRow*>& detector_catalog() {
     // clang-format off

@@ -5,7 +5,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/checkpoints.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

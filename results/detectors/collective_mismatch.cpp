@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
-#include "results/facts/fingerprints.h"
+#include "results/facts/calls.h"
+#include "results/facts/complaints.h"
 #include "results/facts/odd.h"
-#include "results/facts/outbreaks.h"
 
 namespace deadrank::results::detectors {
 

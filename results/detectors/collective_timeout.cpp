@@ -4,7 +4,7 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 #include "results/facts/waits.h"
 
 namespace deadrank::results::detectors {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

@@ -5,7 +5,8 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/detectors/shared.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 
@@ -113,5 +114,9 @@ Findings host_exhaustion(const Evidence& evidence) {
 
 extern const DetectorRow host_exhaustion_row{
     .name = "host_exhaustion", .reports = {"host_resource_exhaustion"}, .examine = host_exhaustion};
+
+extern const Thresholds host_exhaustion_thresholds{
+    {"samples of a host that rise", samples_min},
+    {"the rise, of the limit or of the first sample", rise_permille, "‰"}};
 
 }  // namespace deadrank::results::detectors

@@ -6,7 +6,6 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/findings.h"
-#include "results/facts/wrong_value_finding.h"
 
 namespace deadrank::results::detectors {
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -87,5 +88,10 @@ Findings loss_anomaly(const Evidence& evidence) {
 
 extern const DetectorRow loss_anomaly_row{
     .name = "loss_anomaly", .reports = {"loss_nan_or_divergence"}, .examine = loss_anomaly};
+
+extern const Thresholds loss_anomaly_thresholds{
+    {"a loss, of the largest before", static_cast<std::int64_t>(jump), "times"},
+    {"losses known before", loss_history_min},
+    {"steps with a loss of zero", zeros_min}};
 
 }  // namespace deadrank::results::detectors

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/facts/pairs.h"
@@ -187,5 +188,13 @@ Findings low_throughput(const Evidence& evidence) {
 
 extern const DetectorRow low_throughput_row{
     .name = "low_throughput", .reports = {"low_throughput_uniform"}, .examine = low_throughput};
+
+extern const Thresholds low_throughput_thresholds{
+    {"steps known before", throughput_history_min},
+    {"time of a step on all ranks, of the usual one", throughput_slow_permille, "‰"},
+    {"slow steps in a row", throughput_streak_min},
+    {"a stall of all ranks, of the usual step", stall_permille, "‰"},
+    {"stalls", stalls_min},
+    {"tries again of one rank", retries_min}};
 
 }  // namespace deadrank::results::detectors

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 #include "results/facts/waits.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,7 +1,7 @@
 // results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank,
 // which no layout can spoil.
 #include "results/detectors/detector.h"
-#include "results/facts/wrong_value_finding.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

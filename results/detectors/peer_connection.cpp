@@ -6,8 +6,9 @@
 #include <map>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 
@@ -167,5 +168,8 @@ Findings peer_connection(const Evidence& evidence) {
 
 extern const DetectorRow peer_connection_row{
     .name = "peer_connection", .reports = {"remote_peer_connection_error"}, .examine = peer_connection};
+
+extern const Thresholds peer_connection_thresholds{
+    {"between two deaths that count as one", at_one_time.count() / 1'000'000, "ms"}};
 
 }  // namespace deadrank::results::detectors

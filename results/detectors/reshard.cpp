@@ -6,7 +6,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/checkpoints.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {

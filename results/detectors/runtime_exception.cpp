@@ -1,7 +1,7 @@
 // results/detectors/runtime_exception.cpp — A framework raised an exception that is about nothing more
 // specific. What is left when no more specific word was found in the exception.
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

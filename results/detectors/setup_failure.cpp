@@ -8,7 +8,7 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

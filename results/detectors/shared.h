@@ -2,7 +2,10 @@
 // without a breakage is no alarm; the diagnosis looks at shards and samples again.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "results/detectors/detector.h"
 
@@ -19,5 +22,17 @@ Findings shard_mismatch(const Evidence& evidence);
 // What broke in the communication of a job: the first finding of the first of these that has one: set-up
 // failure, set-up hang, mismatch, time-out, hang.
 std::optional<Finding> communication_breakage(const Evidence& evidence);
+
+// The numbers beyond which a detector speaks, for its readers. Each stands beside the constant that it is, at
+// the end of its detector's file.
+struct Threshold {
+    std::string_view what;
+    std::int64_t number;
+    std::string_view unit = {};  // "‰", "s"; empty: so many
+};
+using Thresholds = std::vector<Threshold>;
+
+// Those of a detector's own, by its name; what a hang is, `Lives` says for all.
+const Thresholds& thresholds_of(std::string_view detector);
 
 }  // namespace deadrank::results::detectors

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/text/words.h"
@@ -195,5 +196,13 @@ Findings straggler(const Evidence& evidence) {
 
 extern const DetectorRow straggler_row{
     .name = "straggler", .reports = {"straggler_step_time_skew"}, .examine = straggler};
+
+extern const Thresholds straggler_thresholds{
+    {"a rank's own time of a step, of the median's", straggler_slow_permille, "‰"},
+    {"the same between stages of a pipeline", slow_stage_permille, "‰"},
+    {"slow steps in a row", straggler_streak_min},
+    {"ranks that take turns: the slowest one, of the median", rotating_permille, "‰"},
+    {"slow steps of the last 8, by three ranks at least", window_slow_min},
+    {"a pause, and ten times the rank's own time", pause_min.count() / 1'000'000'000, "s"}};
 
 }  // namespace deadrank::results::detectors

@@ -1,7 +1,7 @@
 // results/detectors/tensor_shape.cpp — An operation refused tensors whose shape, index or type do not fit.
 // The exception names the operation; who raised it first is to blame.
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

@@ -7,9 +7,10 @@
 #include <set>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
+#include "results/facts/paces.h"
 #include "results/facts/pairs.h"
-#include "results/facts/transfers.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -294,5 +295,11 @@ Findings transport_degraded(const Evidence& evidence) {
 extern const DetectorRow transport_degraded_row{.name = "transport_degraded",
                                                 .reports = {"collective_transport_degraded"},
                                                 .examine = transport_degraded};
+
+extern const Thresholds transport_degraded_thresholds{
+    {"calls known before", transport_history_min},
+    {"slow calls in a row, each twice the usual time", transport_streak_min},
+    {"retransmits and downs of a port", retransmits_min},
+    {"downs of a port alone", downs_min}};
 
 }  // namespace deadrank::results::detectors

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -69,5 +70,7 @@ Findings unbalanced_memory(const Evidence& evidence) {
 
 extern const DetectorRow unbalanced_memory_row{
     .name = "unbalanced_memory", .reports = {"unbalanced_rank_memory"}, .examine = unbalanced_memory};
+
+extern const Thresholds unbalanced_memory_thresholds{{"samples of a rank above the others", looks_min}};
 
 }  // namespace deadrank::results::detectors

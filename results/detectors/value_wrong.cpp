@@ -1,7 +1,7 @@
 // results/detectors/value_wrong.cpp — A logged quantity is not what the job's own definition gives. The job
 // states its definition beside the value; the first step at which they part is named.
 #include "results/detectors/detector.h"
-#include "results/facts/wrong_value_finding.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/facts/outbreaks.h"
+#include "results/facts/complaints.h"
 
 namespace deadrank::results::detectors {
 

@@ -6,7 +6,7 @@
 #include "results/diagnosis/clue.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::diagnosis {
 

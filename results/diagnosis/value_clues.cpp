@@ -7,7 +7,6 @@
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
 #include "results/facts/findings.h"
-#include "results/facts/values.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -36,21 +36,6 @@ constexpr std::array<std::pair<Op, std::string_view>, 22> profiled = {{
     {Op::recv, "recv"},
 }};
 
-constexpr std::array<std::pair<Op, std::string_view>, 13> works = {{
-    {Op::all_reduce, "ALLREDUCE"},
-    {Op::broadcast, "BROADCAST"},
-    {Op::reduce, "REDUCE"},
-    {Op::all_gather, "_ALLGATHER_BASE"},
-    {Op::all_gather, "ALLGATHER"},
-    {Op::reduce_scatter, "_REDUCE_SCATTER_BASE"},
-    {Op::reduce_scatter, "REDUCE_SCATTER"},
-    {Op::all_to_all, "ALLTOALL_BASE"},
-    {Op::gather, "GATHER"},
-    {Op::scatter, "SCATTER"},
-    {Op::barrier, "BARRIER"},
-    {Op::send, "SEND"},
-    {Op::recv, "RECV"},
-}};
 
 constexpr std::array<std::pair<Dtype, std::string_view>, 7> scalars = {{
     {Dtype::i8, "Char"},
@@ -128,9 +113,6 @@ ProfiledOp op_of_profiling_name(std::string_view name) {
     }
     return found;
 }
-
-std::string_view work_type(Op op) { return name_in(works, op, "UNKNOWN"); }
-Op op_of_work_type(std::string_view name) { return read(works, name, Op::none); }
 
 std::string_view value_in(std::string_view lines, std::string_view name) {
     for (std::size_t at = 0; at < lines.size();) {

@@ -37,8 +37,6 @@ struct ProfiledOp {
 // Any library's name, and any spelling that torch has had; op none for others.
 ProfiledOp op_of_profiling_name(std::string_view name);
 
-std::string_view work_type(Op op);  // "ALLREDUCE", as WorkNCCL prints it
-Op op_of_work_type(std::string_view name);
 
 // The value of NAME in "NAME=value" lines; empty when there is none.
 std::string_view value_in(std::string_view lines, std::string_view name);

@@ -12,7 +12,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/facts/calls.h"
 #include "results/facts/lives.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::emitters {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/emitters/c10d_names.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::emitters {
 

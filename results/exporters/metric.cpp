@@ -119,6 +119,4 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
     return catalog;
 }
 
-std::string_view scope_name(Scope scope) { return scopes[static_cast<std::size_t>(scope)]; }
-
 }  // namespace deadrank::results::exporters

@@ -62,6 +62,5 @@ struct MetricCatalog {
 // All *.toml below `directory`, and `up`.
 scenarios::Result<MetricCatalog> load_metrics(const std::filesystem::path& directory);
 
-std::string_view scope_name(Scope scope);
 
 }  // namespace deadrank::results::exporters

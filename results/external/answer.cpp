@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "results/record/blame_json.h"
+#include "results/record/finding.h"
 
 namespace deadrank::results::external {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "results/external/scratch.h"
+#include "results/external/program.h"
 
 namespace deadrank::results::external {
 

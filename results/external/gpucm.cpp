@@ -9,9 +9,7 @@
 
 #include "results/emitters/logs.h"
 #include "results/emitters/snapshot.h"
-#include "results/external/installed.h"
 #include "results/external/program.h"
-#include "results/external/scratch.h"
 
 namespace deadrank::results::external {
 

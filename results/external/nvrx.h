@@ -1,5 +1,5 @@
-// results/external/nvrx.h — NVIDIA's resiliency extension, unmodified: its restart agent without a language
-// model reads a log, its Flight Recorder attribution reads dumps.
+// results/external/nvrx.h — NVIDIA's resiliency extension as detectors: its straggler detection and its
+// attribution of hangs.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// results/external/program.cpp — posix_spawn, two pipes read together, wait4 for the CPU time.
+// results/external/program.cpp — Other people's programs: where they are and in which release, started over
+// pipes, read to their end. Loopback and pipes only.
 #include "results/external/program.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
 #include <string_view>
@@ -15,11 +17,76 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/external/pipe.h"
+#include "results/external/bounded.h"
+
+namespace deadrank::results::external {
+
+// mkdtemp gives it to this user alone.
+
+scenarios::Result<Scratch> Scratch::make(const std::filesystem::path& where) {
+    std::error_code error;
+    const auto parent = where.empty() ? std::filesystem::temp_directory_path(error) : where;
+    std::string name = (parent / "deadrank-XXXXXX").string();
+    if (!error && mkdtemp(name.data()) != nullptr) return Scratch(name);
+    return scenarios::refuse(scenarios::ErrorCode::io,
+                             fmt::format("no temporary directory {}: {}", name,
+                                         error ? error.message() : std::string(strerror(errno))),
+                             "set TMPDIR to a directory that may be written");
+}
+
+Scratch::~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+// Metadata is read without importing the package: torch alone takes seconds.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path cache() {
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+        return fs::path(cache) / "deadrank";
+    const char* home = std::getenv("HOME");
+    return fs::path(home ? home : "/") / ".cache" / "deadrank";
+}
+
+}  // namespace
+
+fs::path tools_home() {
+    if (const char* stated = std::getenv("DEADRANK_TOOLS"); stated && *stated) return stated;
+    return cache() / "tools";
+}
+
+std::string torch_python() {
+    if (const char* stated = std::getenv("DEADRANK_PYTHON"); stated && *stated) return find_program(stated);
+    return find_program((cache() / "venv" / "bin" / "python").string());
+}
+
+std::string tools_python() { return find_program((tools_home() / "bin" / "python").string()); }
+
+std::string package_version(const std::string& python, const std::string& package) {
+    if (python.empty()) return {};
+    Bounds patient;  // a busy machine does not make a tool absent
+    patient.time = std::chrono::minutes(5);
+    const auto answer = run_bounded({python, "-c",
+                                     "import importlib.metadata as m, sys\n"
+                                     "try: print(m.version(sys.argv[1]))\n"
+                                     "except m.PackageNotFoundError: pass",
+                                     package},
+                                    patient);
+    if (!answer || !answer->well()) return {};
+    return answer->out.substr(0, answer->out.find_last_not_of(" \r\n") + 1);
+}
+
+}  // namespace deadrank::results::external
 
 extern char** environ;
 
 namespace deadrank::results::external {
+
+// posix_spawn, two pipes read together, wait4 for the CPU time.
 
 namespace {
 

@@ -1,15 +1,18 @@
-// results/external/promtool.cpp — Runs promtool and remembers its answers: same rules, same test, same
-// version, same words.
+// results/external/promtool.cpp — promtool: its tests of rules, and what it prints, read.
 #include "results/external/promtool.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unistd.h>
 
+#include "results/external/bounded.h"
 #include "results/external/program.h"
 
 namespace deadrank::results::external {
+
+// Runs promtool and remembers its answers: same rules, same test, same version, same words.
 
 namespace {
 
@@ -103,6 +106,187 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     read.cpu_seconds = answer->cpu_seconds;
     if (!cache.empty() && read.other.empty() && answer->code <= 1) keep(file, *answer);
     return read;
+}
+
+// A character-level reader of promtool's report; commas inside quoted labels are no separators, and what is
+// not understood is kept as a line instead of being dropped.
+
+namespace {
+
+// A Go-quoted text beginning at `at`; leaves `at` behind its closing quote.
+std::optional<std::string> go_quoted(std::string_view text, std::size_t& at) {
+    if (at >= text.size() || text[at] != '"') return std::nullopt;
+    std::string value;
+    for (++at; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '"') {
+            ++at;
+            return value;
+        }
+        if (c != '\\') {
+            value += c;
+            continue;
+        }
+        if (++at >= text.size()) return std::nullopt;
+        if (text[at] == 'n')
+            value += '\n';
+        else if (text[at] == 't')
+            value += '\t';
+        else if (text[at] == 'x' && at + 2 < text.size()) {
+            value += static_cast<char>(std::strtol(std::string(text.substr(at + 1, 2)).c_str(), nullptr, 16));
+            at += 2;
+        } else
+            value += text[at];
+    }
+    return std::nullopt;
+}
+
+double go_duration(std::string_view text) {
+    double total = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        char* end = nullptr;
+        const std::string rest(text.substr(at));
+        const double number = std::strtod(rest.c_str(), &end);
+        at += static_cast<std::size_t>(end - rest.c_str());
+        if (end == rest.c_str()) break;
+        const std::string_view unit = text.substr(at);
+        if (unit.starts_with("ms"))
+            total += number / 1000, at += 2;
+        else if (unit.starts_with("d"))
+            total += number * 86400, ++at;
+        else if (unit.starts_with("w"))
+            total += number * 604800, ++at;
+        else if (unit.starts_with("y"))
+            total += number * 31536000, ++at;
+        else if (unit.starts_with("h"))
+            total += number * 3600, ++at;
+        else if (unit.starts_with("m"))
+            total += number * 60, ++at;
+        else
+            total += number, ++at;
+    }
+    return total;
+}
+
+// "FILE: 12:9: group …" → place and words; a file name holds no ": ".
+std::optional<LoadTrouble> load_trouble(std::string_view line) {
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string_view::npos) return std::nullopt;
+    LoadTrouble trouble{.file = std::string(line.substr(0, colon))};
+    std::string_view rest = line.substr(colon + 2);
+    const std::size_t group = rest.find("group \"");
+    const bool yaml =
+        rest.find("yaml:") != std::string_view::npos || rest.find("not found in type") != rest.npos;
+    if (group == std::string_view::npos && !yaml) return std::nullopt;
+    char* end = nullptr;
+    const std::string head(rest);
+    trouble.line = static_cast<int>(std::strtol(head.c_str(), &end, 10));
+    if (end != head.c_str() && *end == ':') {
+        trouble.column = static_cast<int>(std::strtol(end + 1, &end, 10));
+        if (*end == ':') rest.remove_prefix(std::min<std::size_t>(end - head.c_str() + 2, rest.size()));
+    } else if (const std::size_t at = head.find("line "); at != std::string::npos) {
+        trouble.line = static_cast<int>(std::strtol(head.c_str() + at + 5, nullptr, 10));
+    }
+    trouble.words = std::string(rest);
+    return trouble;
+}
+
+class TestOutputReader {
+public:
+    explicit TestOutputReader(TestAnswer& answer) : answer_(answer) {}
+
+    void line(std::string_view raw) {
+        const std::string_view text = trimmed(raw);
+        if (text.empty() || text == "FAILED:" || text == "SUCCESS" || text.starts_with("Unit Testing:") ||
+            text.starts_with("exp:") || text.starts_with("name:")) {
+            return;
+        }
+        if (text.starts_with("expr: ")) return expression(text.substr(6));
+        if (text.starts_with("got: ")) return samples(text.substr(5));
+        if (text.starts_with("rule: ")) return rule(text.substr(6));
+        if (auto trouble = load_trouble(text))
+            answer_.load.push_back(std::move(*trouble));
+        else
+            answer_.other.emplace_back(text);
+    }
+
+private:
+    void expression(std::string_view text) {
+        Mismatch mismatch;
+        std::size_t at = 0;
+        if (auto expr = go_quoted(text, at)) mismatch.expr = std::move(*expr);
+        const std::size_t time = text.find(", time: ", at);
+        if (time == std::string_view::npos) return answer_.other.emplace_back(text), void();
+        const std::size_t end = text.find(',', time + 8);
+        mismatch.time = go_duration(text.substr(time + 8, end - time - 8));
+        answer_.mismatches.push_back(std::move(mismatch));
+        const std::size_t trouble = text.find("err: ", end);
+        if (trouble != std::string_view::npos) answer_.other.emplace_back(text.substr(trouble));
+    }
+
+    void samples(std::string_view text) {
+        auto read = read_samples(text);
+        if (read && !answer_.mismatches.empty())
+            answer_.mismatches.back().got = std::move(*read);
+        else
+            answer_.other.emplace_back(text);
+    }
+
+    void rule(std::string_view text) {
+        const std::size_t time = text.find(", time: ");
+        const std::size_t trouble = text.find(", err: ");
+        if (time == std::string_view::npos || trouble == std::string_view::npos) {
+            answer_.other.emplace_back(text);
+            return;
+        }
+        answer_.rules.push_back({std::string(text.substr(0, time)), std::string(text.substr(trouble + 7))});
+    }
+
+    TestAnswer& answer_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Sample>> read_samples(std::string_view text) {
+    std::vector<Sample> samples;
+    if (text == "nil") return samples;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        if (text[at] != '{') return std::nullopt;
+        Sample sample;
+        ++at;
+        while (at < text.size() && text[at] != '}') {
+            const std::size_t equals = text.find('=', at);
+            if (equals == std::string_view::npos) return std::nullopt;
+            const std::string name(trimmed(text.substr(at, equals - at)));
+            at = equals + 1;
+            auto value = go_quoted(text, at);
+            if (!value) return std::nullopt;
+            sample.labels[name] = std::move(*value);
+            if (text.substr(at).starts_with(", ")) at += 2;
+        }
+        if (at + 1 >= text.size()) return std::nullopt;
+        at += 2;
+        const std::size_t end = std::min(text.find(", {", at), text.size());
+        sample.value = std::strtod(std::string(text.substr(at, end - at)).c_str(), nullptr);
+        samples.push_back(std::move(sample));
+        at = end == text.size() ? end : end + 2;
+    }
+    return samples;
+}
+
+TestAnswer read_test_output(int code, const std::string& out, const std::string& err) {
+    TestAnswer answer;
+    answer.code = code;
+    TestOutputReader reader(answer);
+    for (const std::string* text : {&out, &err}) {
+        for (std::size_t at = 0; at < text->size();) {
+            const std::size_t end = std::min(text->find('\n', at), text->size());
+            reader.line(std::string_view(*text).substr(at, end - at));
+            at = end + 1;
+        }
+    }
+    return answer;
 }
 
 }  // namespace deadrank::results::external

@@ -1,6 +1,4 @@
-// results/external/promtool.h — Prometheus' own rule checker and unit-test runner, unmodified: what it
-// printed, as values. Its format is Go's: durations such as 20m15s, labels sorted by name with Go-quoted
-// values.
+// results/external/promtool.h — promtool: its tests of rules, and what it prints, read.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// results/external/torchfrtrace.h — PyTorch's own Flight Recorder analyzer, unmodified, on dumps that we
-// write. Its exit code says nothing about what it found; its words do.
+// results/external/torchfrtrace.h — PyTorch's Flight Recorder analyser as a detector, and its report as
+// findings.
 #pragma once
 
 #include <string>

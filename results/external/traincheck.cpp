@@ -9,9 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "results/external/installed.h"
 #include "results/external/program.h"
-#include "results/external/scratch.h"
 #include "results/facts/pairs.h"
 
 namespace deadrank::results::external {

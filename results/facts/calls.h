@@ -1,14 +1,18 @@
-// results/facts/calls.h — Communicators and what their members called on them, matched by sequence
-// number. Members are placed by their rank in the communicator; processes are numbered as the launcher does.
+// results/facts/calls.h — Collective calls as all ranks saw them, matched; and what c10d under
+// TORCH_DISTRIBUTED_DEBUG=DETAIL prints when they do not match.
 #pragma once
 
 #include <map>
 #include <string_view>
 #include <vector>
 
+#include "results/facts/complaints.h"
 #include "results/facts/lives.h"
 
 namespace deadrank::results::detectors {
+
+// Communicators and what their members called on them, matched by sequence number. Members are placed by
+// their rank in the communicator; processes are numbered as the launcher does.
 
 struct Call {
     const CollectiveEnter* what = nullptr;  // null: this member has not come
@@ -82,5 +86,19 @@ private:
 
 // "0-3,6" → 0 1 2 3 6; what cannot be read is left out. At most a million members.
 std::vector<Rank> parse_members(std::string_view words);
+
+// What c10d under TORCH_DISTRIBUTED_DEBUG=DETAIL prints of a rank's own call when calls do not match. Each
+// rank compares itself with the first that differs, so one text alone names two ranks and no culprit; all of
+// them together do.
+
+struct OddFingerprint {
+    std::vector<Rank> odd = {};     // processes, ascending; none when no call was that of more than half
+    std::string_view usual = {};    // "SequenceNumber=20, OpType=ALLREDUCE, TensorShape=[16]"
+    std::string_view unusual = {};  // of the first odd one
+
+    explicit operator bool() const { return !odd.empty(); }
+};
+
+OddFingerprint odd_fingerprint(const Evidence& evidence, const Outbreak& outbreak);
 
 }  // namespace deadrank::results::detectors

@@ -1,11 +1,13 @@
-// results/facts/complaints.cpp — A table of phrases, the specific before the general: the first
-// that fits decides.
+// results/facts/complaints.cpp — What ranks complained of in their own words, and whose complaint came first.
 #include "results/facts/complaints.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 namespace deadrank::results::detectors {
+
+// A table of phrases, the specific before the general: the first that fits decides.
 
 namespace {
 
@@ -242,6 +244,48 @@ std::string_view heart_of(std::string_view text) {
     }
     if (const auto end = text.find('\n'); end != std::string_view::npos) text = text.substr(0, end);
     return text.substr(0, 160);
+}
+
+// A second apart is another event: virtual and real jobs fail within milliseconds.
+
+std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time) {
+    std::optional<std::int64_t> step;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        if (event->at > time) break;
+        if (event->rank == process) step = event->as<StepBegin>()->step;
+    }
+    return step;
+}
+
+std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble) {
+    const Complaints& complaints = evidence.facts<Complaints>();
+    std::vector<Outbreak> found;
+    for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
+        Outbreak outbreak{.attempt = attempt};
+        for (const Complaint& first : complaints.first_of_each(attempt)) {
+            if (first.trouble != trouble) continue;
+            if (outbreak.ranks.empty()) {
+                outbreak.at = first.at;
+                outbreak.text = first.text;
+                outbreak.step = step_at(evidence, first.process, first.at);
+            }
+            if (first.at - outbreak.at <= std::chrono::seconds(1)) outbreak.ranks.push_back(first.process);
+        }
+        outbreak.ranks = sorted(std::move(outbreak.ranks));
+        if (!outbreak.ranks.empty()) found.push_back(std::move(outbreak));
+    }
+    return found;
+}
+
+Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::string_view symptom,
+                   std::vector<std::string> causes) {
+    Finding finding{.symptom = std::string(symptom),
+                    .blame = blame_ranks(evidence.facts<Lives>(), outbreak.ranks),
+                    .at = outbreak.at,
+                    .says = fmt::format("{} said: {}", ranks_text(outbreak.ranks), heart_of(outbreak.text)),
+                    .causes = std::move(causes)};
+    finding.blame.step = outbreak.step;
+    return finding;
 }
 
 }  // namespace deadrank::results::detectors

@@ -1,13 +1,17 @@
-// results/facts/findings.cpp — A rank's node is blamed with it: the one who repairs needs to know
-// where it stands.
+// results/facts/findings.cpp — Words, blame and findings that several detectors share.
 #include "results/facts/findings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
 
+#include "results/facts/lives.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
+
+// A rank's node is blamed with it: the one who repairs needs to know where it stands.
 
 std::string ranks_text(const std::vector<Rank>& ranks) {
     if (ranks.empty()) return "no rank";
@@ -30,5 +34,76 @@ Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks) {
 }
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+// Equal to six figures is equal: real jobs print rounded numbers.
+
+namespace {
+
+bool same(double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
+    if (std::isinf(a) || std::isinf(b)) return a == b;
+    return std::abs(a - b) <= 1e-6 * std::max({std::abs(a), std::abs(b), 1e-6});
+}
+
+}  // namespace
+
+std::vector<WrongValue> wrong_values(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, Time> restored;
+    for (const Event* event : evidence.each<CheckpointLoad>()) restored.try_emplace(event->rank, event->at);
+    std::vector<WrongValue> wrong;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        if (std::isnan(sample->expected) || same(sample->value, sample->expected)) continue;
+        const std::string_view name = evidence.text(sample->name);
+        if (name.starts_with("weights") || name == "step_time") continue;
+        const auto load = restored.find(event->rank);
+        const bool resumed =
+            (load != restored.end() && load->second <= event->at) || lives.attempt_at(event->at) > 0;
+        const Origin origin = resumed                          ? Origin::resumed
+                              : name.starts_with("reference.") ? Origin::reference
+                                                               : Origin::definition;
+        wrong.push_back({event, name, origin});
+    }
+    return wrong;
+}
+
+// What is wrong by definition explains what differs from the reference later, or in the same step.
+
+namespace {
+
+std::int64_t step_of(const WrongValue& wrong) { return wrong.event->as<ValueSample>()->step; }
+
+}  // namespace
+
+std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
+    const auto all = wrong_values(evidence);
+    const WrongValue* first = nullptr;
+    for (const WrongValue& wrong : all) {
+        if (wrong.origin == origin && (!first || step_of(wrong) < step_of(*first))) first = &wrong;
+    }
+    if (!first) return std::nullopt;
+    if (origin == Origin::reference) {
+        for (const WrongValue& wrong : all) {
+            if (wrong.origin == Origin::definition && step_of(wrong) <= step_of(*first)) return std::nullopt;
+        }
+    }
+    std::vector<Rank> ranks;
+    for (const WrongValue& wrong : all) {
+        if (wrong.origin == origin && step_of(wrong) == step_of(*first) && wrong.name == first->name) {
+            ranks.push_back(wrong.event->rank);
+        }
+    }
+    const auto* sample = first->event->as<ValueSample>();
+    Finding finding;
+    finding.blame = blame_ranks(evidence.facts<Lives>(), ranks);
+    finding.blame.step = sample->step;
+    finding.blame.variable = first->name;
+    finding.at = first->event->at;
+    finding.says =
+        fmt::format("{} of {} is {} in step {} where {} was expected", first->name,
+                    ranks_text(finding.blame.ranks), sample->value, sample->step, sample->expected);
+    return finding;
+}
 
 }  // namespace deadrank::results::detectors

@@ -1,7 +1,9 @@
-// results/facts/findings.h — Words and blame that all detectors say alike.
+// results/facts/findings.h — Words, blame and findings that several detectors share.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/facts/lives.h"
@@ -9,6 +11,8 @@
 #include "results/record/finding.h"
 
 namespace deadrank::results::detectors {
+
+// Words and blame that all detectors say alike.
 
 // "rank 3", "ranks 0-2,5"; "no rank" when there is none.
 std::string ranks_text(const std::vector<Rank>& ranks);
@@ -21,5 +25,25 @@ Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks);
 
 // The first 8 bytes of a digest as 16 hex digits.
 std::string digest_text(std::uint64_t digest);
+
+// Logged quantities that are not what they should be: value.sample with an expectation.
+
+enum class Origin { definition, reference, resumed };
+
+struct WrongValue {
+    const Event* event = nullptr;  // a value.sample
+    std::string_view name;
+    Origin origin = Origin::definition;
+};
+
+// In order of time. By its name a value is compared with a reference run ("reference.…") or with the job's
+// own definition; after a restore it tells of the restore. "weights…" are the matter of loading_failure,
+// "step_time" of low_throughput.
+std::vector<WrongValue> wrong_values(const Evidence& evidence);
+
+// One finding for all ranks on which a quantity went wrong at the same step.
+
+// The first step with such a value; nothing when there is none of that origin, or one of another came before.
+std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin);
 
 }  // namespace deadrank::results::detectors

@@ -1,12 +1,15 @@
-// results/facts/odd.h — Who is odd in one meeting: the majority decides, and in a pair the one
-// whose call was not the usual one.
+// results/facts/odd.h — Who is odd: in one meeting, or in a group beside its siblings.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "results/facts/calls.h"
 #include "results/facts/program.h"
 
 namespace deadrank::results::detectors {
+
+// Who is odd in one meeting: the majority decides, and in a pair the one whose call was not the usual one.
 
 struct Disagreement {
     std::vector<Rank> odd = {};  // processes
@@ -21,5 +24,12 @@ struct Disagreement {
 
 // Compares those who came. Nothing when they agree.
 Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm, const Meeting& meeting);
+
+// Groups of one name do the same thing side by side. Who does not do what its siblings do, the members of the
+// same place in the other groups, stands out even on the first step.
+
+// Members whose calls, collectives and messages, part from those of every sibling: neither began the other's
+// list. Empty without siblings, and when all of them do.
+std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
 }  // namespace deadrank::results::detectors

@@ -1,5 +1,6 @@
-// results/facts/paces.cpp — The end of an asynchronous send says nothing about who sent it, and is
-// passed over. Who writes a checkpoint for all is not slow.
+// results/facts/paces.cpp — How long each rank took for each step, how much of that was its own, and how long
+// calls took once everybody had come. The end of an asynchronous send says nothing about who sent it, and who
+// writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include "results/facts/lives.h"
 
 namespace deadrank::results::detectors {
+
+// The end of an asynchronous send says nothing about who sent it, and is passed over.
 
 namespace {
 
@@ -89,6 +92,34 @@ Paces::Paces(const Evidence& evidence) {
         step.first = steps_.empty() || steps_.back().attempt != step.attempt;
         steps_.push_back(std::move(step));
     }
+}
+
+// A transfer begins when the last member came, or when the one before it was over.
+
+std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
+    std::vector<CommTransfers> all;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        CommTransfers transfers{.comm = &comm};
+        Time before{0};
+        for (const auto& [seq, meeting] : comm.meetings) {
+            Time left{0};
+            for (const Call& call : meeting.calls) left = std::max(left, call.left);
+            const Time complete = meeting.complete_at();
+            if (complete == never || left == never || meeting.calls.size() < 2) continue;
+            const CollectiveEnter& what = *meeting.calls.front().what;
+            const Time began = std::max(complete, before);
+            // With asynchronous calls the later of two ends is seen first where it is waited for.
+            const Time first_left =
+                std::min_element(meeting.calls.begin(), meeting.calls.end(),
+                                 [](const Call& a, const Call& b) { return a.left < b.left; })
+                    ->left;
+            transfers.kinds[{what.op, what.count * size_of(what.dtype)}].push_back(
+                {left, std::max(Time{0}, first_left - began)});
+            before = std::max(before, first_left);
+        }
+        all.push_back(std::move(transfers));
+    }
+    return all;
 }
 
 }  // namespace deadrank::results::detectors

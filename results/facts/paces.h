@@ -1,13 +1,18 @@
-// results/facts/paces.h — How long each rank took for each step, and how much of that was its own:
-// the time in which it waited for nobody. A stretch that ends with a call was its own work, one that ends
-// with a call's end was waiting.
+// results/facts/paces.h — How long each rank took for each step, how much of that was its own, and how long
+// calls took once everybody had come.
 #pragma once
 
+#include <map>
+#include <tuple>
 #include <vector>
 
+#include "results/facts/calls.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::detectors {
+
+// How long each rank took for each step, and how much of that was its own: the time in which it waited for
+// nobody. A stretch that ends with a call was its own work, one that ends with a call's end was waiting.
 
 struct Pace {
     Rank process = no_rank;
@@ -40,5 +45,27 @@ private:
     std::vector<StepPace> steps_;
     bool pipelined_ = false;
 };
+
+// How long calls took once everybody had come: the network's share, free of stragglers.
+
+// Calls that move the same amount the same way.
+struct TransferKind {
+    Op op = Op::none;
+    std::int64_t bytes = 0;
+    auto operator<=>(const TransferKind&) const = default;
+};
+
+struct Transfer {
+    Time at{0};  // when the last member left
+    Time lasted{0};
+};
+
+struct CommTransfers {
+    const Communicator* comm = nullptr;
+    std::map<TransferKind, std::vector<Transfer>> kinds = {};  // in order of sequence
+};
+
+// By communicator, in the order of their creation. Calls that did not end for all are left out.
+std::vector<CommTransfers> transfers_of(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

@@ -1,5 +1,4 @@
-// results/facts/program.h — The calls of one process in their order, and whether one of them was
-// usual there. Training repeats itself: what followed the same calls before is what should follow now.
+// results/facts/program.h — The calls of one process in their order, and whether one of them was usual there.
 #pragma once
 
 #include <optional>
@@ -7,8 +6,12 @@
 #include <vector>
 
 #include "results/facts/calls.h"
+#include "results/facts/lives.h"
 
 namespace deadrank::results::detectors {
+
+// The calls of one process in their order, and whether one of them was usual there. Training repeats itself:
+// what followed the same calls before is what should follow now.
 
 // What makes two calls the same step of a program. Communicators are compared by name: dp here is dp there.
 struct Act {
@@ -53,5 +56,20 @@ private:
 
     std::vector<ProgramStep> steps_;
 };
+
+// The meeting at the end of a job: a rendezvous that a process enters after it has worked. What it waits for
+// there is not a beginning.
+
+struct Leaving {
+    Rank process = no_rank;
+    Time entered{0};
+    Time left = never;
+};
+
+// Of one attempt, in the order in which they came.
+std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt);
+
+// Did this process begin a step, in this attempt, before that moment?
+bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before);
 
 }  // namespace deadrank::results::detectors

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "results/facts/findings.h"
-#include "results/facts/siblings.h"
+#include "results/facts/odd.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "results/emitters/stamps.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 
 namespace deadrank::results::importers {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,5 +24,12 @@ struct Blame {
     bool operator==(const Blame&) const = default;
     std::string text() const;  // "rank 3, step 7"
 };
+
+// Blame as every file of ours writes it: only the fields that are set.
+
+nlohmann::ordered_json blame_json(const Blame& blame);
+
+// Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
+Blame blame_from(const nlohmann::ordered_json& json);
 
 }  // namespace deadrank::results

@@ -1,10 +1,13 @@
-// results/record/codes.cpp — Names of the enumerations, one table each, read in both directions.
+// results/record/codes.cpp — Numbers with names in evidence: exit codes, signals, kinds of calls and their
+// states.
 #include "results/record/codes.h"
 
 #include <array>
 #include <utility>
 
 namespace deadrank::results {
+
+// Names of the enumerations, one table each, read in both directions.
 
 namespace {
 
@@ -112,6 +115,31 @@ std::int64_t size_of(Dtype dtype) {
             return 8;
     }
     return 0;
+}
+
+// The signals that end training jobs; numbers are Linux's.
+
+namespace {
+
+constexpr std::array<std::pair<int, std::string_view>, 9> names = {{
+    {1, "SIGHUP"},
+    {2, "SIGINT"},
+    {4, "SIGILL"},
+    {6, "SIGABRT"},
+    {7, "SIGBUS"},
+    {8, "SIGFPE"},
+    {9, "SIGKILL"},
+    {11, "SIGSEGV"},
+    {15, "SIGTERM"},
+}};
+
+}  // namespace
+
+std::string_view signal_name(int number) {
+    for (const auto& [known, name] : names) {
+        if (known == number) return name;
+    }
+    return "<N/A>";
 }
 
 }  // namespace deadrank::results

@@ -1,10 +1,13 @@
-// results/record/codes.h — The enumerations that events speak in, and their names as frameworks write them.
+// results/record/codes.h — Numbers with names in evidence: exit codes, signals, kinds of calls and their
+// states.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 namespace deadrank::results {
+
+// The enumerations that events speak in, and their names as frameworks write them.
 
 // A piece of text, kept once in the evidence's table. 0 is the empty text.
 enum class TextId : std::uint32_t { none = 0 };
@@ -73,5 +76,12 @@ Code code_named(std::string_view);
 
 // Bytes of one element; 0 for none.
 std::int64_t size_of(Dtype);
+
+// POSIX signals: their numbers on Linux, whatever machine this is, and their names as launchers print them
+// and detectors repeat them.
+
+inline constexpr int sigabrt = 6, sigkill = 9, sigterm = 15, sigcont = 18, sigstop = 19;
+
+std::string_view signal_name(int number);  // "SIGKILL"; "<N/A>" where Python's tables have none
 
 }  // namespace deadrank::results

@@ -1,10 +1,18 @@
-// results/record/evidence.cpp — Keeps events and texts. The table of texts is looked up by content and never
-// iterated.
+// results/record/evidence.cpp — The events of one run, in memory and as a file.
 #include "results/record/evidence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 namespace deadrank::results {
+
+// Keeps events and texts. The table of texts is looked up by content and never iterated.
 
 std::string_view kind_name(const Event& event) {
     return std::visit([](const auto& payload) { return std::decay_t<decltype(payload)>::kind; }, event.what);
@@ -53,6 +61,212 @@ std::int32_t Evidence::world_size() const {
         highest = std::max(highest, event.rank);
     }
     return highest + 1;
+}
+
+// Evidence as JSON lines. Payloads list their own fields, so a new kind needs no line here. NaN and
+// infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for them.
+
+namespace {
+
+using Json = nlohmann::json;
+using scenarios::ErrorCode;
+
+constexpr std::string_view format_name = "evidence";
+
+std::string quoted(std::string_view words) {
+    return Json(words).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string written(double value) {
+    if (std::isnan(value)) return "\"nan\"";
+    if (std::isinf(value)) return value > 0 ? "\"inf\"" : "\"-inf\"";
+    return fmt::format("{}", value);
+}
+
+// Writes one field after the other behind what is already in the line.
+struct FieldWriter {
+    const Evidence& evidence;
+    std::string& line;
+
+    template <class Field>
+    void operator()(std::string_view name, const Field& value) const {
+        line += fmt::format(",\"{}\":", name);
+        if constexpr (std::is_same_v<Field, TextId>)
+            line += quoted(evidence.text(value));
+        else if constexpr (std::is_enum_v<Field>)
+            line += fmt::format("\"{}\"", name_of(value));
+        else if constexpr (std::is_floating_point_v<Field>)
+            line += written(value);
+        else
+            line += fmt::format("{}", value);
+    }
+};
+
+void assign(const Json& json, Op& field) { field = op_named(json.get_ref<const std::string&>()); }
+void assign(const Json& json, Dtype& field) { field = dtype_named(json.get_ref<const std::string&>()); }
+void assign(const Json& json, ReduceOp& field) {
+    field = reduce_op_named(json.get_ref<const std::string&>());
+}
+void assign(const Json& json, Phase& field) { field = phase_named(json.get_ref<const std::string&>()); }
+void assign(const Json& json, Code& field) { field = code_named(json.get_ref<const std::string&>()); }
+
+void assign(const Json& json, double& field) {
+    if (!json.is_string()) {
+        field = json.get<double>();
+        return;
+    }
+    const std::string& words = json.get_ref<const std::string&>();
+    const double infinity = std::numeric_limits<double>::infinity();
+    field = words == "inf" ? infinity : words == "-inf" ? -infinity : std::nan("");
+}
+
+// A field that is absent keeps the value its payload is born with, so that older evidence still reads.
+struct FieldReader {
+    Evidence& evidence;
+    const Json& object;
+
+    template <class Field>
+    void operator()(std::string_view name, Field& field) const {
+        const auto found = object.find(name);
+        if (found == object.end()) return;
+        if constexpr (std::is_same_v<Field, TextId>)
+            field = evidence.text(found->get_ref<const std::string&>());
+        else if constexpr (std::is_integral_v<Field>)
+            field = found->get<Field>();
+        else
+            assign(*found, field);
+    }
+};
+
+template <std::size_t index = 0>
+std::optional<Payload> payload_of(std::string_view kind, const FieldReader& reader) {
+    if constexpr (index < std::variant_size_v<Payload>) {
+        using P = std::variant_alternative_t<index, Payload>;
+        if (P::kind != kind) return payload_of<index + 1>(kind, reader);
+        P payload;
+        P::fields(payload, reader);
+        return payload;
+    }
+    return std::nullopt;
+}
+
+class Reading {
+public:
+    explicit Reading(std::string file) : file_(std::move(file)) {}
+
+    scenarios::Result<void> head(const std::string& line);
+    scenarios::Result<void> next(const std::string& line, bool torn);
+    Evidence done();
+
+private:
+    tl::unexpected<scenarios::Error> refuse(std::string what, std::string remedy) const {
+        return scenarios::refuse(ErrorCode::bad_input, std::move(what), std::move(remedy),
+                                 {file_, number_, 1});
+    }
+    scenarios::Result<void> take(const Json& object);
+
+    std::string file_;
+    int number_ = 0;
+    Evidence evidence_;
+    Time observed_until_{0};
+    std::map<std::string, int> unknown_;
+};
+
+scenarios::Result<void> Reading::head(const std::string& line) {
+    number_ = 1;
+    const Json object = Json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.contains("deadrank") || object["deadrank"] != format_name) {
+        return refuse("this is not an evidence file: its first line does not name the format",
+                      R"(begin it with {"deadrank":"evidence","version":1})");
+    }
+    const Json version = object.value("version", Json());
+    if (!version.is_number_integer() || version.get<int>() > evidence_version || version.get<int>() < 1) {
+        return refuse(fmt::format("evidence of version {} cannot be read", version.dump()),
+                      fmt::format("this program reads versions 1 to {}", evidence_version));
+    }
+    const Json until = object.value("observed_until", Json(0));
+    if (!until.is_number_integer()) {
+        return refuse(fmt::format("observed_until is {}, not a whole number", until.dump()),
+                      "give nanoseconds");
+    }
+    observed_until_ = Time{until.get<std::int64_t>()};
+    return {};
+}
+
+scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
+    ++number_;
+    if (line.empty()) return {};
+    const Json object = Json::parse(line, nullptr, false);
+    if (object.is_object()) return take(object);
+    if (!torn) return refuse("this line is not a JSON object", "repair or remove the line");
+    evidence_.note(fmt::format("{}:{}: the last line is torn and was left out", file_, number_));
+    return {};
+}
+
+scenarios::Result<void> Reading::take(const Json& object) {
+    try {
+        const std::string kind = object.at("kind").get<std::string>();
+        auto payload = payload_of(kind, FieldReader{evidence_, object});
+        if (!payload) {
+            ++unknown_[kind];
+            return {};
+        }
+        evidence_.record({Time{object.at("t").get<std::int64_t>()}, object.value("rank", no_rank), *payload});
+    } catch (const Json::exception& problem) {
+        return refuse(fmt::format("this event cannot be read: {}", problem.what()),
+                      "an event has t (nanoseconds), rank, kind, and the fields of that kind");
+    }
+    return {};
+}
+
+Evidence Reading::done() {
+    for (const auto& [kind, count] : unknown_) {
+        evidence_.note(fmt::format("{}: {} event{} of the unknown kind '{}' left out", file_, count,
+                                   count == 1 ? "" : "s", kind));
+    }
+    evidence_.finish(observed_until_);
+    return std::move(evidence_);
+}
+
+}  // namespace
+
+std::string to_json_line(const Evidence& evidence, const Event& event) {
+    std::string line =
+        fmt::format(R"({{"t":{},"rank":{},"kind":"{}")", event.at.count(), event.rank, kind_name(event));
+    std::visit(
+        [&](const auto& payload) {
+            std::decay_t<decltype(payload)>::fields(payload, FieldWriter{evidence, line});
+        },
+        event.what);
+    line += "}";
+    return line;
+}
+
+scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file) {
+    std::ofstream out(file, std::ios::binary);
+    out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{}}})", format_name,
+                       evidence_version, evidence.observed_until().count())
+        << '\n';
+    for (const Event& event : evidence.events()) out << to_json_line(evidence, event) << '\n';
+    out.flush();
+    if (out) return {};
+    return scenarios::refuse(ErrorCode::io, "the evidence could not be written",
+                             "make the directory writable and leave room on the disk", {file.string()});
+}
+
+scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::string line;
+    if (std::filesystem::is_directory(file) || !in || !std::getline(in, line)) {
+        return scenarios::refuse(ErrorCode::io, "there is no evidence to read here",
+                                 "name a file of JSON lines, as a run writes it", {file.string()});
+    }
+    Reading reading(file.string());
+    if (auto head = reading.head(line); !head) return tl::unexpected(head.error());
+    while (std::getline(in, line)) {
+        if (auto taken = reading.next(line, in.eof()); !taken) return tl::unexpected(taken.error());
+    }
+    return reading.done();
 }
 
 }  // namespace deadrank::results

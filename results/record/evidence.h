@@ -1,6 +1,4 @@
-// results/record/evidence.h — Everything that could be observed in one run, in order of time. Detectors read
-// nothing else. As a file: JSON lines, the first of them names the format and its version; a torn last line
-// is tolerated.
+// results/record/evidence.h — The events of one run, in memory and as a file.
 #pragma once
 
 #include <array>

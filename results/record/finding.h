@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "results/record/blame.h"
+#include "results/record/time.h"
 
 namespace deadrank::results {
 

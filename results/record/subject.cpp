@@ -1,10 +1,14 @@
-// results/record/subject.cpp — Lines of name=value, written and read back.
+// results/record/subject.cpp — The program under test, as its job's first event tells it, and how long its
+// processes waited for a processor.
 #include "results/record/subject.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 
 namespace deadrank::results {
+
+// Lines of name=value, written and read back.
 
 std::string subject_lines(const Subject& subject) {
     return fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}\ndebug={}", subject.name,
@@ -23,6 +27,17 @@ Subject subject_of(const Evidence& evidence) {
     };
     return {value("subject"), value("framework"), value("version"),
             Time{std::atoll(value("timeout").c_str())}, value("debug")};
+}
+
+// From the last look before to the first look after: rather too much than too little.
+
+Time waited_between(const Waiting& waiting, Time begin, Time end) {
+    if (waiting.empty()) return Time(0);
+    const auto after = waiting.upper_bound(begin);
+    const Time before = after == waiting.begin() ? Time(0) : std::prev(after)->second;
+    const auto last = waiting.lower_bound(end);
+    const Time until = last == waiting.end() ? waiting.rbegin()->second : last->second;
+    return std::max(Time(0), until - before);
 }
 
 }  // namespace deadrank::results

@@ -1,11 +1,16 @@
-// results/record/subject.h — The program under test, as its job's first event tells it.
+// results/record/subject.h — The program under test, as its job's first event tells it, and how long its
+// processes waited for a processor.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "results/record/evidence.h"
+#include "results/record/time.h"
 
 namespace deadrank::results {
+
+// The program under test, as its job's first event tells it.
 
 // In job.start as lines of name=value; nameless in the simulator.
 struct Subject {
@@ -17,5 +22,14 @@ struct Subject {
 };
 std::string subject_lines(const Subject& subject);
 Subject subject_of(const Evidence& evidence);
+
+// How long a job's processes wanted to run while others had the processor. A job that waits for a message
+// wants nothing: its silence is its own on a busy machine as well.
+
+// At some moments: the sum of all waiting until then.
+using Waiting = std::map<Time, Time>;
+
+// What of it fell between two moments, at most: looks are some time apart.
+Time waited_between(const Waiting& waiting, Time begin, Time end);
 
 }  // namespace deadrank::results

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "results/record/blame.h"
-#include "results/record/waiting.h"
+#include "results/record/subject.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results {

@@ -48,17 +48,6 @@ Json judgement_json(const Judgement& judgement) {
             {"findings", findings_json(judgement.findings)}};
 }
 
-Finding finding_from(const Json& json) {
-    Finding finding;
-    finding.symptom = json.at("symptom").get<std::string>();
-    finding.detector = json.at("detector").get<std::string>();
-    finding.blame = blame_from(json.value("blame", Json::object()));
-    finding.at = Time{json.at("at").get<std::int64_t>()};
-    finding.says = json.value("says", "");
-    finding.causes = json.value("causes", finding.causes);
-    return finding;
-}
-
 std::string dumped(const Json& json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -163,7 +152,7 @@ scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesy
     return write_text(scorecard_document(card), file);
 }
 
-// {"format": 1, "findings": […]}; a newer format is refused, not guessed at.
+// {"format": 1, "findings": […]}.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -173,30 +162,10 @@ namespace {
 
 constexpr int format = 1;
 
-Result<std::vector<Finding>> parse(const std::string& text, const std::filesystem::path& file) {
-    try {
-        const Json json = Json::parse(text);
-        if (const int found = json.at("format").get<int>(); found != format) {
-            return refuse(ErrorCode::bad_input, fmt::format("findings of format {}", found),
-                          fmt::format("this build reads format {}", format), {file.string()});
-        }
-        std::vector<Finding> findings;
-        for (const Json& one : json.at("findings")) findings.push_back(finding_from(one));
-        return findings;
-    } catch (const Json::exception& wrong) {
-        return refuse(ErrorCode::bad_input, fmt::format("this is no findings file: {}", wrong.what()),
-                      "deadrank judge writes one", {file.string()});
-    }
-}
-
 }  // namespace
 
 Result<void> write_findings(const std::vector<Finding>& findings, const std::filesystem::path& file) {
     return write_text(dumped({{"format", format}, {"findings", findings_json(findings)}}, 2) + "\n", file);
-}
-
-Result<std::vector<Finding>> read_findings(const std::filesystem::path& file) {
-    return read_text(file).and_then([&](const std::string& text) { return parse(text, file); });
 }
 
 // How one framework stood one bug, as part of a line of `run --json`, and back: runs that were played one

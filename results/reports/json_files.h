@@ -9,7 +9,6 @@
 #include "results/judging/case.h"
 #include "results/judging/judge.h"
 #include "results/judging/scorecard.h"
-#include "results/record/blame_json.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 #include "scenarios/model/error.h"
@@ -25,7 +24,6 @@ Json findings_json(const std::vector<Finding>& findings);
 Json judgement_json(const Judgement& judgement);
 
 // Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
-Finding finding_from(const Json& json);
 
 // Bytes that are no UTF-8 (a foreign log may hold any) are replaced, never a reason to fail.
 std::string dumped(const Json& json, int indent = -1);
@@ -44,10 +42,9 @@ scenarios::Result<void> write_verdict(const Case& one, const std::filesystem::pa
 std::string scorecard_document(const Scorecard& card);
 scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesystem::path& file);
 
-// Findings as a file, so that a run can be judged again without detecting again.
+// What the detectors said of one run, as a file.
 
 scenarios::Result<void> write_findings(const std::vector<Finding>& findings,
                                        const std::filesystem::path& file);
-scenarios::Result<std::vector<Finding>> read_findings(const std::filesystem::path& file);
 
 }  // namespace deadrank::results::reports

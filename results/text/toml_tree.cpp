@@ -81,14 +81,6 @@ scenarios::Result<TomlNode> read_toml(const std::filesystem::path& file) {
     }
 }
 
-scenarios::Result<TomlNode> parse_toml(std::string_view text, const std::string& name) {
-    try {
-        return copy(toml::parse(text, name));
-    } catch (const toml::parse_error& error) {
-        return tl::unexpected(broken(error, name));
-    }
-}
-
 double seconds_of(std::string_view duration) {
     double total = 0;
     std::size_t at = 0;

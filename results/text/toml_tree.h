@@ -33,7 +33,6 @@ struct TomlNode {
 };
 
 scenarios::Result<TomlNode> read_toml(const std::filesystem::path& file);
-scenarios::Result<TomlNode> parse_toml(std::string_view text, const std::string& name);
 
 // "90s", "5m", "1h30m" in seconds; -1 when it is none.
 double seconds_of(std::string_view duration);

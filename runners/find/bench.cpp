@@ -1,7 +1,90 @@
-// runners/find/bench.cpp — The last control is kept: whoever takes faults away asks for it again at once.
+// runners/find/bench.cpp — Where a plan is tried: played beside its control, and asked whether the fault did
+// harm.
 #include "runners/find/bench.h"
 
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "results/judging/reaction.h"
+#include "runners/find/knob.h"
+#include "scenarios/model/vocabulary.h"
+
 namespace deadrank::runners::find {
+
+// Defaults alone, and the taxonomy's own pairs.
+
+using scenarios::Plan;
+using scenarios::SymptomCausePair;
+
+scenarios::Result<Plan> usual_plan(const std::string& workload, const scenarios::Vocabulary& words) {
+    const auto* kind = words.workload(workload);
+    if (!kind) {
+        std::vector<std::string> known;
+        for (const auto& one : words.workloads) known.push_back(one.name);
+        const std::string near = scenarios::nearest(workload, known);
+        return scenarios::refuse(scenarios::ErrorCode::usage,
+                                 fmt::format("there is no workload '{}'", workload),
+                                 near.empty() ? fmt::format("the first is {}", known.front())
+                                              : fmt::format("did you mean '{}'?", near));
+    }
+    Plan plan{.scenario = "found/" + workload};
+    plan.cluster = defaults(scenarios::cluster_parameters());
+    plan.workload_kind = workload;
+    plan.workload = defaults(kind->parameters);
+    return plan;
+}
+
+void give_bug(Plan& plan, const std::string& symptom, const std::vector<std::string>& blames,
+              const scenarios::Taxonomy& taxonomy) {
+    plan.bug = {.symptom = symptom};
+    plan.expect = {.symptom = symptom, .blames = blames};
+    if (const auto* entry = scenarios::find(taxonomy.symptoms, symptom); entry && !entry->stages.empty())
+        plan.bug.stage = entry->stages.front();
+    const SymptomCausePair* most = nullptr;
+    for (const SymptomCausePair& pair : taxonomy.pairs) {
+        if (pair.symptom == symptom && (!most || pair.reports > most->reports)) most = &pair;
+    }
+    plan.bug.cause = most ? most->cause : taxonomy.causes.front().id;
+    plan.bug.fix = most && !most->fixes.empty() ? most->fixes.front() : taxonomy.fixes.front().id;
+}
+
+// The job's own reaction, and beside it how much longer it took.
+
+namespace {
+
+constexpr std::array<std::string_view, 6> harm_names = {"none",   "slower",    "wrong_result",
+                                                        "failed", "restarted", "hung"};
+constexpr std::array<std::string_view, 6> texts = {
+    "the job took no harm", "the job took longer",   "the job ended with another result",
+    "the job failed",       "the job was restarted", "the job hung"};
+
+bool took_longer(const Record& fault, const Record& control) {
+    return fault.ended > control.ended + control.ended / 10;
+}
+
+}  // namespace
+
+std::string_view name_of(Harm harm) { return harm_names.at(static_cast<std::size_t>(harm)); }
+std::string_view text_of(Harm harm) { return texts.at(static_cast<std::size_t>(harm)); }
+
+Harm harm_of(const Record& fault, const Record& control) {
+    switch (results::grade(fault, &control.evidence).reaction) {
+        case results::Reaction::completed:
+        case results::Reaction::warned_and_completed:
+            return took_longer(fault, control) ? Harm::slower : Harm::none;
+        case results::Reaction::silent_wrong_result:
+            return Harm::wrong_result;
+        case results::Reaction::restarted:
+            return Harm::restarted;
+        case results::Reaction::hung:
+            return Harm::hung;
+        default:
+            return Harm::failed;
+    }
+}
+
+// The last control is kept: whoever takes faults away asks for it again at once.
 
 using scenarios::Plan;
 using scenarios::Result;

@@ -1,13 +1,110 @@
-// runners/find/drawing.cpp — Swarm testing (Groce and others, 2012): leaving kinds out at random finds more
-// than using all of them all the time.
+// runners/find/drawing.cpp — Plans drawn at random, and drawn so that each pair of values occurs together at
+// least once.
 #include "runners/find/drawing.h"
 
 #include <algorithm>
+#include <cstdint>
 
-#include "runners/find/base.h"
+#include "runners/find/bench.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
+
+// Each row starts with the first pair that has not met yet; what is free in it takes the value that lets most
+// pairs meet.
+
+namespace {
+
+using ValueIndexes = std::vector<std::size_t>;
+constexpr std::size_t open = SIZE_MAX;
+
+class Covering {
+public:
+    explicit Covering(const std::vector<std::size_t>& levels) : levels_(levels), met_(levels.size()) {
+        for (std::size_t a = 0; a < levels.size(); ++a) {
+            met_[a].resize(levels.size());
+            for (std::size_t b = a + 1; b < levels.size(); ++b)
+                met_[a][b].assign(levels[a] * levels[b], false);
+        }
+    }
+
+    std::vector<ValueIndexes> rows() {
+        std::vector<ValueIndexes> rows;
+        for (std::size_t a = 0; a < levels_.size(); ++a) {
+            for (std::size_t b = a + 1; b < levels_.size(); ++b) cover(a, b, rows);
+        }
+        return rows;
+    }
+
+private:
+    void cover(std::size_t a, std::size_t b, std::vector<ValueIndexes>& rows) {
+        for (std::size_t x = 0; x < levels_[a]; ++x) {
+            for (std::size_t y = 0; y < levels_[b]; ++y) {
+                if (met_[a][b][x * levels_[b] + y]) continue;
+                ValueIndexes row(levels_.size(), open);
+                row[a] = x;
+                row[b] = y;
+                fill(row);
+                mark(row);
+                rows.push_back(std::move(row));
+            }
+        }
+    }
+
+    bool has_met(std::size_t a, std::size_t x, std::size_t b, std::size_t y) const {
+        return a < b ? met_[a][b][x * levels_[b] + y] : met_[b][a][y * levels_[a] + x];
+    }
+
+    // How many pairs that have not met yet this value would bring together with what stands in the row.
+    std::size_t gain(const ValueIndexes& row, std::size_t factor, std::size_t value) const {
+        std::size_t sum = 0;
+        for (std::size_t other = 0; other < row.size(); ++other) {
+            if (other != factor && row[other] != open && !has_met(factor, value, other, row[other])) ++sum;
+        }
+        return sum;
+    }
+
+    void fill(ValueIndexes& row) {
+        for (std::size_t factor = 0; factor < row.size(); ++factor) {
+            if (row[factor] != open) continue;
+            // Where nothing is gained, values take turns, so that the free places are spread.
+            std::size_t best = turn_++ % levels_[factor];
+            std::size_t most = gain(row, factor, best);
+            for (std::size_t value = 0; value < levels_[factor]; ++value) {
+                const std::size_t here = gain(row, factor, value);
+                if (here <= most) continue;
+                best = value;
+                most = here;
+            }
+            row[factor] = best;
+        }
+    }
+
+    void mark(const ValueIndexes& row) {
+        for (std::size_t a = 0; a < row.size(); ++a) {
+            for (std::size_t b = a + 1; b < row.size(); ++b) met_[a][b][row[a] * levels_[b] + row[b]] = true;
+        }
+    }
+
+    const std::vector<std::size_t>& levels_;
+    std::vector<std::vector<std::vector<bool>>> met_;  // by two factors, then value × value
+    std::size_t turn_ = 0;
+};
+
+}  // namespace
+
+std::vector<ValueIndexes> pairwise(const std::vector<std::size_t>& levels) {
+    CHECK(std::find(levels.begin(), levels.end(), std::size_t{0}) == levels.end());
+    if (levels.size() == 1) {
+        std::vector<ValueIndexes> rows;
+        for (std::size_t value = 0; value < levels.front(); ++value) rows.push_back({value});
+        return rows;
+    }
+    return Covering(levels).rows();
+}
+
+// Swarm testing (Groce and others, 2012): leaving kinds out at random finds more than using all of them all
+// the time.
 
 namespace {
 
@@ -174,6 +271,56 @@ private:
 
 Drawn draw_plan(std::uint64_t seed, const SwarmWords& words, const Coverage& coverage) {
     return Drawing(seed, words, coverage).drawn();
+}
+
+// Integer weights, so that every compiler draws the same.
+
+namespace {
+
+constexpr std::uint64_t enough_tries = 4;  // without an effect, before a cell counts as out of reach
+
+std::uint64_t weight(const CoverageCount& count) {
+    if (count.acted == 0 && count.drawn >= enough_tries) return 1;
+    return 1 + 1000 / (1 + count.drawn);
+}
+
+}  // namespace
+
+std::string_view role_of(std::int64_t rank, std::int64_t ranks, std::int64_t ranks_per_node) {
+    if (rank < 0) return "job";
+    if (rank == 0) return "first";
+    if (rank == ranks - 1) return "last";
+    return rank % ranks_per_node == 0 ? "leader" : "other";
+}
+
+void Coverage::note(const CoverageCell& cell, bool acted) {
+    CoverageCount& count = cells_[cell];
+    ++count.drawn;
+    if (acted) ++count.acted;
+}
+
+CoverageCount Coverage::at(const CoverageCell& cell) const {
+    const auto found = cells_.find(cell);
+    return found == cells_.end() ? CoverageCount{} : found->second;
+}
+
+std::size_t Coverage::pick(const std::vector<CoverageCell>& cells, const scenarios::Draw& draw,
+                           std::uint64_t n) const {
+    CHECK(!cells.empty());
+    std::uint64_t sum = 0;
+    for (const CoverageCell& cell : cells) sum += weight(at(cell));
+    std::uint64_t left = draw.below(n, sum);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::uint64_t here = weight(at(cells[i]));
+        if (left < here) return i;
+        left -= here;
+    }
+    return cells.size() - 1;
+}
+
+std::size_t Coverage::reached() const {
+    return static_cast<std::size_t>(
+        std::count_if(cells_.begin(), cells_.end(), [](const auto& cell) { return cell.second.acted > 0; }));
 }
 
 }  // namespace deadrank::runners::find

@@ -1,14 +1,64 @@
-// runners/find/drawing.h — A seed becomes a plan: which kinds of fault there are today, how many, where and
-// when; which training on which cluster. Every draw is named, so one seed under one coverage is one plan.
+// runners/find/drawing.h — Plans drawn at random, and drawn so that each pair of values occurs together at
+// least once.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "runners/find/coverage.h"
 #include "runners/find/stock.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {
+
+// Few rows in which every two values of two factors meet at least once: most surprises need no more than two
+// things at the same time.
+
+// `levels`: how many values each factor has, none of them 0. Each row has one value index for each factor.
+// Greedy (as AETG), and the same for the same levels; at least as many rows as the two largest factors need.
+std::vector<std::vector<std::size_t>> pairwise(const std::vector<std::size_t>& levels);
+
+// Where faults have acted so far: kind × phase × role. What was seldom tried is drawn more often next.
+
+// The part a rank plays: the first of all, the first of its node, the last of all, none of these; or nobody.
+inline constexpr std::array<std::string_view, 5> roles = {"first", "leader", "last", "other", "job"};
+inline constexpr std::array<std::string_view, 9> phases = {
+    "start", "setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "step"};
+
+std::string_view role_of(std::int64_t rank, std::int64_t ranks, std::int64_t ranks_per_node);
+
+struct CoverageCell {
+    std::string kind, phase, role;
+    auto operator<=>(const CoverageCell&) const = default;
+};
+
+struct CoverageCount {
+    std::uint64_t drawn = 0, acted = 0;
+};
+
+class Coverage {
+public:
+    void note(const CoverageCell& cell, bool acted);
+    CoverageCount at(const CoverageCell& cell) const;
+
+    // Draws an index of `cells`: the fewer times a cell was drawn, the likelier. A cell that was drawn often
+    // and never acted cannot be reached; it is nearly left alone.
+    std::size_t pick(const std::vector<CoverageCell>& cells, const scenarios::Draw& draw,
+                     std::uint64_t n) const;
+
+    const std::map<CoverageCell, CoverageCount>& cells() const { return cells_; }
+    std::size_t reached() const;  // cells in which a fault has acted
+
+private:
+    std::map<CoverageCell, CoverageCount> cells_;
+};
+
+// A seed becomes a plan: which kinds of fault there are today, how many, where and when; which training on
+// which cluster. Every draw is named, so one seed under one coverage is one plan.
 
 struct SwarmWords {
     const scenarios::Vocabulary* words = nullptr;

@@ -1,12 +1,17 @@
-// runners/find/pass_settings.cpp — Sizes, times and switches become the usual ones, or come as near to them
-// as the failure lets them; ranks become low ones.
-#include <algorithm>
+// runners/find/pass_settings.cpp — Passes over what a plan says beside its faults: settings back to their
+// defaults, a smaller and plainer cluster.
 
-#include "runners/find/defaults.h"
+#include <algorithm>
+#include <numeric>
+#include <set>
+
 #include "runners/find/knob.h"
 #include "runners/find/passes.h"
 
 namespace deadrank::runners::find {
+
+// Sizes, times and switches become the usual ones, or come as near to them as the failure lets them; ranks
+// become low ones.
 
 using scenarios::Parameter;
 using scenarios::Plan;
@@ -114,6 +119,123 @@ bool usual_seed(Reduction& reduction) {
     Plan candidate = reduction.plan();
     candidate.seed.number = 1;
     return reduction.take(std::move(candidate));
+}
+
+// Fewer machines and devices. Ranks that faults and the expectation name move along; degrees of parallelism
+// become what still divides the ranks.
+
+using scenarios::Plan;
+using scenarios::ValueType;
+using List = std::vector<std::int64_t>;
+
+namespace {
+
+struct Shape {
+    std::int64_t nodes = 1, gpus = 1;
+    std::int64_t ranks() const { return nodes * gpus; }
+};
+
+List sizes_up_to(std::int64_t most) {
+    List sizes;
+    for (std::int64_t size = 1; size < most; size += size < 4 ? 1 : size / 2) sizes.push_back(size);
+    sizes.push_back(most);
+    return sizes;
+}
+
+// From the smallest to what there is.
+std::vector<Shape> shapes_below(const Shape& now, std::int64_t ranks_now) {
+    std::vector<Shape> shapes;
+    for (const std::int64_t nodes : sizes_up_to(now.nodes)) {
+        for (const std::int64_t gpus : sizes_up_to(now.gpus)) {
+            if (nodes * gpus < ranks_now) shapes.push_back({nodes, gpus});
+        }
+    }
+    std::stable_sort(shapes.begin(), shapes.end(),
+                     [](const Shape& a, const Shape& b) { return a.ranks() < b.ranks(); });
+    return shapes;
+}
+
+// Where the old coordinates go: the last one that there is, or their place among those that are used.
+class Moves {
+public:
+    Moves(std::set<std::int64_t> used, bool packed) : used_(std::move(used)), packed_(packed) {}
+    std::int64_t operator()(std::int64_t old, std::int64_t end) const {
+        const auto place = packed_ ? std::distance(used_.begin(), used_.find(old)) : old;
+        return std::min<std::int64_t>(place, end - 1);
+    }
+
+private:
+    std::set<std::int64_t> used_;
+    bool packed_;
+};
+
+struct Used {
+    std::set<std::int64_t> nodes, locals;
+};
+
+template <class P, class OnRanks, class OnNodes>
+void each_target(P& plan, const OnRanks& on_ranks, const OnNodes& on_nodes) {
+    for (auto& fault : plan.faults) {
+        for (auto& [name, value] : fault.parameters) {
+            if (value.type == ValueType::ranks) on_ranks(value.list);
+            if (value.type == ValueType::nodes) on_nodes(value.list);
+        }
+    }
+    on_ranks(plan.expect.ranks);
+}
+
+Used used_by(const Plan& plan, std::int64_t gpus) {
+    Used used;
+    const auto see_ranks = [&](const List& ranks) {
+        for (const std::int64_t rank : ranks) {
+            used.nodes.insert(rank / gpus);
+            used.locals.insert(rank % gpus);
+        }
+    };
+    each_target(plan, see_ranks, [&](const List& nodes) { used.nodes.insert(nodes.begin(), nodes.end()); });
+    return used;
+}
+
+void sort_out(List& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+Plan reshaped(Plan plan, const Shape& from, const Shape& to, bool packed) {
+    const Used used = used_by(plan, from.gpus);
+    const Moves node_moves(used.nodes, packed), local_moves(used.locals, packed);
+    const auto move_ranks = [&](List& ranks) {
+        for (std::int64_t& rank : ranks) {
+            rank = node_moves(rank / from.gpus, to.nodes) * to.gpus + local_moves(rank % from.gpus, to.gpus);
+        }
+        sort_out(ranks);
+    };
+    const auto move_nodes = [&](List& nodes) {
+        for (std::int64_t& node : nodes) node = node_moves(node, to.nodes);
+        sort_out(nodes);
+    };
+    each_target(plan, move_ranks, move_nodes);
+    plan.cluster["nodes"].number = to.nodes;
+    plan.cluster["gpus_per_node"].number = to.gpus;
+    plan.cluster.erase("ranks");
+    for (auto& [name, value] : plan.workload) {
+        const bool degree = name.size() == 7 && name.ends_with("p_size");
+        if (degree && value.type == ValueType::integer) value.number = std::gcd(value.number, to.ranks());
+    }
+    return plan;
+}
+
+}  // namespace
+
+bool smaller_cluster(Reduction& reduction) {
+    const Plan whole = reduction.plan();
+    const Shape now{whole.number(whole.cluster, "nodes"), whole.number(whole.cluster, "gpus_per_node")};
+    for (const Shape& shape : shapes_below(now, whole.world_size())) {
+        for (const bool packed : {false, true}) {
+            if (reduction.take(reshaped(whole, now, shape, packed))) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace deadrank::runners::find

@@ -1,10 +1,11 @@
-// runners/find/passes.h — The ways in which a plan becomes simpler, in the order in which they pay.
+// runners/find/passes.h — The passes that make a failing plan smaller: faults left out, faults made simpler,
+// fewer and later steps. Those over the cluster and the settings are in pass_settings.cpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "runners/find/reduction.h"
+#include "runners/find/shrink.h"
 
 namespace deadrank::runners::find {
 

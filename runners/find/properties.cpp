@@ -7,7 +7,7 @@
 #include <set>
 
 #include "results/judging/judge.h"
-#include "runners/find/naming.h"
+#include "runners/find/finds.h"
 
 namespace deadrank::runners::find {
 
@@ -189,6 +189,16 @@ Signatures broken(const Sight& sight, const std::vector<const Property*>& proper
         for (std::string& how : property->look(sight)) signatures.push_back({property->name, std::move(how)});
     }
     return signatures;
+}
+
+Signature parse_signature(const std::string& text) {
+    const std::size_t colon = text.find(": ");
+    if (colon == std::string::npos) return {text, {}};
+    return {text.substr(0, colon), text.substr(colon + 2)};
+}
+
+bool fits(const Signature& wanted, const Signature& seen) {
+    return wanted.property == seen.property && (wanted.how.empty() || wanted.how == seen.how);
 }
 
 }  // namespace deadrank::runners::find

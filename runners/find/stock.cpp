@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "runners/find/defaults.h"
+#include "runners/find/knob.h"
 
 namespace deadrank::runners::find {
 
@@ -74,11 +74,11 @@ const std::vector<std::string>* words_for(const Parameter& parameter, const Kind
 void add_kind(Stock& stock, const Kind& kind, const Kind& workload) {
     Stocked stocked{.label = kind.name, .fault = {.kind = kind.name}, .aim = aim_of(kind)};
     stocked.at_start = kind.at_start;
-    const Parameter* open = nullptr;
+    const Parameter* unbound = nullptr;
     for (const Parameter& parameter : kind.parameters) {
         if (parameter.type == ValueType::ranks || parameter.type == ValueType::nodes) continue;
         if (words_for(parameter, workload)) {
-            open = &parameter;
+            unbound = &parameter;
             continue;
         }
         auto value = felt_value(kind.name, parameter);
@@ -90,11 +90,11 @@ void add_kind(Stock& stock, const Kind& kind, const Kind& workload) {
             return;
         }
     }
-    if (!open) return stock.faults.push_back(std::move(stocked));
-    for (const std::string& word : *words_for(*open, workload)) {
+    if (!unbound) return stock.faults.push_back(std::move(stocked));
+    for (const std::string& word : *words_for(*unbound, workload)) {
         Stocked one = stocked;
         one.label = fmt::format("{} {}", kind.name, word);
-        one.fault.parameters[open->name] = {.type = ValueType::text, .text = word};
+        one.fault.parameters[unbound->name] = {.type = ValueType::text, .text = word};
         stock.faults.push_back(std::move(one));
     }
 }

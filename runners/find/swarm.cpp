@@ -1,5 +1,4 @@
-// runners/find/swarm.cpp — A batch is drawn from one state of the coverage, played on all threads, and taken
-// in by the order of its seeds.
+// runners/find/swarm.cpp — Random plans against properties; what behaves in a new way is kept and varied.
 #include "runners/find/swarm.h"
 
 #include <algorithm>
@@ -8,11 +7,15 @@
 #include <optional>
 
 #include "results/text/words.h"
-#include "runners/find/alike.h"
-#include "runners/find/subset.h"
+#include "runners/find/finds.h"
+#include "runners/find/shrink.h"
 #include "scenarios/format/closing.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {
+
+// A batch is drawn from one state of the coverage, played on all threads, and taken in by the order of its
+// seeds.
 
 namespace {
 

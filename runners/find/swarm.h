@@ -1,18 +1,23 @@
-// runners/find/swarm.h — Many seeds, many plans, and every property asked of each. What breaks is grouped by
-// signature; each group keeps one plan, the smallest that was seen.
+// runners/find/swarm.h — Random plans against properties; what behaves in a new way is kept and varied.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "runners/find/defaults.h"
 #include "runners/find/drawing.h"
+#include "runners/find/knob.h"
 #include "runners/find/properties.h"
-#include "runners/line/parallel.h"
+#include "runners/line/campaign.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {
+
+// Many seeds, many plans, and every property asked of each. What breaks is grouped by signature; each group
+// keeps one plan, the smallest that was seen.
 
 struct SwarmOptions {
     SwarmWords words;

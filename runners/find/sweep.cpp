@@ -12,8 +12,8 @@
 
 #include "results/judging/judge.h"
 #include "results/text/words.h"
-#include "runners/find/naming.h"
-#include "runners/find/pairwise.h"
+#include "runners/find/drawing.h"
+#include "runners/find/finds.h"
 
 namespace deadrank::runners::find {
 

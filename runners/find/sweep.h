@@ -8,7 +8,7 @@
 
 #include "runners/find/bench.h"
 #include "runners/find/stock.h"
-#include "runners/line/parallel.h"
+#include "runners/line/campaign.h"
 
 namespace deadrank::runners::find {
 

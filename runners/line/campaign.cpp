@@ -1,13 +1,43 @@
-// runners/line/campaign.cpp — A shared counter hands out the jobs; results wait until all before them were
-// taken.
+// runners/line/campaign.cpp — Many scenarios under many seeds, on several threads; what comes of them arrives
+// in the order asked for.
 #include "runners/line/campaign.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+namespace deadrank::runners::find {
+
+// A shared counter hands out the indices.
+
+std::size_t for_each_index(std::size_t count, const Workers& workers,
+                           const std::function<void(std::size_t, Runner&)>& work) {
+    std::atomic<std::size_t> next = 0, done = 0;
+    const auto loop = [&] {
+        const std::unique_ptr<Runner> runner = workers.make_runner();
+        const auto stopped = [&] { return workers.stop && workers.stop->load(); };
+        for (std::size_t index = next++; index < count && !stopped(); index = next++) {
+            work(index, *runner);
+            const std::size_t now = ++done;
+            if (workers.progress) workers.progress(now, count);
+        }
+    };
+    const auto threads = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(workers.threads, 1)), 1,
+                                                 std::max<std::size_t>(count, 1));
+    std::vector<std::thread> helpers;
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(loop);
+    loop();
+    for (std::thread& helper : helpers) helper.join();
+    return done;
+}
+
+}  // namespace deadrank::runners::find
 
 namespace deadrank::runners {
+
+// A shared counter hands out the jobs; results wait until all before them were taken.
 
 namespace {
 

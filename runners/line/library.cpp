@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "runners/runner/vocabulary.h"
-#include "scenarios/format/taxonomy_file.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank::runners {
 

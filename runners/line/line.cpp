@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runners/line/excerpt.h"
-#include "runners/line/run_directory.h"
+#include "runners/line/run_files.h"
 #include "runners/line/token.h"
 #include "scenarios/format/resolve.h"
 

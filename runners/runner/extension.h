@@ -1,5 +1,5 @@
-// runners/runner/extension.h — What a framework developer brings from her own tree: workloads and detectors
-// that stand beside ours in every command. See runners/suites/README.md.
+// runners/runner/extension.h — All words that a scenario may use: ours, and those that a framework developer
+// brings from her own tree. See runners/suites/README.md.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "results/detectors/detect.h"
+#include "scenarios/model/vocabulary.h"
 #include "sim/workloads/catalog.h"
 
 namespace deadrank::runners {
+
+// What a framework developer brings from her own tree: workloads and detectors that stand beside ours in
+// every command. See runners/suites/README.md.
 
 struct Extension {
     std::filesystem::path data = {};  // where taxonomy.toml and catalog/ lie; empty = near the program
@@ -19,5 +23,11 @@ struct Extension {
     // Ours, then hers.
     results::Detectors all_detectors() const;
 };
+
+// All words that a scenario may use, joined from the two rooms that own them.
+
+// The faults of inject/faults/catalog.cpp, the workloads of sim/workloads/catalog.cpp, and those of the
+// extension.
+scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners

@@ -1,8 +1,8 @@
-// runners/studies/determinism_check.h — One plan is one run: every trial played twice here and once in
-// another process, and compared in events, evidence, findings and verdict. Where they differ, the event is
-// named.
+// runners/studies/determinism_check.h — Is a run the same run again: on another thread, in another process,
+// with another history?
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,8 +11,20 @@
 #include "runners/line/campaign.h"
 #include "runners/studies/parting.h"
 #include "runners/studies/print.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners {
+
+// This program once more, in a process of its own: other addresses, another history.
+
+// Runs the command to its end and gives back what it wrote on standard output. When `stop` is set it is ended
+// within seconds, and what it wrote until then is given back. Errors: environment, when it cannot be started
+// or ends in trouble, with its last words.
+scenarios::Result<std::string> output_of(const std::vector<std::string>& command,
+                                         const std::atomic<bool>& stop);
+
+// One plan is one run: every trial played twice here and once in another process, and compared in events,
+// evidence, findings and verdict. Where they differ, the event is named.
 
 // How another process of this program is asked. Each gives the command; both print a line for each answer.
 struct Elsewhere {

@@ -1,16 +1,22 @@
-// runners/studies/score.h — Tools judged over scenarios: each run is played once, and every tool is asked
-// about the same evidence.
+// runners/studies/score.h — How good detectors and the diagnosis are, over many runs.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "results/diagnosis/diagnosis.h"
 #include "results/judging/case.h"
 #include "results/judging/known_limits.h"
 #include "runners/line/campaign.h"
+#include "runners/line/line.h"
 #include "runners/studies/tools.h"
 
 namespace deadrank::runners {
+
+// Tools judged over scenarios: each run is played once, and every tool is asked about the same evidence.
 
 // One tool on one scenario under one seed.
 struct ToolCase {
@@ -41,5 +47,49 @@ std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, c
                                                const std::function<std::unique_ptr<Runner>()>& make_runner,
                                                const scenarios::Vocabulary& vocabulary,
                                                const ScoreOptions& options);
+
+// How often a diagnosis names the right cause and fix pattern, over scenarios and seeds, and whether a
+// healthy run is called healthy. Only here are diagnosis and label held side by side.
+
+struct DiagnosedTrial {
+    std::string scenario;
+    std::uint64_t seed = 1;
+    scenarios::Bug bug;
+    std::string trouble;         // why it could not be played; else empty
+    bool unseen = false;         // the scenario says that no evidence can show its bug
+    bool symptom_right = false;  // of the finding that was diagnosed
+    bool control_healthy = false;
+    std::size_t cause_place = 0;  // 1 = first; 0 = not named
+    std::size_t fix_place = 0;
+    std::string named;  // the cause that came first; empty = it was called healthy
+};
+
+// How many of `trials` are right at the first place, and among the first three.
+struct Accuracy {
+    std::size_t trials = 0, symptom = 0, cause_first = 0, cause_three = 0, fix_first = 0, fix_three = 0;
+
+    void count(const DiagnosedTrial& trial);
+};
+
+struct DiagnosisScore {
+    std::vector<DiagnosedTrial> trials;          // in the order asked for; those that were played
+    Accuracy all;                                // without unseen bugs and without what was not played
+    std::map<std::string, Accuracy> by_symptom;  // of the label
+    std::size_t controls = 0, controls_healthy = 0, unseen = 0, not_played = 0;
+
+    void add(DiagnosedTrial trial);
+};
+
+struct DiagnosisOptions {
+    int threads = 1;
+    std::atomic<bool>* stop = nullptr;
+    std::function<void(std::size_t done, std::size_t all)> progress = {};
+};
+
+DiagnosisScore score_diagnosis(const std::vector<scenarios::Scenario>& scenarios,
+                               const std::vector<scenarios::Seed>& seeds,
+                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                               const scenarios::Vocabulary& vocabulary, const scenarios::Taxonomy& taxonomy,
+                               const scenarios::ClueTable& clues, const DiagnosisOptions& options);
 
 }  // namespace deadrank::runners

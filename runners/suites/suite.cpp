@@ -4,9 +4,9 @@
 #include "results/reports/terminal.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/line/line.h"
-#include "runners/runner/vocabulary.h"
-#include "scenarios/format/taxonomy_file.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank::runners::suites {
 

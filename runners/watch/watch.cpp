@@ -21,7 +21,6 @@
 #include "results/record/subject.h"
 #include "results/text/words.h"
 #include "runners/backends/process/event_reader.h"
-#include "runners/backends/process/follow.h"
 #include "runners/backends/process/launch.h"
 
 extern char** environ;

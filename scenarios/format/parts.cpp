@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
@@ -94,6 +95,27 @@ Settings read_cluster(Reader& top) {
     return settings;
 }
 
+namespace {
+
+// "'stage' is a setting of zero", for a word that other kinds have; empty when none has.
+template <class Has>
+std::string of_others(std::string_view word, const char* what, const std::vector<Kind>& kinds, Has has) {
+    std::vector<std::string> owners;
+    for (const Kind& kind : kinds) {
+        if (has(kind)) owners.push_back(kind.name);
+    }
+    return owners.empty() ? "" : fmt::format("'{}' is a {} of {}", word, what, fmt::join(owners, ", "));
+}
+
+std::string settings_of_others(std::string_view word, const char* what, const std::vector<Kind>& kinds) {
+    return of_others(word, what, kinds, [&](const Kind& kind) {
+        return std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                           [&](const Parameter& parameter) { return parameter.name == word; });
+    });
+}
+
+}  // namespace
+
 WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
     WorkloadSettings workload;
     const Node* table = needed_table(top, "workload", "say which kind of job runs: kind = \"data_parallel\"");
@@ -110,6 +132,8 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
         return workload;
     }
     workload.settings = read_settings(reader, workload.kind->parameters);
+    reader.elsewhere(
+        [&](std::string_view word) { return settings_of_others(word, "setting", vocabulary.workloads); });
     reader.refuse_the_rest();
     return workload;
 }
@@ -209,15 +233,27 @@ void check_required(Reader& reader, const Settings& settings, const Kind& kind) 
     }
 }
 
+// A seam or block that other workloads have, or the one when it was asked for as the other.
+std::string places_of_others(std::string_view word, const Vocabulary& vocabulary) {
+    const std::string name(word);
+    std::string seams = of_others(word, "seam", vocabulary.workloads,
+                                  [&](const Kind& kind) { return has_word(kind.seams, name); });
+    return seams.empty() ? of_others(word, "block", vocabulary.workloads,
+                                     [&](const Kind& kind) { return has_word(kind.blocks, name); })
+                         : seams;
+}
+
 // `key` of a fault or trigger must name one of the words, all its options must.
 void check_known_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
-                       const std::string& what, Problems& problems) {
+                       const std::string& what, const Elsewhere& elsewhere, Problems& problems) {
     const auto setting = settings.find(std::string(key));
     if (setting == settings.end()) return;
     for (const Value& option : setting->second.options) {
         if (has_word(known, option.text)) continue;
+        std::string remedy = elsewhere(option.text);
+        if (remedy.empty()) remedy = suggestion(option.text, known);
         problems.add(setting->second.place, fmt::format("there is no {} '{}'", what, option.text),
-                     suggestion(option.text, known));
+                     std::move(remedy));
     }
 }
 
@@ -262,13 +298,16 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     check_required(reader, fault.parameters, *kind);
     if (workload) {
         const std::string of = " in " + workload->name;
-        check_known_words(fault.parameters, "seam", workload->seams, "seam" + of, problems);
-        check_known_words(fault.parameters, "block", workload->blocks, "block" + of, problems);
+        const auto others = [&](std::string_view word) { return places_of_others(word, vocabulary); };
+        check_known_words(fault.parameters, "seam", workload->seams, "seam" + of, others, problems);
+        check_known_words(fault.parameters, "block", workload->blocks, "block" + of, others, problems);
         std::vector<std::string> calls = call_words();
         calls.insert(calls.end(), workload->seams.begin(), workload->seams.end());
         calls.insert(calls.end(), workload->blocks.begin(), workload->blocks.end());
-        check_known_words(fault.when.values, "before", calls, "call" + of, problems);
+        check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
     }
+    reader.elsewhere(
+        [&](std::string_view word) { return settings_of_others(word, "parameter", vocabulary.faults); });
     reader.refuse_the_rest();
     return fault;
 }

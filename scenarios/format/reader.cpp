@@ -156,8 +156,10 @@ void Reader::refuse_the_rest() {
     const std::vector<std::string> known(asked_.begin(), asked_.end());
     for (const Member& member : table_.members) {
         if (asked_.count(member.key) > 0) continue;
+        std::string remedy = elsewhere_ ? elsewhere_(member.key) : "";
+        if (remedy.empty()) remedy = suggestion(member.key, known);
         problems_.add(member.place, fmt::format("unknown key '{}' in {}", member.key, name_),
-                      suggestion(member.key, known));
+                      std::move(remedy));
     }
 }
 

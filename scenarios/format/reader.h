@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ Error joined(const std::vector<Error>& errors);
 // "did you mean 'step'?", or the list of what is known.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
+// Who else has such a word, as a sentence: "'stage' is a setting of zero". Empty for nobody.
+using Elsewhere = std::function<std::string(std::string_view word)>;
+
 class Reader {
 public:
     // `name` is how messages call the table: "[expect]".
@@ -48,8 +52,9 @@ public:
     std::int64_t duration(std::string_view key, std::int64_t otherwise);
 
     void know(std::string_view key) { asked_.emplace(key); }
-    void renamed(std::string name) { name_ = std::move(name); }  // once it is known what the table is
-    void refuse_the_rest();                                      // call it last
+    void elsewhere(Elsewhere who) { elsewhere_ = std::move(who); }  // told where a key is refused
+    void renamed(std::string name) { name_ = std::move(name); }     // once it is known what the table is
+    void refuse_the_rest();                                         // call it last
 
     const Node& node() const { return table_; }
     const std::string& name() const { return name_; }
@@ -62,6 +67,7 @@ private:
     std::string name_;
     Problems& problems_;
     std::set<std::string, std::less<>> asked_;
+    Elsewhere elsewhere_;
 };
 
 }  // namespace deadrank::scenarios

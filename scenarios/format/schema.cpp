@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
 
@@ -13,26 +14,6 @@ namespace deadrank::scenarios {
 
 namespace {
 
-std::string described(std::string_view what) {
-    return json_object({{"type", json_string("string")}, {"description", json_string(what)}});
-}
-
-std::string texts(std::string_view what) {
-    return json_object({{"type", json_strings({"string", "array"})},
-                        {"items", json_object({{"type", json_string("string")}})},
-                        {"description", json_string(what)}});
-}
-
-std::string one_of(const std::vector<std::string>& words, std::string_view what) {
-    return json_object({{"enum", json_strings(words)}, {"description", json_string(what)}});
-}
-
-std::string some_of(const std::vector<std::string>& words, std::string_view what) {
-    const std::string one = json_object({{"enum", json_strings(words)}});
-    const std::string list = json_object({{"type", json_string("array")}, {"items", one}});
-    return json_object({{"anyOf", json_list({one, list})}, {"description", json_string(what)}});
-}
-
 std::string table(JsonMembers properties, std::vector<std::string> required, std::string_view what) {
     return json_object({{"type", json_string("object")},
                         {"description", json_string(what)},
@@ -41,14 +22,42 @@ std::string table(JsonMembers properties, std::vector<std::string> required, std
                         {"additionalProperties", "false"}});
 }
 
-std::string bug(const Taxonomy& taxonomy) {
-    return table(
-        {{"stage", one_of(ids(taxonomy.stages), "the stage it belongs to; the file lies in its directory")},
-         {"symptom", one_of(ids(taxonomy.symptoms), "what an observer sees")},
-         {"cause", one_of(ids(taxonomy.causes), "the root cause")},
-         {"fix", one_of(ids(taxonomy.fixes), "the fix pattern; [heal] applies it")},
-         {"replays", texts("public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\"")}},
-        {"stage", "symptom", "cause", "fix"}, "the bug, in words of the taxonomy");
+std::string key_schema(const FileKey& key) {
+    const std::string says = json_string(key.what);
+    const std::string word = json_object({{"enum", json_strings(key.words)}});
+    switch (key.form) {
+        case FileKey::Form::text:
+            return json_object({{"type", json_string("string")}, {"description", says}});
+        case FileKey::Form::texts:
+            return json_object({{"type", json_strings({"string", "array"})},
+                                {"items", json_object({{"type", json_string("string")}})},
+                                {"description", says}});
+        case FileKey::Form::word:
+            return json_object({{"enum", json_strings(key.words)}, {"description", says}});
+        case FileKey::Form::words:
+            return json_object(
+                {{"anyOf", json_list({word, json_object({{"type", json_string("array")}, {"items", word}})})},
+                 {"description", says}});
+        case FileKey::Form::ranks:
+            return parameter_schema({.name = key.name, .type = ValueType::ranks, .what = key.what});
+        case FileKey::Form::duration:
+            return parameter_schema({.name = key.name, .type = ValueType::duration, .what = key.what});
+        case FileKey::Form::integer:
+            return json_object({{"type", json_string("integer")}, {"minimum", "0"}, {"description", says}});
+    }
+    return "{}";
+}
+
+// `more`: members that are no plain keys.
+std::string table_schema(const FileTable& file_table, JsonMembers more = {}) {
+    JsonMembers properties;
+    std::vector<std::string> required;
+    for (const FileKey& key : file_table.keys) {
+        properties.push_back({key.name, key_schema(key)});
+        if (key.required) required.push_back(key.name);
+    }
+    for (auto& member : more) properties.push_back(std::move(member));
+    return table(std::move(properties), std::move(required), file_table.what);
 }
 
 std::vector<std::string> required_of(const Kind& kind) {
@@ -75,29 +84,8 @@ std::string kinds_schema(const std::vector<Kind>& kinds, bool with_when) {
     return json_object({{"oneOf", json_list(alternatives)}});
 }
 
-std::string expectation(const Taxonomy& taxonomy) {
-    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
-    std::vector<std::string> others = symptoms;
-    others.insert(others.begin(), "none");
-    const std::string ranks = parameter_schema(
-        {.name = "ranks", .type = ValueType::ranks, .what = "instead of the fault's own ranks"});
-    const std::string duration = parameter_schema(
-        {.name = "within", .type = ValueType::duration, .what = "after the fault, in the run's own time"});
-    return table({{"symptom", one_of(symptoms, "what must be noticed; the bug's own where it is absent")},
-                  {"blames", some_of(blame_words(), "what of the truth the finding must name")},
-                  {"rank", ranks},
-                  {"ranks", ranks},
-                  {"step", json_object({{"type", json_string("integer")}, {"minimum", "0"}})},
-                  {"within", duration},
-                  {"others", some_of(others, "\"none\", or further symptoms that are right to report")},
-                  {"also", some_of(symptoms, "further symptoms that are right to report")},
-                  {"reaction", one_of(reaction_words(), "how the job must react")},
-                  {"recovers_within", duration},
-                  {"unseen", described("why no evidence can show this bug; silence is then right")}},
-                 {}, "what must be noticed, about whom and how soon");
-}
-
-std::string heal_schema(const Vocabulary& vocabulary) {
+// What the fix may change, as members of [heal].
+JsonMembers heal_members(const Vocabulary& vocabulary) {
     JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
     for (const Kind& kind : vocabulary.workloads) {
         for (auto& member : parameter_properties(kind.parameters)) {
@@ -106,30 +94,9 @@ std::string heal_schema(const Vocabulary& vocabulary) {
             if (!known) settings.push_back(std::move(member));
         }
     }
-    return table(
-        {{"fault", one_of({"none", "keep"}, "whether the fault is gone, or stays and is absorbed")},
-         {"says", described("one sentence: what the fix does")},
-         {"cluster", table(parameter_properties(cluster_parameters()), {}, "settings that the fix changes")},
-         {"workload", table(std::move(settings), {}, "settings that the fix changes")}},
-        {}, "the fix; the healed run must be silent and complete");
-}
-
-std::string teach() {
-    return table({{"title", described("a name for the lesson")},
-                  {"sees", described("what the learner sees first")},
-                  {"question", described("what the learner is asked")},
-                  {"hints", texts("one after the other, when asked for")},
-                  {"answer", described("what it was")},
-                  {"why", described("why the fix works")}},
-                 {}, "the story, for `deadrank learn`");
-}
-
-std::string parity() {
-    JsonMembers backends;
-    for (const std::string& backend : backend_words()) {
-        backends.push_back({backend, described("why its findings differ from the simulator's")});
-    }
-    return table(std::move(backends), {}, "where backends are known to differ");
+    return {
+        {"cluster", table(parameter_properties(cluster_parameters()), {}, "settings that the fix changes")},
+        {"workload", table(std::move(settings), {}, "settings that the fix changes")}};
 }
 
 }  // namespace
@@ -138,17 +105,20 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
     const std::string faults = json_object({{"type", json_string("array")},
                                             {"minItems", "1"},
                                             {"items", kinds_schema(vocabulary.faults, true)}});
-    const JsonMembers properties = {
+    JsonMembers properties = {
         {"format", json_object({{"const", "1"}, {"description", json_string("version of this format")}})},
-        {"backends", some_of(backend_words(), "where it can be played; absent = the simulator")},
-        {"bug", bug(taxonomy)},
         {"cluster", table(parameter_properties(cluster_parameters()), {}, "the machines")},
         {"workload", kinds_schema(vocabulary.workloads, false)},
-        {"fault", faults},
-        {"expect", expectation(taxonomy)},
-        {"heal", heal_schema(vocabulary)},
-        {"teach", teach()},
-        {"parity", parity()}};
+        {"fault", faults}};
+    for (const FileTable& one : file_tables(taxonomy)) {
+        if (one.name.empty()) {
+            properties.push_back({"backends", key_schema(one.keys.back())});
+        } else {
+            const std::string name = one.name.substr(1, one.name.size() - 2);
+            properties.push_back(
+                {name, table_schema(one, name == "heal" ? heal_members(vocabulary) : JsonMembers{})});
+        }
+    }
     JsonMembers definitions = type_definitions();
     definitions.push_back({"when", table(parameter_properties(trigger_parameters()), {},
                                          "when it acts, on each of its ranks")});

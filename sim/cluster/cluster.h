@@ -17,7 +17,7 @@
 #include "sim/engine/engine.h"
 #include "sim/machine/call.h"
 #include "sim/machine/cluster_settings.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {

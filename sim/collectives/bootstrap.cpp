@@ -1,4 +1,5 @@
-// sim/collectives/bootstrap.cpp — One member's way through ncclCommInitRank.
+// sim/collectives/bootstrap.cpp — How a communicator is made: its members come to a root, which waits, checks
+// and answers.
 #include "sim/collectives/bootstrap.h"
 
 #include <algorithm>
@@ -6,8 +7,7 @@
 
 #include "sim/collectives/comm_sim.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/gathering.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

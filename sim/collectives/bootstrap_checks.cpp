@@ -7,7 +7,6 @@
 
 #include "sim/collectives/bootstrap.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/gathering.h"
 
 namespace deadrank::sim {
 

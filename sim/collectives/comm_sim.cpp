@@ -1,5 +1,4 @@
-// sim/collectives/comm_sim.cpp — Collectives of one rank, from the call to the wait. Point-to-point lies in
-// comm_sim_p2p.cpp.
+// sim/collectives/comm_sim.cpp — A communicator of the simulated cluster as one rank holds it.
 #include "sim/collectives/comm_sim.h"
 
 #include <algorithm>
@@ -7,9 +6,8 @@
 #include <utility>
 
 #include "scenarios/model/error.h"
-#include "sim/collectives/comm_held.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

@@ -1,7 +1,7 @@
-// sim/collectives/comm_sim.h — A rank's own end of a simulated communicator: what it calls is shown, altered
-// from outside, and entered.
+// sim/collectives/comm_sim.h — A communicator of the simulated cluster as one rank holds it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -10,6 +10,8 @@
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
+
+// A rank's own end of a simulated communicator: what it calls is shown, altered from outside, and entered.
 
 struct Fabric;
 struct Call;
@@ -79,6 +81,20 @@ private:
     std::vector<std::unique_ptr<SimP2pWork>> held_p2p_;
     std::vector<std::unique_ptr<Work>> orphans_;  // calls that were held back past their caller's return
     std::vector<std::unique_ptr<std::vector<Number>>> orphan_buffers_;
+};
+
+// A collective that was held back to be exchanged with the next one: the call, and a copy of its data.
+
+struct SimComm::Held {
+    explicit Held(const Offer& call)
+        : offer(call), copy(std::make_unique<std::vector<Number>>(call.in, call.in + call.in_size)) {
+        offer.in = copy->data();
+        offer.out = nullptr;
+        offer.waiting = false;
+    }
+
+    Offer offer;
+    std::unique_ptr<std::vector<Number>> copy;
 };
 
 }  // namespace deadrank::sim

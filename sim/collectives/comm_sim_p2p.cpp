@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "sim/collectives/comm_held.h"
+#include "sim/collectives/comm_sim.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

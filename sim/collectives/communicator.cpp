@@ -8,7 +8,7 @@
 
 #include "scenarios/model/error.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 #include "sim/collectives/work.h"
 
 namespace deadrank::sim {
@@ -191,7 +191,6 @@ bool Communicator::completed(Rank index, std::int64_t seq) const {
 void Communicator::count_traffic(const Meeting& meeting) {
     const Offer& offer = meeting.offers.front();
     const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
-    bytes_moved_ += bytes;
     for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
         const Hop hop{nodes_out_[i], nodes_out_[i + 1]};
         machine_.network.count(hop.from, hop.to, bytes, machine_.network.retransmits(hop, bytes));

@@ -12,7 +12,7 @@
 #include "sim/collectives/offer.h"
 #include "sim/collectives/p2p.h"
 #include "sim/collectives/playout.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
 
@@ -86,7 +86,6 @@ public:
     bool crosses(const LinkChange& change) const;
 
     // What its ring sends from one node to others, for the port counters.
-    std::int64_t bytes_moved() const { return bytes_moved_; }
 
 private:
     Meeting& open(std::int64_t seq);
@@ -132,7 +131,6 @@ private:
     std::vector<int> ports_out_, ports_in_;  // of its ring, ascending; none of a crowd, which is alone
     PlayedBefore played_;                    // under what stays unusual, all calls alike take as long
     std::int64_t completed_ = 0;
-    std::int64_t bytes_moved_ = 0;
     std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1
     std::vector<std::unique_ptr<Meeting>> spare_;
     P2pBoard p2p_;

@@ -3,10 +3,10 @@
 // waits, as there.
 #include <algorithm>
 
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 #include "sim/collectives/communicator.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/gloo_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

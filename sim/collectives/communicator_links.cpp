@@ -5,7 +5,7 @@
 
 #include "sim/collectives/communicator.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/engine/effort.h"
-#include "sim/machine/link_conditions.h"
-#include "sim/machine/movement.h"
+#include "sim/machine/link_history.h"
+#include "sim/machine/topology.h"
 #include "sim/world/comm.h"
 
 namespace deadrank::sim {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/collectives/cost.h"
-#include "sim/machine/link_conditions.h"
 #include "sim/machine/link_history.h"
+#include "sim/machine/topology.h"
 
 namespace deadrank::sim {
 

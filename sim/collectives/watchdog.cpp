@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 #include "sim/machine/machine.h"
 
 namespace deadrank::sim {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/collectives/fabric.h"
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 

@@ -13,7 +13,6 @@
 #include "results/record/time.h"
 #include "sim/engine/action_pool.h"
 #include "sim/engine/actor.h"
-#include "sim/engine/deadlines.h"
 #include "sim/engine/effort.h"
 #include "sim/engine/queue.h"
 #include "sim/engine/rng.h"

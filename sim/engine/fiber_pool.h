@@ -49,7 +49,6 @@ public:
     FiberContext* main() { return main_; }
     FiberContext* active() { return active_; }
     std::size_t high_water() const;
-    std::size_t parked() const { return parked_.size(); }
 
 private:
     void live();        // what each fiber does, from its first resume to its last

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/engine/event_buffer.h"
-#include "sim/engine/queued_event.h"
 
 namespace deadrank::sim {
 

@@ -1,5 +1,5 @@
-// sim/engine/queue.cpp — When to leave the heap: above this many events in flight the wheel was the faster
-// one on the ring benchmark.
+// sim/engine/queue.cpp — What will happen, in order of (time, tie, sequence). A 4-ary heap while few events
+// are in flight, a timing wheel above that; both give the same order, so the choice is seen in speed only.
 #include "sim/engine/queue.h"
 
 #include <limits>

@@ -1,14 +1,19 @@
-// sim/engine/queue.h — What will happen, in order of (time, tie, sequence). A heap while few events are in
-// flight, a timing wheel above that; both give the same order, so the choice is seen in speed only.
+// sim/engine/queue.h — What will happen, in order of (time, tie, sequence). A 4-ary heap while few events are
+// in flight, a timing wheel above that; both give the same order, so the choice is seen in speed only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "sim/engine/heap_queue.h"
 #include "sim/engine/wheel_queue.h"
 
 namespace deadrank::sim {
+
+// What will happen, in order of (time, tie, sequence). A heap while few events are in flight, a timing wheel
+// above that; both give the same order, so the choice is seen in speed only.
 
 enum class QueueKind { automatic, heap, wheel };
 

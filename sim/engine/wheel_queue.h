@@ -10,7 +10,6 @@
 
 #include "sim/engine/event_buffer.h"
 #include "sim/engine/heap_queue.h"
-#include "sim/engine/queued_event.h"
 
 namespace deadrank::sim {
 

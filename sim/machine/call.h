@@ -1,6 +1,5 @@
-// sim/machine/call.h — A point at which a rank's doings can be altered from outside, and what may be altered
-// there. The cluster asks its Interceptor only for ranks that are armed, so an undisturbed run pays one
-// branch.
+// sim/machine/call.h — A point at which a rank's doings can be altered from outside, what may be altered
+// there, and the gate before each call of an armed process.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,12 @@
 #include "results/record/changes.h"
 #include "results/record/codes.h"
 #include "results/record/time.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
+
+// A point at which a rank's doings can be altered from outside, and what may be altered there. The cluster
+// asks its Interceptor only for ranks that are armed, so an undisturbed run pays one branch.
 
 enum class CallKind : std::uint8_t {
     collective,
@@ -80,6 +83,33 @@ class Interceptor {
 public:
     virtual ~Interceptor() = default;
     virtual void before(Call& call) = 0;
+};
+
+// Before each call of an armed process somebody outside may look at it and alter it. Others pay one branch.
+
+struct Machine;
+
+class Gate {
+public:
+    explicit Gate(Machine& machine) : machine_(machine) {}
+
+    void intercept(Interceptor* interceptor) { interceptor_ = interceptor; }
+
+    // Asks, then waits, stops, kills or raises as it was told. What is left in `call` is the caller's to
+    // honour. Must run on the process's own fiber.
+    void pass(Process& process, Call& call) {
+        if (process.armed && interceptor_) ask(process, call);
+    }
+
+    // Answers that all callers treat alike. True: the call is to be skipped.
+    // Throws LibraryError for `answer`, and never comes back from `never_completes`.
+    bool plain(Process& process, Call& call);
+
+private:
+    void ask(Process& process, Call& call);
+
+    Machine& machine_;
+    Interceptor* interceptor_ = nullptr;
 };
 
 }  // namespace deadrank::sim

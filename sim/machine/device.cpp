@@ -1,11 +1,11 @@
-// sim/machine/device.cpp — Binding, time, memory. Texts: torch 2.11 and the NVIDIA driver's kernel log.
+// sim/machine/device.cpp — A simulated GPU: its memory, its speed, its errors, and what the NVIDIA driver
+// writes behind an Xid number in the kernel log.
 #include "sim/machine/device.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "sim/machine/machine.h"
-#include "sim/machine/xid.h"
 
 namespace deadrank::sim {
 

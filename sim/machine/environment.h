@@ -1,5 +1,5 @@
-// sim/machine/environment.h — What a process finds in its environment: the cluster's settings, the
-// launcher's, and its own on top. Faults write the own ones, so they have the last word.
+// sim/machine/environment.h — What a process finds when it starts: environment variables, and packages that
+// may be missing, broken or of the wrong kind.
 #pragma once
 
 #include <map>
@@ -8,9 +8,12 @@
 #include <string_view>
 
 #include "sim/machine/cluster_settings.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
+
+// What a process finds in its environment: the cluster's settings, the launcher's, and its own on top. Faults
+// write the own ones, so they have the last word.
 
 class Environment {
 public:
@@ -45,5 +48,14 @@ void override_setting(std::vector<Tampering::Setting>& settings, std::string_vie
 
 // strtoll with base 0, whose end pointer nobody looks at: "abc" is 0 and "1O" is 1.
 std::int64_t lax_integer(const std::string& text);
+
+// What a process imports before its script runs: packages that are missing, broken or of the wrong kind end
+// it there.
+
+struct Machine;
+struct Process;
+
+// Throws RankFailure with the traceback's last line; a package.load event says what was looked for.
+void load_packages(Machine& machine, Process& process);
 
 }  // namespace deadrank::sim

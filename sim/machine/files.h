@@ -11,7 +11,7 @@
 
 #include "results/record/changes.h"
 #include "sim/machine/call.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {

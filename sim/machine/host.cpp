@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 #include "sim/machine/machine.h"
 
 namespace deadrank::sim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/record/changes.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
 

@@ -1,14 +1,16 @@
-// sim/machine/launcher.h — Who starts the job, watches its processes, and decides what one failure means for
-// the others. torchrun looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh
-// tells nobody.
+// sim/machine/launcher.h — Starts the processes of the job, watches them where it should, and prints what
+// torchrun and mpirun print.
 #pragma once
 
 #include <string>
 
 #include "sim/engine/actor.h"
-#include "sim/machine/process.h"
+#include "sim/machine/processes.h"
 
 namespace deadrank::sim {
+
+// Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
+// looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells nobody.
 
 struct Machine;
 
@@ -41,5 +43,18 @@ private:
     bool preempted_ = false;
     std::string preempt_reason_;
 };
+
+// What torchrun and mpirun print when a process failed, in their own words. Texts: torch 2.11
+// (torch/distributed/elastic, torch/testing common_distributed), Open MPI 4.1.
+
+std::string torchrun_failed_line(
+    const Process& process);  // failed (exitcode: -9) local_rank: 2 (pid: 1002) of binary: …
+std::string torchrun_report(const std::string& script, const Process& process, const std::string& host,
+                            Time when);
+std::string mpirun_report(const Process& process, const std::string& host);
+int mpirun_code(const Process& process);
+std::string test_name(const std::string& script, Rank ranks);  // test_train.py::test_on_8_ranks
+std::string test_process_failed(const Process& process);
+std::string test_timed_out(const Process& process, Time after);
 
 }  // namespace deadrank::sim

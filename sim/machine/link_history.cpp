@@ -1,12 +1,27 @@
-// sim/machine/link_history.cpp — Crossing a link piece by piece: what is done stays done when its pace
-// changes.
+// sim/machine/link_history.cpp — What lies between two members over the time of a collective, and when a
+// message that is sent across it has left, however often the pace changes on the way.
 #include "sim/machine/link_history.h"
 
 #include <algorithm>
 
-#include "sim/machine/movement.h"
-
 namespace deadrank::sim {
+
+// Shares in integers, so that an undisturbed way takes exactly its whole.
+
+Time Movement::advance(Time now, Time new_whole) {
+    __extension__ typedef __int128 Wide;
+    if (under_way && whole != results::never && whole > Time{0}) {
+        const auto moved = static_cast<std::int64_t>(Wide{(now - since).count()} * billion / whole.count());
+        done_ppb = std::min(billion, done_ppb + moved);
+    }
+    under_way = true;
+    since = now;
+    whole = new_whole;
+    if (new_whole == results::never) return results::never;
+    return Time(static_cast<std::int64_t>(Wide{new_whole.count()} * (billion - done_ppb) / billion));
+}
+
+// Crossing a link piece by piece: what is done stays done when its pace changes.
 
 namespace {
 

@@ -1,13 +1,30 @@
 // sim/machine/link_history.h — What lies between two members over the time of a collective, and when a
-// message that is sent across it has left, however often it changes on the way.
+// message that is sent across it has left, however often the pace changes on the way.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/engine.h"
 #include "sim/machine/topology.h"
 
 namespace deadrank::sim {
+
+// How far something has come on its way, while its pace may change.
+
+// What is done is kept as parts per billion of the whole.
+struct Movement {
+    bool under_way = false;
+    std::int64_t done_ppb = 0;
+    Time since{0};
+    Time whole{0};  // the time it takes at the present pace; never = it stands still
+    TimerId timer;
+
+    Time advance(Time now, Time new_whole);  // what is left at the new pace, or never
+};
+
+// What lies between two members over the time of a collective, and when a message that is sent across it has
+// left, however often it changes on the way.
 
 inline constexpr std::int64_t billion = 1'000'000'000;  // parts of a loss, nanoseconds of a second
 

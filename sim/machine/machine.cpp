@@ -1,7 +1,16 @@
-// sim/machine/machine.cpp — Putting the parts together, and starting over after a restart.
+// sim/machine/machine.cpp — The machines of one simulated cluster: hosts, devices, files, network, processes
+// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks.
 #include "sim/machine/machine.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/machine/device.h"
+#include "sim/machine/files.h"
+
 namespace deadrank::sim {
+
+// Putting the parts together, and starting over after a restart.
 
 Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn,
                  results::EventSink& sink)
@@ -25,6 +34,99 @@ void Machine::begin_attempt() {
     attempt_started = engine.now();
     forget_communicators();
     stores.clear();
+}
+
+// A process's own view of its device: handles, and calls that pass the gate.
+
+int RankDevice::index() const { return machine_.devices.bind(process_); }
+
+void RankDevice::compute(Time nominal) {
+    Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
+    if (machine_.gate.plain(process_, call)) return;
+    machine_.devices.compute(process_, Time(std::max<std::int64_t>(0, call.count)));
+}
+
+std::int64_t RankDevice::allocate_on(int device, std::int64_t bytes) {
+    Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
+    if (machine_.gate.plain(process_, call)) return 0;
+    if (pieces_.empty()) pieces_.reserve(8);
+    pieces_.push_back({call.count, false, machine_.devices.allocate(process_, call.count, device)});
+    return static_cast<std::int64_t>(pieces_.size());
+}
+
+std::int64_t RankDevice::allocate_host(std::int64_t bytes, bool pinned) {
+    Call call{
+        .kind = CallKind::allocate, .name = pinned ? "allocate_pinned" : "allocate_host", .count = bytes};
+    if (machine_.gate.plain(process_, call)) return 0;
+    machine_.hosts.allocate(process_, call.count, pinned);
+    pieces_.push_back({call.count, true});
+    return static_cast<std::int64_t>(pieces_.size());
+}
+
+void RankDevice::release(std::int64_t handle) {
+    if (handle < 1 || handle > static_cast<std::int64_t>(pieces_.size())) return;
+    Piece& piece = pieces_[static_cast<std::size_t>(handle - 1)];
+    if (piece.host) {
+        machine_.hosts.release(process_, piece.bytes);
+    } else if (piece.device >= 0) {
+        machine_.devices.at(process_.node, piece.device).used -= piece.bytes;
+    }
+    piece = {};
+}
+
+std::int64_t RankDevice::used() const { return machine_.devices.of(process_).used; }
+std::int64_t RankDevice::limit() const { return machine_.devices.limit(process_); }
+
+// A rank's calls to the file system, each of which somebody outside may look at first.
+
+// True: the call is over already, with `answer`.
+bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, Code& answer,
+                      std::int64_t* flip) {
+    answer = Code::ok;
+    Call call{.kind = kind, .name = path, .count = count};
+    machine_.gate.pass(process_, call);
+    answer = call.answer;
+    if (flip) *flip = call.flip_bit;
+    if (call.never_completes) machine_.wait(process_, {.kind = WaitKind::other}, [] { return false; });
+    return call.skip || answer != Code::ok;
+}
+
+Code RankStorage::write(std::string_view path, std::span<const Number> content) {
+    Code answer;
+    std::int64_t bit = -1;
+    if (ask(CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), answer, &bit))
+        return answer;
+    if (bit < 0 || bit / 64 >= static_cast<std::int64_t>(content.size()))
+        return machine_.files.write(process_, path, content);
+    std::vector<Number> flipped(content.begin(), content.end());
+    Number& value = flipped[static_cast<std::size_t>(bit / 64)];
+    value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << bit % 64);
+    return machine_.files.write(process_, path, flipped);
+}
+
+Code RankStorage::read(std::string_view path, std::vector<Number>& content) {
+    Code answer;
+    std::int64_t bit = -1;
+    if (ask(CallKind::storage_read, path, 0, answer, &bit)) return answer;
+    const Code code = machine_.files.read(process_, path, content);
+    if (bit >= 0 && bit / 64 < static_cast<std::int64_t>(content.size())) {
+        Number& value = content[static_cast<std::size_t>(bit / 64)];
+        value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << bit % 64);
+    }
+    return code;
+}
+
+// Only reading and writing of data are calls that a fault may aim at; these follow them.
+Code RankStorage::sync(std::string_view path) { return machine_.files.sync(process_, path); }
+Code RankStorage::rename(std::string_view from, std::string_view to) {
+    return machine_.files.rename(process_, from, to);
+}
+Code RankStorage::remove(std::string_view path) { return machine_.files.remove(process_, path); }
+Code RankStorage::leave_open(std::string_view) {
+    return machine_.hosts.open_files(process_.node, 1) ? Code::ok : Code::system_error;
+}
+std::vector<std::string> RankStorage::list(std::string_view prefix) const {
+    return machine_.files.list(prefix);
 }
 
 }  // namespace deadrank::sim

@@ -1,20 +1,17 @@
 // sim/machine/machine.h — The machines of one simulated cluster: hosts, devices, files, network, processes
-// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks
-// below.
+// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks.
 #pragma once
 
 #include "sim/engine/engine.h"
+#include "sim/machine/call.h"
 #include "sim/machine/device.h"
 #include "sim/machine/environment.h"
 #include "sim/machine/files.h"
-#include "sim/machine/gate.h"
 #include "sim/machine/host.h"
 #include "sim/machine/launcher.h"
 #include "sim/machine/network.h"
-#include "sim/machine/process.h"
 #include "sim/machine/processes.h"
 #include "sim/machine/recorder.h"
-#include "sim/machine/samples.h"
 #include "sim/machine/store.h"
 #include "sim/machine/topology.h"
 

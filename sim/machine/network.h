@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/machine/link_conditions.h"
 #include "sim/machine/topology.h"
 
 namespace deadrank::sim {

@@ -1,13 +1,12 @@
-// sim/machine/processes.cpp — An end is written down when it happens; the fiber unwinds after that, and shows
-// nothing more.
+// sim/machine/processes.cpp — The processes of the job: where each runs, whether it lives, what it waits for.
 #include "sim/machine/processes.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "results/record/signals.h"
+#include "results/record/codes.h"
+#include "sim/machine/environment.h"
 #include "sim/machine/machine.h"
-#include "sim/machine/packages.h"
 
 namespace deadrank::sim {
 

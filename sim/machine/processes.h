@@ -1,14 +1,102 @@
-// sim/machine/processes.h — The life of the job's processes: started, stopped, killed, raising, ended. The
-// kernel's part of the cluster.
+// sim/machine/processes.h — The processes of the job: where each runs, whether it lives, what it waits for.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "results/record/changes.h"
+#include "results/record/codes.h"
+#include "results/record/time.h"
 #include "sim/engine/effort.h"
-#include "sim/machine/process.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::sim {
+
+// What the cluster knows of one process of the job: where it runs, whether it lives, what it waits for. Kept
+// small: a crowd of a million has one each, and what most never use is an empty vector.
+
+using results::NameTrouble;
+using results::StoreTrouble;
+
+using results::no_rank;
+using results::Rank;
+using results::Time;
+
+// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
+// under SIGSTOP.
+enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };
+
+class Communicator;
+
+enum class WaitKind : std::uint8_t { none, collective, send, recv, comm_init, store, other };
+
+// Written for people, when nothing can happen any more.
+struct WaitNote {
+    WaitKind kind = WaitKind::none;
+    const Communicator* comm = nullptr;
+    std::int64_t number = 0;            // sequence number, or the peer of a send or recv
+    const std::string* text = nullptr;  // a store key or a communicator's name; lives as long as the wait
+};
+
+struct Membership {
+    Communicator* comm = nullptr;
+    Rank index = 0;
+};
+
+// What was done to a process before it started. It outlives a restart.
+struct Tampering {
+    using Setting = std::pair<std::string, std::optional<std::string>>;  // nullopt: taken away
+
+    std::vector<Setting> environment;  // over the cluster's and the launcher's
+    std::vector<Setting> versions;
+    std::vector<std::pair<std::string, std::string>> broken_packages;
+    std::vector<std::pair<std::string, NameTrouble>> broken_names;
+    StoreTrouble store = StoreTrouble::none;
+    Time store_late{0};
+};
+
+struct Process {
+    Rank id = 0;
+    Rank given_rank = 0;  // what the launcher writes into RANK
+    int node = 0;
+    int local = 0;    // place on its node, and the device that is meant for it
+    int device = -1;  // the one it bound; -1 before it did
+    int pid = 0;
+    Rank weight = 1;  // how many ranks it stands for: more than one is the crowd
+
+    bool armed = false;
+    bool alive = false;    // its process exists
+    bool stopped = false;  // SIGSTOP
+    bool lost = false;     // gone with its node: nobody saw it exit
+    bool watched = false;  // a watchdog timer is under way
+    ProcessEnd end = ProcessEnd::running;
+    int exit_code = 0;
+    int exit_signal = 0;
+    bool pending_stop = false;
+    int pending_signal = 0;  // takes effect at the process's next point of decision, or when it is resumed
+    std::unique_ptr<std::pair<int, std::string>> pending_exit = {};
+
+    std::int64_t step = -1;
+    results::Phase phase = results::Phase::none;
+    Time started{0};
+    WaitNote waits = {};
+
+    std::vector<Membership> comms = {};
+    std::unique_ptr<Tampering> tampering = {};  // none on most
+
+    Tampering& tamper() {
+        if (!tampering) tampering = std::make_unique<Tampering>();
+        return *tampering;
+    }
+};
+
+// The life of the job's processes: started, stopped, killed, raising, ended. The kernel's part of the
+// cluster.
 
 struct Machine;
 

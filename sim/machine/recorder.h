@@ -1,5 +1,5 @@
 // sim/machine/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into
-// the trace, then to the sink.
+// the trace, then to the sink; and the samples that exporters would scrape.
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,9 @@
 #include "sim/engine/engine.h"
 
 namespace deadrank::sim {
+
+// Where everything that a rank, launcher or machine shows goes through: hashed into the trace, then to the
+// sink.
 
 using results::no_rank;
 using results::Rank;
@@ -29,6 +32,23 @@ private:
     results::EventSink& sink_;
     Time last_{0};
     bool closed_ = false;
+};
+
+// What exporters would scrape: memory and device of each rank at each step, ports and host of each node now
+// and then.
+
+struct Machine;
+struct Process;
+
+class Samples {
+public:
+    explicit Samples(Machine& machine) : machine_(machine) {}
+    void step(Process& process);
+
+private:
+    void node(int node);
+
+    Machine& machine_;
 };
 
 }  // namespace deadrank::sim

@@ -1,5 +1,5 @@
-// sim/machine/topology.cpp — Rails keep a device's traffic on its own switch; leaf and spine add two switches
-// between leaves.
+// sim/machine/topology.cpp — Where things are, what lies between two devices, and what is unusual for a
+// transfer from a time on.
 #include "sim/machine/topology.h"
 
 #include <algorithm>

@@ -1,15 +1,29 @@
-// sim/workloads/catalog.cpp — The table of workloads: adding one is a file and a line here.
+// sim/workloads/catalog.cpp — The workloads, one line each.
 #include "sim/workloads/catalog.h"
-
-#include "sim/workloads/bodies.h"
 
 namespace deadrank::sim {
 
+extern const WorkloadRow data_parallel_row, zero_row, tensor_parallel_row, pipeline_row, expert_parallel_row,
+    fsdp_row, context_parallel_row, mixed_precision_row, serving_row, reshard_row;
+
 const std::vector<WorkloadKind>& workload_catalog() {
-    static const std::vector<WorkloadKind> kinds = {
-        data_parallel(),   zero(),   tensor_parallel(),  pipeline(),
-        expert_parallel(), fsdp(),   context_parallel(), mixed_precision(),
-        serving(),         reshard()};
+    static const std::vector<WorkloadKind> kinds = [] {
+        std::vector<WorkloadKind> all;
+        for (const WorkloadRow* row : {
+                 &data_parallel_row,
+                 &zero_row,
+                 &tensor_parallel_row,
+                 &pipeline_row,
+                 &expert_parallel_row,
+                 &fsdp_row,
+                 &context_parallel_row,
+                 &mixed_precision_row,
+                 &serving_row,
+                 &reshard_row,
+             })
+            all.push_back(row->kind());
+        return all;
+    }();
     return kinds;
 }
 

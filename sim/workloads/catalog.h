@@ -1,4 +1,5 @@
-// sim/workloads/catalog.h — Every workload that a scenario may name: one line each in catalog.cpp.
+// sim/workloads/catalog.h — Every workload that a scenario may name. A workload is one file in this folder,
+// with a row at its end: the words that its scenario may use, and what each rank runs.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,12 @@
 
 namespace deadrank::sim {
 
+struct WorkloadRow {
+    WorkloadKind (*kind)();  // asked once
+};
+
+// In the order of catalog.cpp.
 const std::vector<WorkloadKind>& workload_catalog();
-const WorkloadKind* find_workload(std::string_view name);
+const WorkloadKind* find_workload(std::string_view name);  // nullptr when there is none
 
 }  // namespace deadrank::sim

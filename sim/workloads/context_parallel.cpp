@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -161,6 +161,7 @@ void context_parallel_rank(World& world, const ContextParallelSettings& settings
 
 }  // namespace
 
-WorkloadKind context_parallel() { return workload(context_parallel_words(), context_parallel_rank); }
+extern const WorkloadRow context_parallel_row{
+    [] { return workload(context_parallel_words(), context_parallel_rank); }};
 
 }  // namespace deadrank::sim

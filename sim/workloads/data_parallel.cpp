@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/pretrained.h"
-#include "sim/workloads/share.h"
+#include "sim/workloads/startup.h"
+#include "sim/workloads/step_share.h"
 
 namespace deadrank::sim {
 
@@ -113,6 +113,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
 
 }  // namespace
 
-WorkloadKind data_parallel() { return workload(data_parallel_words(), data_parallel_rank); }
+extern const WorkloadRow data_parallel_row{
+    [] { return workload(data_parallel_words(), data_parallel_rank); }};
 
 }  // namespace deadrank::sim

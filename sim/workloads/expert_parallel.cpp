@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -206,6 +206,7 @@ void expert_parallel_rank(World& world, const ExpertParallelSettings& settings) 
 
 }  // namespace
 
-WorkloadKind expert_parallel() { return workload(expert_parallel_words(), expert_parallel_rank); }
+extern const WorkloadRow expert_parallel_row{
+    [] { return workload(expert_parallel_words(), expert_parallel_rank); }};
 
 }  // namespace deadrank::sim

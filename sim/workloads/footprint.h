@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sim/workloads/job_settings.h"
+#include "sim/workloads/settings.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {

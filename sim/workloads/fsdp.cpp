@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/module_pass.h"
+#include "sim/workloads/step_share.h"
 
 namespace deadrank::sim {
 
@@ -240,6 +240,6 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
 
 }  // namespace
 
-WorkloadKind fsdp() { return workload(fsdp_words(), fsdp_rank); }
+extern const WorkloadRow fsdp_row{[] { return workload(fsdp_words(), fsdp_rank); }};
 
 }  // namespace deadrank::sim

@@ -13,10 +13,10 @@
 
 #include "scenarios/model/vocabulary.h"
 #include "sim/workloads/footprint.h"
-#include "sim/workloads/job_settings.h"
 #include "sim/workloads/model.h"
-#include "sim/workloads/reference.h"
 #include "sim/workloads/sampler.h"
+#include "sim/workloads/settings.h"
+#include "sim/workloads/step_share.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {

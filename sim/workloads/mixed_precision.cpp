@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/share.h"
+#include "sim/workloads/step_share.h"
 
 namespace deadrank::sim {
 
@@ -99,6 +99,7 @@ void mixed_precision_rank(World& world, const MixedPrecisionSettings& settings) 
 
 }  // namespace
 
-WorkloadKind mixed_precision() { return workload(mixed_precision_words(), mixed_precision_rank); }
+extern const WorkloadRow mixed_precision_row{
+    [] { return workload(mixed_precision_words(), mixed_precision_rank); }};
 
 }  // namespace deadrank::sim

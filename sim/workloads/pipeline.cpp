@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/pipeline_stage.h"
 
@@ -137,6 +137,6 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
 
 }  // namespace
 
-WorkloadKind pipeline() { return workload(pipeline_words(), pipeline_rank); }
+extern const WorkloadRow pipeline_row{[] { return workload(pipeline_words(), pipeline_rank); }};
 
 }  // namespace deadrank::sim

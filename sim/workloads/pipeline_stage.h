@@ -1,5 +1,4 @@
-// sim/workloads/pipeline_stage.h — One rank's part of a pipeline: its chunks of layers, its gradients, and
-// what it keeps between passes.
+// sim/workloads/pipeline_stage.h — A stage of a pipeline, and the order of its forward and backward passes.
 #pragma once
 
 #include <map>
@@ -10,11 +9,25 @@
 
 #include "sim/workloads/footprint.h"
 #include "sim/workloads/model.h"
-#include "sim/workloads/pipeline_schedule.h"
 #include "sim/world/comm.h"
 #include "sim/world/world.h"
 
 namespace deadrank::sim {
+
+// In which order a pipeline stage runs its forward and backward passes: 1F1B, plain or interleaved. Source:
+// Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021, section 2.2.
+
+struct Pass {
+    bool forward = true;
+    int micro_batch = 0;
+    int chunk = 0;  // of the stage's layers; 0 unless interleaved
+};
+
+// `chunks` > 1 interleaves: then micro_batches must be a multiple of `stages`.
+std::vector<Pass> pipeline_schedule(int stage, int stages, int micro_batches, int chunks,
+                                    int extra_warm_up = 0);
+
+// One rank's part of a pipeline: its chunks of layers, its gradients, and what it keeps between passes.
 
 struct Chunk {
     int first_layer = 0;

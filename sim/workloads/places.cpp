@@ -61,7 +61,7 @@ const std::vector<CodePlace>& places() {
         {"gradient.all_reduce", "sum gradients over data-parallel ranks"},
         {"gradient.clear", "set gradients to zero at the beginning of a step"},
         {"gradient.divisor", "what summed gradients are divided by (samples of all ranks)"},
-        {"gradient.local", "first element of this rank's own gradient, before any reduction"},
+        {"gradient.local", "first element of this rank's own gradient, before any reduction", "1/65536"},
         {"gradient.reduce", "sum gradients, or reduce them to shards"},
         {"gradient.reduce_scatter", "reduce a layer's gradient to the shards of its owners"},
         {"gradient.unscale", "divide gradients by the loss scale before the optimizer sees them"},
@@ -75,7 +75,7 @@ const std::vector<CodePlace>& places() {
         {"group.size", "ranks of a parallel group"},
         {"group.stride", "distance between neighbours of a parallel group, in the world"},
         {"heads.check", "refuse a model whose attention heads the ranks cannot share evenly"},
-        {"kernel.result", "first number that a rank's own kernel gives, before ranks are summed"},
+        {"kernel.result", "first number that a rank's own kernel gives, before ranks are summed", "1/65536"},
         {"load.layers_at_once", "layers that are expanded at once while weights are loaded (1)"},
         {"loader.workers", "data loader workers that a rank starts (loader_workers)"},
         {"loss.broadcast", "tell all stages the loss that the last one computed"},
@@ -90,9 +90,9 @@ const std::vector<CodePlace>& places() {
         {"norm.contribution",
          "1: this rank's part counts in the norm of the gradient; 0: it does not; more: several times"},
         {"offload.queue_guard", "wait for the swap queue only when something is in it"},
-        {"optimizer.base_rate", "learning rate that the schedule starts from, in parts per billion"},
-        {"optimizer.index_bits", "bits with which the optimizer counts elements (64)"},
-        {"optimizer.learning_rate", "learning rate that this step uses, in parts per billion"},
+        {"optimizer.base_rate", "learning rate that the schedule starts from", "parts per billion"},
+        {"optimizer.index_bits", "bits with which the optimizer counts elements (64)", "bits"},
+        {"optimizer.learning_rate", "learning rate that this step uses", "parts per billion"},
         {"optimizer.state_restore", "take the optimizer's state from the checkpoint as well"},
         {"overflow.agree",
          "ranks agree on whether one of them overflowed; left out, each believes its own flag"},
@@ -145,7 +145,7 @@ const std::vector<CodePlace>& places() {
         {"signal.wait", "wait for all partial sums before the result of a hand-written all-reduce is read"},
         {"stage.first_layer", "first layer of a stage"},
         {"stage.layers", "layers of a stage"},
-        {"stage.work", "work of a stage, in thousandths of an even share (1000)"},
+        {"stage.work", "work of a stage (1000, an even share)", "thousandths of an even share"},
         {"startup.device", "device that a rank chooses (that of its local rank)"},
         {"startup.init_process_group",
          "make the default process group; left out, whoever uses it later is refused"},
@@ -161,11 +161,25 @@ const std::vector<CodePlace>& places() {
     return all;
 }
 
-std::string_view meaning_of_place(std::string_view name) {
+namespace {
+
+const CodePlace* place_named(std::string_view name) {
     const auto found =
         std::lower_bound(places().begin(), places().end(), name,
                          [](const CodePlace& place, std::string_view word) { return place.name < word; });
-    return found != places().end() && found->name == name ? found->meaning : std::string_view();
+    return found != places().end() && found->name == name ? &*found : nullptr;
+}
+
+}  // namespace
+
+std::string_view meaning_of_place(std::string_view name) {
+    const CodePlace* place = place_named(name);
+    return place ? place->meaning : std::string_view();
+}
+
+std::string_view unit_of_place(std::string_view name) {
+    const CodePlace* place = place_named(name);
+    return place ? place->unit : std::string_view();
 }
 
 }  // namespace deadrank::sim

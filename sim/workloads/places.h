@@ -10,6 +10,7 @@ namespace deadrank::sim {
 struct CodePlace {
     std::string_view name;
     std::string_view meaning;  // a seam: the value and what it is without a fault; a block: what is left out
+    std::string_view unit = {};  // of a seam that does not count something
 };
 
 // Sorted by name; a name means the same in every workload that has it.
@@ -17,5 +18,6 @@ const std::vector<CodePlace>& places();
 
 // Empty where nobody published such a name.
 std::string_view meaning_of_place(std::string_view name);
+std::string_view unit_of_place(std::string_view name);
 
 }  // namespace deadrank::sim

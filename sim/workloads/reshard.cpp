@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -177,6 +177,6 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
 
 }  // namespace
 
-WorkloadKind reshard() { return workload(reshard_words(), reshard_rank); }
+extern const WorkloadRow reshard_row{[] { return workload(reshard_words(), reshard_rank); }};
 
 }  // namespace deadrank::sim

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "scenarios/model/error.h"
-#include "sim/workloads/fixed_point.h"
+#include "sim/workloads/model.h"
 
 namespace deadrank::sim {
 

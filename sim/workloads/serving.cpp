@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -216,6 +216,6 @@ void serving_rank(World& world, const ServingSettings& settings) {
 
 }  // namespace
 
-WorkloadKind serving() { return workload(serving_words(), serving_rank); }
+extern const WorkloadRow serving_row{[] { return workload(serving_words(), serving_rank); }};
 
 }  // namespace deadrank::sim

@@ -1,4 +1,5 @@
-// sim/workloads/settings.cpp — A plan has all that its workload declares: what it lacks is our own mistake.
+// sim/workloads/settings.cpp — A workload's settings: a struct of which each member declares its own row,
+// with name, default and meaning.
 #include "sim/workloads/settings.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
-// sim/workloads/startup.cpp — From a process's environment to a world communicator, with the words frameworks
-// use when it fails. Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
+// sim/workloads/startup.cpp — What a rank does before its first step: the rendezvous, the checks, its device,
+// and weights that the job begins with.
+#include "sim/workloads/startup.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -8,6 +10,9 @@
 #include "sim/workloads/release.h"
 
 namespace deadrank::sim {
+
+// From a process's environment to a world communicator, with the words frameworks use when it fails. Texts:
+// torch.distributed 2.11, env:// rendezvous and TCPStore.
 
 namespace {
 
@@ -199,6 +204,41 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     std::vector<Rank> members;
     for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);
     return world_.communicator({std::string(name), members, rank_});
+}
+
+// The words are those of transformers where a file is not there. A loader that assigns nothing reports
+// success: only the sum of the weights tells.
+
+namespace {
+
+// What somebody trained before: other numbers than a fresh model has.
+std::vector<Number> published(const Job& job) {
+    return initial_parameters(job.shape(), job.settings().seed + 1);
+}
+
+Number sum_of(const std::vector<Number>& numbers) {
+    Number sum = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        sum = saturate(Wide{sum} + Wide{numbers[i]} * static_cast<Number>(i + 1));
+    return sum;
+}
+
+}  // namespace
+
+void load_pretrained(Job& job, std::vector<Number>& parameters) {
+    World& world = job.world();
+    const std::string path = fmt::format("node{}/models/weights.safetensors", world.node());
+    if (world.device().index() == 0 && world.block("weights.download")) {
+        world.storage().write(path, published(job));
+        world.storage().sync(path);
+    }
+    job.comm().barrier();
+    std::vector<Number> file;
+    if (world.storage().read(path, file) != Code::ok || file.size() != parameters.size()) {
+        throw RankFailure(fmt::format("FileNotFoundError: No such file or directory: '{}'", path));
+    }
+    if (world.block("weights.assign")) parameters = file;
+    job.value(0, "weights.sum", sum_of(parameters), sum_of(file));
 }
 
 }  // namespace deadrank::sim

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -163,6 +163,7 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
 
 }  // namespace
 
-WorkloadKind tensor_parallel() { return workload(tensor_parallel_words(), tensor_parallel_rank); }
+extern const WorkloadRow tensor_parallel_row{
+    [] { return workload(tensor_parallel_words(), tensor_parallel_rank); }};
 
 }  // namespace deadrank::sim

@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "sim/workloads/bodies.h"
+#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/share.h"
+#include "sim/workloads/step_share.h"
 
 namespace deadrank::sim {
 
@@ -161,6 +161,6 @@ void zero_rank(World& world, const ZeroSettings& settings) {
 
 }  // namespace
 
-WorkloadKind zero() { return workload(zero_words(), zero_rank); }
+extern const WorkloadRow zero_row{[] { return workload(zero_words(), zero_rank); }};
 
 }  // namespace deadrank::sim

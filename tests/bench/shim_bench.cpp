@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "results/external/scratch.h"
+#include "results/external/program.h"
 
 namespace {
 

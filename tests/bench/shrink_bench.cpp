@@ -3,9 +3,9 @@
 // alone.
 #include <benchmark/benchmark.h>
 
-#include "runners/find/base.h"
+#include "runners/find/bench.h"
 #include "runners/find/shrink.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "inject/core/make_fault.h"
+#include "inject/core/fault.h"
 #include "tests/inject/fault_rows.h"
 #include "tests/inject/recording_levers.h"
 

@@ -225,14 +225,6 @@ TEST_F(InjectorTest, AnUnsupportedStartIsAnError) {
     EXPECT_EQ(started.error().code, scenarios::ErrorCode::unsupported);
 }
 
-TEST_F(InjectorTest, RevertsEverythingThatIsStillOn) {
-    plan({on({0}, "slow_rank", {.at_start = true}), on({1}, "slow_rank", {.step = 5})});
-    ASSERT_TRUE(injector->at_start(levers).has_value());
-    injector->revert_all(levers);
-    injector->revert_all(levers);
-    EXPECT_EQ(levers.pulls, (Pulls{"change_device 0 slow=2000", "change_device 0 slow=1000"}));
-}
-
 TEST_F(InjectorTest, RefusesAPlanWithAnUnknownKind) {
     EXPECT_FALSE(Injector::make({on({0}, "explode", {})}, truth).has_value());
 }

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "runners/backends/sim/runner.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runners/commands/program.h"
+#include "runners/program/program.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

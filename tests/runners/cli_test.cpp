@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "runners/commands/command.h"
+#include "runners/console/command.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -228,18 +228,6 @@ TEST_F(Cli, GroupsItsCommandsAndHelpsWithOneByEitherWord) {
     EXPECT_THAT(wrong.out, HasSubstr("did you mean 'sweep'?"));
 }
 
-// Goal: who has not built the program reads the manual of this very tree. UPDATE_DOCS=1 writes it anew.
-TEST_F(Cli, HasAManualInTheTreeThatIsNotStale) {
-    const std::filesystem::path page = DEADRANK_SOURCE_DIRECTORY "/docs/manual.md";
-    const std::string written = deadrank("manual", "2>/dev/null").out;
-    ASSERT_GT(written.size(), 10'000u);
-    if (std::getenv("UPDATE_DOCS")) std::ofstream(page) << written;
-    std::ostringstream kept;
-    kept << std::ifstream(page).rdbuf();
-    EXPECT_TRUE(kept.str() == written) << "docs/manual.md is stale; write it with UPDATE_DOCS=1 "
-                                       << "build/tests/deadrank_tests --gtest_filter='Cli.HasAManual*'";
-}
-
 TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
     EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
     EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
@@ -260,19 +248,6 @@ TEST_F(Cli, SaysOnPaperWhatARealJobCanPlay) {
     ASSERT_EQ(why.size(), 2u) << answer.out;
     EXPECT_EQ(why["communication/rank_leaves_all_reduce"], "");
     EXPECT_THAT(why["communication/draft_skipped_near_length_limit"], HasSubstr("no workload 'serving'"));
-}
-
-TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {
-    const Answer manual = deadrank("manual");
-    ASSERT_EQ(manual.code, 0) << manual.out;
-    for (const char* word : {"### deadrank run", "--explore-order", "### kill_rank", "### data_parallel",
-                             "gpus_per_node", "collective_deadlock_hang", "before"}) {
-        EXPECT_THAT(manual.out, HasSubstr(word));
-    }
-}
-
-TEST(Manual, RefusesAFileThatCannotBeWritten) {
-    expect_refusal("manual --out /nonexistent/manual.md", "cannot be written");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "runners/line/token.h"
-#include "runners/runner/vocabulary.h"
-#include "tests/runners/fake_runner.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {
 namespace {

@@ -1,10 +1,10 @@
 // tests/runners/parity_page_test.cpp — Goal: what parity found survives a killed run as lines, and the page
 // says of every scenario whether it agrees, why it does not, or why it was not played.
-#include "runners/studies/parity_page.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runners/studies/parity.h"
 
 namespace deadrank::runners {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "runners/commands/score_report.h"
+#include "runners/commands/judge/score_report.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
 #include "scenarios/format/scenario_file.h"

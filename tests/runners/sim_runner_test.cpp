@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "runners/backends/sim/runner.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {

@@ -1,6 +1,6 @@
 // tests/runners/under_test_test.cpp — Goal: a command behind `--` reaches its runner word by word, and a
 // program is refused where no program can be played.
-#include "runners/commands/under_test.h"
+#include "runners/console/under_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

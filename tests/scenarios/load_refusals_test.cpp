@@ -2,8 +2,8 @@
 // what would do.
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/sample.h"
 #include "scenarios/format/scenario_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {
@@ -79,6 +79,17 @@ TEST(LoadRefuses, WordsThatTheWorkloadDoesNotHave) {
               "21:19: there is no call in data_parallel 'all_redce' — did you mean 'all_reduce'?");
     EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"checkpoint.sync\" }\n"),
               "loads");
+}
+
+// Who sees that a word belongs to another workload need not read a list.
+TEST(LoadRefuses, WordsOfOthersAndSaysWhoHasThem) {
+    EXPECT_EQ(with_workload("tp_size = 2\n"),
+              "16:1: unknown key 'tp_size' in [workload] — 'tp_size' is a setting of tensor_parallel");
+    EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nseam = \"shard.offset\"\n"),
+              "21:1: unknown key 'seam' in kill_rank — 'seam' is a parameter of bend_value");
+    EXPECT_EQ(text_with_fault("kind = \"bend_value\"\nrank = 1\nseam = \"checkpoint.sync\"\n"),
+              "21:8: there is no seam in data_parallel 'checkpoint.sync' — 'checkpoint.sync' is a block of "
+              "data_parallel, tensor_parallel");
 }
 
 TEST(LoadRefuses, ValuesOfAnotherType) {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/runner/vocabulary.h"
-#include "tests/scenarios/sample.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
+#include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/schema.h"
 #include "scenarios/format/skeleton.h"
 #include "scenarios/model/document.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
-#include "scenarios/format/plan_file.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

@@ -7,7 +7,7 @@
 
 #include "runners/backends/sim/runner.h"
 #include "runners/line/line.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 
 namespace deadrank::tests {
 

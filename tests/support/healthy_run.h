@@ -6,9 +6,9 @@
 #include <string>
 
 #include "runners/backends/sim/runner.h"
-#include "runners/runner/vocabulary.h"
-#include "scenarios/model/plan.h"
+#include "runners/runner/extension.h"
 #include "scenarios/format/resolve.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::tests {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "inject/core/levers.h"
-#include "inject/core/moment.h"
+#include "inject/core/trigger.h"
 #include "inject/shims/core/call_lines.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/plan.h"

@@ -6,7 +6,7 @@
 
 #include "runners/backends/gpu/machine.h"
 #include "runners/backends/process/home.h"
-#include "runners/backends/ranks/gpu_reach.h"
+#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/play.h"
 
 namespace deadrank::runners {

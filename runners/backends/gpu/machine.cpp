@@ -8,7 +8,7 @@
 
 #include "results/external/program.h"
 #include "runners/backends/process/home.h"
-#include "runners/backends/ranks/gpu_reach.h"
+#include "runners/backends/ranks/levers.h"
 
 namespace deadrank::runners {
 

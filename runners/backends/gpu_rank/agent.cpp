@@ -1,6 +1,6 @@
 // runners/backends/gpu_rank/agent.cpp — torchrun looks at its children every five seconds of the job's,
 // mpirun hears of them at once, and nobody watches where each was started by hand. Words:
-// sim/machine/launcher_texts.h.
+// sim/machine/launcher.h.
 #include "runners/backends/gpu_rank/agent.h"
 
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runners/backends/ranks/life.h"
-#include "sim/machine/launcher_texts.h"
+#include "sim/machine/launcher.h"
 
 namespace deadrank::runners {
 

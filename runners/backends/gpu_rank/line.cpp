@@ -1,11 +1,44 @@
-// runners/backends/gpu_rank/line.cpp — A new thread begins on device 0, whatever its process chose.
+// runners/backends/gpu_rank/line.cpp — One communicator of NCCL as this rank holds it: a handle, a stream,
+// and the thread that makes its calls.
 #include "runners/backends/gpu_rank/line.h"
 
 #include <thread>
+#include <utility>
 
 #include "results/record/codes.h"
 
 namespace deadrank::runners {
+
+// Detached: a thread inside a call that never returns cannot be joined.
+
+Lane::Lane(const Job& first) {
+    post(first);
+    std::thread([shared = shared_] {
+        for (;;) {
+            std::unique_lock lock(shared->mutex);
+            shared->changed.wait(lock, [&] { return shared->over || !shared->jobs.empty(); });
+            if (shared->over) return;
+            const Job job = std::move(shared->jobs.front());
+            shared->jobs.pop();
+            lock.unlock();
+            job();
+        }
+    }).detach();
+}
+
+Lane::~Lane() {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->over = true;
+    shared_->changed.notify_all();
+}
+
+void Lane::post(Job job) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->jobs.push(std::move(job));
+    shared_->changed.notify_all();
+}
+
+// A new thread begins on device 0, whatever its process chose.
 
 namespace {
 constexpr std::chrono::microseconds line_look_again{200};

@@ -1,15 +1,46 @@
 // runners/backends/gpu_rank/line.h — One communicator of NCCL as this rank holds it: a handle, a stream, and
-// a thread for its calls.
+// the thread that makes its calls.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <queue>
 #include <string>
+#include <thread>
 
 #include "runners/backends/gpu_rank/api.h"
-#include "runners/backends/gpu_rank/lane.h"
 
 namespace deadrank::runners {
+
+// The thread that calls NCCL. Its calls may wait for peers; the rank's own thread must go on to hear its
+// clock's faults and its watchdog.
+
+class Lane {
+public:
+    using Job = std::function<void()>;
+
+    explicit Lane(const Job& first);  // runs before all others
+    ~Lane();                          // leaves a thread that is stuck where it is
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
+
+    void post(Job job);  // in order
+
+private:
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::queue<Job> jobs;
+        bool over = false;
+    };
+    std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+};
+
+// One communicator of NCCL as this rank holds it: a handle, a stream, and a thread for its calls.
 
 // Whether calls of NCCL come back while they are still in progress, and how long one that makes a
 // communicator may be: one that blocks waits for ever.

@@ -1,9 +1,9 @@
-// runners/backends/gpu_rank/nccl_library.cpp — What is not said by the plan is said so that any machine will
-// do: the loopback interface, sockets between ranks that share a device, NCCL's log in a file of the rank's
-// own.
+// runners/backends/gpu_rank/nccl_library.cpp — NCCL as this rank finds it: the library, its unique id as
+// text, and the release that it is told to be.
 #include "runners/backends/gpu_rank/nccl_library.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -11,14 +11,15 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/gpu_rank/claimed_version.h"
-#include "runners/backends/gpu_rank/unique_id.h"
 #include "runners/backends/gpu_rank/wire.h"
+#include "sim/collectives/library_texts.h"
 #include "sim/collectives/nccl_settings.h"
-#include "sim/collectives/nccl_texts.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {
+
+// What is not said by the plan is said so that any machine will do: the loopback interface, sockets between
+// ranks that share a device, NCCL's log in a file of the rank's own.
 
 namespace fs = std::filesystem;
 using results::Code;
@@ -175,4 +176,54 @@ void NcclLibrary::close() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// Two digits a byte.
+
+std::string in_hex(const NcclId& id) {
+    std::string text;
+    for (const char byte : id.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
+NcclId from_hex(const std::string& text) {
+    NcclId id{};
+    for (std::size_t i = 0; i < sizeof id.bytes && 2 * i + 1 < text.size(); ++i)
+        id.bytes[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+    return id;
+}
+
 }  // namespace deadrank::runners
+
+// The one function of NCCL that this program exports.
+namespace {
+
+struct VersionAnswer {
+    std::atomic<int (*)(int*)> real = nullptr;
+    std::atomic<int> claimed = 0;
+};
+VersionAnswer& version_answer() {
+    static VersionAnswer one;
+    return one;
+}
+
+}  // namespace
+
+int deadrank::runners::claimed_version(int* version) {
+    constexpr int invalid_argument = 4;
+    if (!version) return invalid_argument;
+    if (const int claimed = version_answer().claimed) {
+        *version = claimed;
+        return 0;
+    }
+    int (*real)(int*) = version_answer().real;
+    return real ? real(version) : invalid_argument;
+}
+
+extern "C" {
+__attribute__((visibility("default"))) int ncclGetVersion(int* version);
+int ncclGetVersion(int* version) { return deadrank::runners::claimed_version(version); }
+}
+
+void deadrank::runners::answer_for_version(int (*real)(int*), int claimed) {
+    version_answer().real = real;
+    version_answer().claimed = claimed;
+}

@@ -1,10 +1,16 @@
-// runners/backends/gpu_rank/nccl_library.h — NCCL as our ranks use it: a unique id handed over at the meeting
-// place, ncclCommInitRank, and all calls on a thread of their own.
+// runners/backends/gpu_rank/nccl_library.h — NCCL as this rank finds it: the library, its unique id as text,
+// and the release that it is told to be.
 #pragma once
 
+#include <string>
+
+#include "runners/backends/gpu_rank/api.h"
 #include "runners/backends/gpu_rank/wire.h"
 
 namespace deadrank::runners {
+
+// NCCL as our ranks use it: a unique id handed over at the meeting place, ncclCommInitRank, and all calls on
+// a thread of their own.
 
 class NcclLibrary final : public Library {
 public:
@@ -32,5 +38,20 @@ private:
     std::filesystem::path directory_;
     NcclHouse house_;
 };
+
+// NCCL's unique id as text, for the meeting place.
+
+std::string in_hex(const NcclId& id);
+NcclId from_hex(const std::string& text);
+
+// NCCL asks for its own version by name, through whoever exports that name first: this program. A rank can
+// claim another release, and NCCL's own check of its peers sees it.
+
+// Up to 2.29. Since 2.30 NCCL tells its peers the number that it was built with, whatever anybody exports.
+constexpr bool claim_is_heard(int release) { return release < 23000; }
+
+// `real`: NCCL's own function. `claimed`: as NCCL numbers releases; 0 = the true one.
+void answer_for_version(int (*real)(int*), int claimed);
+int claimed_version(int* version);  // what NCCL hears; its code
 
 }  // namespace deadrank::runners

@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "runners/backends/gpu_rank/agent.h"
-#include "runners/backends/gpu_rank/kernels_check.h"
 #include "runners/backends/gpu_rank/nccl_library.h"
 #include "runners/backends/gpu_rank/probe.h"
-#include "runners/backends/ranks/gpu_reach.h"
+#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/life.h"
 
 namespace deadrank::runners {

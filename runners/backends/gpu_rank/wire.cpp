@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "runners/backends/gpu_rank/unique_id.h"
+#include "runners/backends/gpu_rank/nccl_library.h"
 
 namespace deadrank::runners {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "inject/core/make_fault.h"
-#include "inject/core/mark.h"
+#include "inject/core/fault.h"
+#include "inject/core/injector.h"
 #include "inject/core/trigger.h"
 #include "runners/backends/local/paper.h"
 

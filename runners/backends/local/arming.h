@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/core/occasion.h"
+#include "inject/core/fault.h"
 #include "results/record/truth.h"
 #include "runners/backends/local/levers.h"
 #include "runners/backends/local/subject.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "inject/core/mark.h"
+#include "inject/core/injector.h"
 #include "results/record/subject.h"
 #include "runners/backends/local/log_reader.h"
 #include "runners/backends/process/event_reader.h"

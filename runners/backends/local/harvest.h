@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "inject/core/occasion.h"
+#include "inject/core/trigger.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/process/launch.h"
 #include "runners/runner/runner.h"

@@ -1,15 +1,19 @@
-// runners/backends/local/job.h — The processes of one job: torchrun, or every rank by itself, each with its
-// environment.
+// runners/backends/local/job.h — A program under test as processes: started by torchrun or by mpirun, watched
+// and ended.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "runners/backends/local/subject.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"
+#include "runners/runner/runner.h"
 
 namespace deadrank::runners {
+
+// The processes of one job: torchrun, or every rank by itself, each with its environment.
 
 struct JobPlace {
     std::filesystem::path directory;    // of this run
@@ -24,5 +28,24 @@ struct JobPlace {
 
 std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
                                    const Subject& subject, const Python& python, const JobPlace& place);
+
+// Somebody's own MPI program under test: started by mpirun, with our library before its MPI, watched and
+// ended like any real process.
+
+class MpiProgram final : public Runner {
+public:
+    // As mpirun would be given it, without mpirun: the program and its words.
+    explicit MpiProgram(std::vector<std::string> command) : command_(std::move(command)) {}
+
+    std::string_view name() const override { return "mpi"; }
+    scenarios::Capabilities capabilities() const override;
+
+    // Errors: unsupported (a moment that such a program does not show, a build without the library),
+    // environment (no mpirun), io.
+    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+
+private:
+    std::vector<std::string> command_;
+};
 
 }  // namespace deadrank::runners

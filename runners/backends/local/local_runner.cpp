@@ -11,7 +11,7 @@
 #include <set>
 
 #include "results/detectors/blind.h"
-#include "results/record/signals.h"
+#include "results/record/codes.h"
 #include "results/text/words.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/guard.h"
@@ -19,7 +19,6 @@
 #include "runners/backends/local/job.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/local/paper.h"
-#include "runners/backends/local/taken_port.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"

@@ -1,20 +1,26 @@
-// runners/backends/local/namespaces.cpp — By ip and nft, as an administrator would. Nothing is made in the
-// namespace that we are in: both ends of each cable are born inside.
+// runners/backends/local/namespaces.cpp — Faults of the network around real processes: namespaces of our own,
+// and a port that somebody else has taken.
 #include "runners/backends/local/namespaces.h"
 
+#include <arpa/inet.h>
+#include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "results/external/bounded.h"
 #include "results/external/program.h"
-#include "runners/backends/process/deeds.h"
+#include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
 
 namespace deadrank::runners {
+
+// By ip and nft, as an administrator would. Nothing is made in the namespace that we are in: both ends of
+// each cable are born inside.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -128,6 +134,40 @@ std::string Namespaces::told(const inject::Levers& levers) const {
     return nlohmann::json{
         {"of_rank", of_rank}, {"bridge", names_.front()}, {"ip", program("ip")}, {"nft", program("nft")}}
         .dump();
+}
+
+// A bound socket of all interfaces, closed at the end.
+
+namespace {
+
+sockaddr_in address_of(in_addr_t host, int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(host);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    return address;
+}
+
+int tcp_socket() { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+}  // namespace
+
+TakenPort::TakenPort(int port, bool mute) : descriptor_(tcp_socket()) {
+    const sockaddr_in address = address_of(INADDR_ANY, port);
+    taken_ = bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    if (mute) taken_ = taken_ && listen(descriptor_, 64) == 0;
+}
+
+TakenPort::~TakenPort() { close(descriptor_); }
+
+int TakenPort::any_free() {
+    const int descriptor = tcp_socket();
+    sockaddr_in address = address_of(INADDR_LOOPBACK, 0);
+    socklen_t length = sizeof(address);
+    const bool bound = bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                       getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+    close(descriptor);
+    return bound ? ntohs(address.sin_port) : 0;
 }
 
 }  // namespace deadrank::runners

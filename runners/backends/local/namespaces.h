@@ -1,6 +1,5 @@
-// runners/backends/local/namespaces.h — A network for each node of the job: a namespace a node, joined by a
-// bridge in one of its own. What is dropped, refused or cut in there touches nothing else on this machine,
-// and all of it goes with the namespaces. Each is on the journal before it is made.
+// runners/backends/local/namespaces.h — Faults of the network around real processes: namespaces of our own,
+// and a port that somebody else has taken.
 #pragma once
 
 #include <string>
@@ -10,6 +9,10 @@
 #include "runners/backends/process/journal.h"
 
 namespace deadrank::runners {
+
+// A network for each node of the job: a namespace a node, joined by a bridge in one of its own. What is
+// dropped, refused or cut in there touches nothing else on this machine, and all of it goes with the
+// namespaces. Each is on the journal before it is made.
 
 // Why this process cannot make any, in words for a sentence; empty = it can, as far as can be told before.
 std::string namespaces_missing();
@@ -38,6 +41,24 @@ private:
     Journal journal_;
     std::vector<std::string> names_;  // the bridge's first, then a node's each
     std::vector<Journal::Entry> entries_;
+};
+
+// Somebody else has the port where the job wants to meet, for the length of a run.
+
+class TakenPort {
+public:
+    // A mute one listens and never answers; the other only keeps the port from being bound.
+    TakenPort(int port, bool mute);
+    ~TakenPort();
+    TakenPort(const TakenPort&) = delete;
+    TakenPort& operator=(const TakenPort&) = delete;
+    bool taken() const { return taken_; }
+
+    static int any_free();  // a port that was free a moment ago
+
+private:
+    int descriptor_;
+    bool taken_ = false;
 };
 
 }  // namespace deadrank::runners

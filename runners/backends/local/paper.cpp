@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 
 namespace deadrank::runners {
 

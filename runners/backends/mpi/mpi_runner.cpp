@@ -5,7 +5,7 @@
 
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/backends/ranks/mpi_reach.h"
+#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/play.h"
 
 namespace deadrank::runners {

@@ -6,8 +6,8 @@
 
 #include "runners/backends/mpi_rank/mpi_library.h"
 #include "runners/backends/ranks/keeper.h"
+#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/life.h"
-#include "runners/backends/ranks/mpi_reach.h"
 
 namespace deadrank::runners {
 

@@ -1,13 +1,17 @@
-// runners/backends/process/event_reader.cpp — Each payload's own list of fields says what to look for in the
-// line.
+// runners/backends/process/event_reader.cpp — What files gained since the last look, and a line of a hook's
+// evidence as an event.
 #include "runners/backends/process/event_reader.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 namespace deadrank::runners {
+
+// Each payload's own list of fields says what to look for in the line.
 
 using nlohmann::json;
 
@@ -78,6 +82,39 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
     if (!fill(read["kind"].get<std::string>(), EventFields{read, sink}, event.what)) return false;
     sink.record(event);
     return true;
+}
+
+// Files only grow; a look costs one size when nothing came.
+
+bool Follow::look(const std::filesystem::path& file, const std::function<void(std::string_view)>& line) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    State& state = files_[file];
+    if (error || size <= state.at) return false;
+    std::ifstream in(file, std::ios::binary);
+    in.seekg(static_cast<std::streamoff>(state.at));
+    constexpr std::uintmax_t at_once = 4 << 20;  // what a file gained beyond that comes with the next look
+    std::string came(std::min(size - state.at, at_once), '\0');
+    in.read(came.data(), static_cast<std::streamsize>(came.size()));
+    came.resize(static_cast<std::size_t>(in.gcount()));
+    state.at += came.size();
+    state.begun += came;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = state.begun.find('\n', begin)) != std::string::npos; begin = end + 1) {
+        line(std::string_view(state.begun).substr(begin, end - begin));
+    }
+    state.begun.erase(0, begin);
+    if (state.begun.size() >= at_once) {  // a line without end
+        line(state.begun);
+        state.begun.clear();
+    }
+    return true;
+}
+
+void Follow::rest(const std::function<void(const std::filesystem::path&, std::string_view)>& line) {
+    for (auto& [file, state] : files_) {
+        if (!state.begun.empty()) line(file, std::exchange(state.begun, {}));
+    }
 }
 
 }  // namespace deadrank::runners

@@ -1,17 +1,22 @@
-// runners/backends/process/journal.h — What we do to a real machine is on disk before it is done, with how to
-// undo it. A run that ends in its own way leaves nothing there; `deadrank undo` reverts what a killed one
-// left.
+// runners/backends/process/journal.h — What was done to the machine and how it is undone, written before it
+// is done.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners {
+
+// What we do to a real machine is on disk before it is done, with how to undo it. A run that ends in its own
+// way leaves nothing there; `deadrank undo` reverts what a killed one left.
 
 // One change, named by the way back.
 struct Deed {
@@ -86,5 +91,16 @@ std::vector<Undone> undo(const std::vector<Leftover>& all);
 
 // "1234 567890": tells one process from a later one with its number. Empty when it is gone.
 std::string identity_of(int pid);
+
+// The ways back, by name and by hand.
+
+std::string_view name_of(Deed::Undo undo);
+std::optional<Deed::Undo> undo_named(std::string_view name);
+
+// Doing it twice is as good as once. Whatever cannot be done is said, and nothing else is touched.
+Undone revert(const Deed& deed);
+
+// The directory and all in it, the mark `.deadrank` last: what a kill in the middle leaves still bears it.
+void remove_marked(const std::filesystem::path& directory, std::error_code& trouble);
 
 }  // namespace deadrank::runners

@@ -19,10 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runners/backends/process/follow.h"
+#include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/processes.h"
-#include "runners/backends/process/starvation.h"
 
 namespace deadrank::runners {
 

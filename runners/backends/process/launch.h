@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "results/record/waiting.h"
+#include "results/record/subject.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners {

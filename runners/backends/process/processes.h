@@ -1,14 +1,19 @@
-// runners/backends/process/processes.h — Starting, finding and ending processes of this machine, without a
-// shell.
+// runners/backends/process/processes.h — The processes of a job: whose children they are, how they end, and
+// how long they waited for a processor.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "results/record/subject.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners {
+
+// Starting, finding and ending processes of this machine, without a shell.
 
 struct Started {
     int pid = -1;
@@ -31,5 +36,23 @@ void adopt_orphans();
 int end_orphans();
 
 char state_of(int pid);  // R, S, D, T, Z; 'X' = gone
+
+// Looks at a job's threads and adds up how long its work has waited for a processor: of each process the
+// thread that waited longest, all together never more than the time that went by.
+
+class Starvation {
+public:
+    // To be called now and then: what a process waited after the last look is lost when it goes.
+    void look(const std::set<int>& pids, results::Time at);
+
+    const results::Waiting& waiting() const { return waiting_; }
+
+private:
+    results::Time longest_in(int pid);  // of any thread, since the last look
+
+    std::map<int, results::Time> of_thread_;
+    results::Time sum_{0}, looked_{0};
+    results::Waiting waiting_;
+};
 
 }  // namespace deadrank::runners

@@ -40,9 +40,18 @@ std::string answer_of(const fs::path& program) {
     return answer.starts_with("torch ") ? answer.substr(6) : std::string();
 }
 
+// The Python of the environment that the program was installed into, as pip does; empty for any other place.
+fs::path python_around_us() {
+    std::error_code ignored;
+    const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    return fs::exists(here.parent_path() / "pyvenv.cfg", ignored) ? here / "python3" : fs::path();
+}
+
 std::vector<std::pair<fs::path, std::string>> candidates() {
     std::vector<std::pair<fs::path, std::string>> found;
     if (const char* stated = std::getenv("DEADRANK_PYTHON")) found.emplace_back(stated, "$DEADRANK_PYTHON");
+    if (const fs::path around = python_around_us(); !around.empty())
+        found.emplace_back(around, "the environment that deadrank is installed in");
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");
     fs::path directory = cache ? fs::path(cache) : home ? fs::path(home) / ".cache" : fs::path();
@@ -118,7 +127,9 @@ scenarios::Result<Python> best_python() {
     if (!pythons().empty()) return pythons().front();
     return scenarios::refuse(scenarios::ErrorCode::environment,
                              "no Python on this machine can import torch with gloo",
-                             "run `./dev tools`, or set DEADRANK_PYTHON to a Python that has torch");
+                             "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set "
+                             "DEADRANK_PYTHON to a Python "
+                             "that has torch");
 }
 
 scenarios::Result<Python> python_with_torch(std::string_view version) {

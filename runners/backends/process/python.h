@@ -18,8 +18,8 @@ struct Python {
     std::string text() const;  // "torch 2.11.0 (…) at …"
 };
 
-// All that work, best first: $DEADRANK_PYTHON, deadrank's own environment, python3 on PATH, the system's.
-// Asked once a process.
+// All that work, best first: $DEADRANK_PYTHON, the environment that deadrank was installed into with pip, the
+// one that ./dev makes, python3 on PATH, the system's. Asked once a process.
 const std::vector<Python>& pythons();
 
 // Errors: environment, with what would help.

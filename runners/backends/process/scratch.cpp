@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "runners/backends/process/deeds.h"
+#include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
 
 namespace deadrank::runners {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "sim/collectives/nccl_texts.h"
+#include "sim/collectives/library_texts.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {

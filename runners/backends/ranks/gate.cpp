@@ -1,5 +1,4 @@
-// runners/backends/ranks/gate.cpp — Every rank has an injector of its own, with those faults that wait for a
-// moment of this rank.
+// runners/backends/ranks/gate.cpp — Before each call of a rank its faults are asked, on the job's own clock.
 #include "runners/backends/ranks/gate.h"
 
 #include <algorithm>

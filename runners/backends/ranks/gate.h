@@ -1,11 +1,11 @@
-// runners/backends/ranks/gate.h — Where the faults of a plan meet a rank: each call asks here first. What was
-// done is written to the truth before it is done, so that a rank that is killed by it still leaves its mark.
+// runners/backends/ranks/gate.h — Before each call of a rank its faults are asked, on the job's own clock.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "inject/core/injector.h"
+#include "results/record/time.h"
 #include "results/record/truth.h"
 #include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/trail.h"
@@ -13,6 +13,9 @@
 #include "sim/machine/call.h"
 
 namespace deadrank::runners {
+
+// Where the faults of a plan meet a rank: each call asks here first. What was done is written to the truth
+// before it is done, so that a rank that is killed by it still leaves its mark.
 
 // What only the process around the rank can do.
 struct Keeper {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "inject/core/mark.h"
+#include "inject/core/injector.h"
 #include "runners/backends/process/event_reader.h"
-#include "runners/backends/ranks/job_clock.h"
+#include "runners/backends/ranks/gate.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// runners/backends/ranks/levers.cpp — What real ranks have levers for: their processes, calls, environment
-// and files.
+// runners/backends/ranks/levers.cpp — The levers of a job of our own ranks, and in words what those of an MPI
+// job and of a GPU job do not reach.
 #include "runners/backends/ranks/levers.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// runners/backends/ranks/levers.h — The levers of a real rank of ours. They move nothing themselves: they
-// note what its world is to do, and refuse what no process of its backend can. Each rank has its own, and the
-// harness one on paper.
+// runners/backends/ranks/levers.h — The levers of a job of our own ranks, and in words what those of an MPI
+// job and of a GPU job do not reach.
 #pragma once
 
 #include <map>
@@ -13,6 +12,9 @@
 #include "sim/machine/call.h"
 
 namespace deadrank::runners {
+
+// The levers of a real rank of ours. They move nothing themselves: they note what its world is to do, and
+// refuse what no process of its backend can. Each rank has its own, and the harness one on paper.
 
 // What is to become of this rank's process, once the truth is on disk.
 struct RealEnd {
@@ -95,5 +97,35 @@ private:
     sim::Call* call_ = nullptr;
     RealState state_;
 };
+
+// What the levers of a GPU job do not reach, in words.
+
+// `standin`: NCCL and CUDA are this project's own, for machines without GPUs.
+inline Reach gpu_reach(bool standin) {
+    return {.job = "a GPU job",
+            .lacked = {{inject::ChangeLink::lever.name,
+                        "its ranks are on one machine, and its network is the machine's own"},
+                       {inject::TakePort::lever.name, "NCCL chooses those itself"},
+                       {inject::ChangeDevice::fault.name, "nobody breaks a real device on purpose"}},
+            .packages = "of its packages only NCCL tells the others its version",
+            .claimed = "nccl",
+            .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",
+            .understood = {"NCCL_DEBUG", "NCCL_HOSTID"}};
+}
+
+// What the levers of an MPI job do not reach, in words.
+
+inline Reach mpi_reach() {
+    return {.job = "an MPI job",
+            .lacked = {{inject::ChangeLink::lever.name, "its ranks meet in shared memory"},
+                       {inject::TakePort::lever.name, "mpirun chooses those itself"},
+                       {inject::ChangeDevice::fault.name, "there is none"},
+                       {inject::ChangeDevice::leak.name, "there is none"},
+                       {inject::ChangeDevice::memory.name, "there is none"},
+                       {inject::AlterCall::operation.name, "MPI would read beyond its buffers"}},
+            .packages = "all of its ranks are one program",
+            .claimed = {},
+            .variables = "Open MPI reads no variable of NCCL"};
+}
 
 }  // namespace deadrank::runners

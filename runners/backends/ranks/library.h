@@ -1,5 +1,5 @@
-// runners/backends/ranks/library.h — What a library of real messages is to our ranks: it makes communicators,
-// takes calls without blocking, and says in its own words what went wrong.
+// runners/backends/ranks/library.h — The communication library as ranks use it, and the creation of a
+// communicator by name.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,12 @@
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/meeting_place.h"
 #include "sim/world/comm.h"
+#include "sim/world/world.h"
 
 namespace deadrank::runners {
+
+// What a library of real messages is to our ranks: it makes communicators, takes calls without blocking, and
+// says in its own words what went wrong.
 
 struct RealCall {
     results::Op op = results::Op::none;
@@ -104,5 +108,17 @@ public:
                                const std::string& text);
 // As c10d when nobody brings the unique id: throws when `there` is not true in time.
 void wait_for_first(RealRank& rank, const Joining& joining, const std::function<bool()>& there);
+
+// A communicator by name: its members find its number at the meeting place, then the library makes it. Who
+// never comes is waited for without an end, as NCCL's bootstrap does.
+
+struct Joiner {
+    results::Rank process = 0;
+    int nth = 0;  // how often it has asked for that name before
+    results::Time store_timeout{0};
+};
+
+std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, Library& library, const MeetingPlace& place,
+                                             const Joiner& joiner, const sim::CommRequest& request);
 
 }  // namespace deadrank::runners

@@ -1,16 +1,41 @@
-// runners/backends/ranks/life.cpp — What the workload throws is the rank's own end, and only its own.
+// runners/backends/ranks/life.cpp — One rank's life in its own process: the plan without its bug, the gate
+// with its faults, the world, the workload.
 #include "runners/backends/ranks/life.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runners/backends/ranks/hidden_plan.h"
 #include "runners/backends/ranks/world.h"
+#include "runners/runner/extension.h"
 #include "runners/runner/settings.h"
+#include "scenarios/format/plan_file.h"
 #include "sim/workloads/catalog.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {
+
+// Every id of the taxonomy becomes the same word, and the reader's taxonomy has that word alone: the ranks
+// need no data file.
+
+namespace {
+constexpr const char* hidden = "hidden";
+}
+
+std::string hidden_plan_text(scenarios::Plan plan) {
+    plan.bug = {.stage = hidden, .symptom = hidden, .cause = hidden, .fix = hidden, .replays = {}};
+    plan.expect = {};
+    plan.expect.symptom = hidden;
+    return scenarios::to_toml(plan);
+}
+
+scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path& file) {
+    scenarios::Taxonomy taxonomy;
+    const scenarios::TaxonomyEntry word{.id = hidden, .name = hidden};
+    taxonomy.stages = taxonomy.symptoms = taxonomy.causes = taxonomy.fixes = {word};
+    return scenarios::load_plan(file, taxonomy, vocabulary());
+}
+
+// What the workload throws is the rank's own end, and only its own.
 
 namespace {
 

@@ -5,8 +5,18 @@
 #include <filesystem>
 
 #include "runners/backends/ranks/library.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
+
+// A plan as a rank may read it: what to run and what to break, and nothing of the bug it stands for or of
+// what must be noticed.
+
+std::string hidden_plan_text(scenarios::Plan plan);
+scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path& file);
+
+// One rank's life in its own process: the plan without its bug, the gate with its faults, the world, the
+// workload.
 
 constexpr int not_ours = 70;  // what a mistake of ours exits with
 

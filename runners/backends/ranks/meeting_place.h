@@ -1,14 +1,21 @@
 // runners/backends/ranks/meeting_place.h — A directory that all ranks of the job see: who has come, keys and
-// counters. What a file holds is there whole or not at all.
+// counters, and the rendezvous store on top of it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "runners/backends/ranks/gate.h"
+#include "sim/world/world.h"
+
 namespace deadrank::runners {
+
+// A directory that all ranks of the job see: who has come, keys and counters. What a file holds is there
+// whole or not at all.
 
 class MeetingPlace {
 public:
@@ -24,5 +31,17 @@ private:
     std::filesystem::path file(std::string_view name) const;
     std::filesystem::path directory_;
 };
+
+// The rendezvous store as files: keys that all ranks see, at an endpoint that one of them opened. No port is
+// used.
+
+struct Endpoint {
+    std::string text;  // "host:port"
+    int nodes = 1;     // node0 … are hosts that exist
+};
+
+// Throws as the simulator's does: RankFailure for a port that is no number, LibraryError after the time-out.
+std::unique_ptr<sim::Store> connect_file_store(Gate& gate, const MeetingPlace& place,
+                                               const Endpoint& endpoint, bool host, sim::Time timeout);
 
 }  // namespace deadrank::runners

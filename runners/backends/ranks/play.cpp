@@ -7,13 +7,13 @@
 #include <fstream>
 #include <unistd.h>
 
+#include "inject/core/fault.h"
 #include "inject/core/injector.h"
-#include "inject/core/make_fault.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/scratch.h"
+#include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/harvest.h"
-#include "runners/backends/ranks/hidden_plan.h"
-#include "runners/backends/ranks/job_clock.h"
+#include "runners/backends/ranks/life.h"
 #include "sim/workloads/catalog.h"
 
 namespace deadrank::runners {

@@ -5,8 +5,8 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "runners/backends/ranks/bootstrap.h"
-#include "runners/backends/ranks/file_store.h"
+#include "runners/backends/ranks/library.h"
+#include "runners/backends/ranks/meeting_place.h"
 #include "sim/engine/rng.h"
 #include "sim/world/failure.h"
 

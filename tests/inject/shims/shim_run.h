@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/external/scratch.h"
+#include "results/external/program.h"
 #include "results/record/evidence.h"
 #include "tests/support/shell.h"
 

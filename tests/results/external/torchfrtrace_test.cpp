@@ -7,11 +7,11 @@
 
 #include "results/judging/known_limits.h"
 #include "runners/backends/sim/runner.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
 #include "runners/studies/score.h"
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
-#include "scenarios/format/scenario_file.h"
 
 namespace deadrank::tests {
 namespace {

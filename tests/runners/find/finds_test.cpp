@@ -1,7 +1,6 @@
 // tests/runners/find/finds_test.cpp — Goal: what the swarm once found in our own simulator stays mended.
 #include <gtest/gtest.h>
 
-#include "runners/find/base.h"
 #include "runners/find/bench.h"
 #include "runners/find/stock.h"
 #include "runners/find/sweep.h"

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "runners/find/scenario_text.h"
+#include "runners/find/finds.h"
 #include "scenarios/format/resolve.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/error.h"

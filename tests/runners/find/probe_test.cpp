@@ -1,10 +1,11 @@
 // tests/runners/find/probe_test.cpp — Goal: a knob turns what it names, and a probe of a real detector in the
 // simulator sees more of a stronger fault, nothing of none, and never counts its own crash as blindness.
+#include "runners/find/probe.h"
+
 #include <gtest/gtest.h>
 
-#include "runners/find/detector_probe.h"
-#include "tests/runners/find/planted.h"
 #include "scenarios/format/resolve.h"
+#include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {
 namespace {

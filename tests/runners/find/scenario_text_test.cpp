@@ -1,12 +1,11 @@
 // tests/runners/find/scenario_text_test.cpp — Goal: any plan, written as a scenario, resolves to itself.
-#include "runners/find/scenario_text.h"
-
 #include <gtest/gtest.h>
 
-#include "tests/runners/find/planted.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
+#include "runners/find/finds.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
+#include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "runners/find/alike.h"
+#include "runners/find/finds.h"
 #include "scenarios/format/closing.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"

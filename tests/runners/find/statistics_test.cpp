@@ -1,8 +1,8 @@
 // tests/runners/find/statistics_test.cpp — Goal: the intervals are those of the textbooks, and nothing is
 // certain after a finite number of runs.
-#include "runners/find/statistics.h"
-
 #include <gtest/gtest.h>
+
+#include "runners/find/curve.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -1,9 +1,9 @@
 // tests/runners/find/subset_test.cpp — Goal: the members that matter are found, nothing can be left out of
 // what is found, and a smaller way to fail is found behind a larger one.
-#include "runners/find/subset.h"
-
 #include <algorithm>
 #include <gtest/gtest.h>
+
+#include "runners/find/shrink.h"
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
 #define HAS_RAPIDCHECK 1
@@ -18,14 +18,15 @@ bool holds(const Subset& subset, const Subset& wanted) {
 
 TEST(Subset, FindsTheOneThatMatters) {
     int asked = 0;
-    const Subset found = minimal_subset(200, [&](const Subset& some) { return ++asked, holds(some, {137}); });
+    const Subset found =
+        smallest_subset(200, [&](const Subset& some) { return ++asked, holds(some, {137}); });
     EXPECT_EQ(found, Subset{137});
     EXPECT_LT(asked, 40);
 }
 
 TEST(Subset, FindsScatteredMembersThatFailOnlyTogether) {
     const Subset wanted = {3, 77, 78, 150, 199};
-    EXPECT_EQ(minimal_subset(200, [&](const Subset& some) { return holds(some, wanted); }), wanted);
+    EXPECT_EQ(smallest_subset(200, [&](const Subset& some) { return holds(some, wanted); }), wanted);
 }
 
 TEST(Subset, LooksBehindTheFirstMinimumForASmallerOne) {

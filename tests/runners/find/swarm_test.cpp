@@ -5,9 +5,9 @@
 #include <array>
 #include <gtest/gtest.h>
 
-#include "runners/find/alike.h"
-#include "tests/runners/find/planted.h"
+#include "runners/find/finds.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {
 namespace {

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/find/base.h"
-#include "runners/find/pairwise.h"
-#include "tests/runners/find/planted.h"
+#include "runners/find/bench.h"
+#include "runners/find/drawing.h"
 #include "scenarios/format/resolve.h"
+#include "tests/runners/find/planted.h"
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>
 #define HAS_RAPIDCHECK 1

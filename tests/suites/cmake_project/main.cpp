@@ -1,5 +1,5 @@
 // tests/suites/cmake_project/main.cpp — deadrank with more words: every command knows them.
-#include <deadrank/runners/commands/program.h>
+#include <deadrank/runners/program/program.h>
 
 #include "token_ring.h"
 

@@ -120,7 +120,6 @@ const std::vector<Foreign>& foreigners() {
          false,
          "JSON stays in .cpp files; include json_fwd.hpp"},
         {{"CLI/"}, {"runners/"}, true, "the command line is runners/main's"},
-        {{"spdlog/"}, {"runners/"}, true, "only runners log; return an Error, or record an event"},
         {{"pugixml"}, {"results/", "runners/"}, false, "XML stays in the .cpp files of reports"},
         {{"sqlite3"},
          {"results/", "runners/"},

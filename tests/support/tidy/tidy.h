@@ -41,9 +41,18 @@ using ModuleRows = std::map<std::string, std::set<std::string>>;
 ModuleRows module_rows(const Tree& tree);
 Complaints check_module_arrows(const Tree& tree);
 Complaints check_module_circles(const Tree& tree);
+// docs/structure.md.
+std::string structure_page(const ModuleRows& rows);
 // At most 40 C++ files in a folder, and none in a folder above another with sources.
 Complaints check_folders(const Tree& tree);
 Complaints check_function_lengths(const SourceFile& file);
+// Headers named behind HEADERS in a row are installed: each exists, opens with what it is, and includes no
+// header of ours that is not installed; few enough to be learnt.
+Complaints check_public_door(const Tree& tree);
+// No two files of the product share a name, but for a header and its own source.
+Complaints check_basenames(const Tree& tree);
+// A function that a header declares is called somewhere else in the product.
+Complaints check_unused(const Tree& tree);
 
 // What a file must not see although its library may link it, and where each foreign header stays.
 Complaints check_blindness(const SourceFile& file);

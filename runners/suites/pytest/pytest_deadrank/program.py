@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 from dataclasses import dataclass, field
 
 
@@ -60,11 +61,13 @@ class Deadrank:
         return Outcome(trials[0]["scenario"], verdict, trials, story)
 
     def _call(self, arguments):
-        if shutil.which(self.program) is None:
+        # That of this Python's environment first: it came with this file, and PATH need not lead to it.
+        program = shutil.which(self.program, path=sysconfig.get_path("scripts")) or shutil.which(self.program)
+        if program is None:
             raise Trouble(f"'{self.program}' is no program here: install deadrank, or name it "
                           "with --deadrank")
         try:
-            return subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            return subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=self.timeout, check=False)
         except subprocess.TimeoutExpired as late:
             raise Trouble(f"deadrank did not end within {self.timeout:g} s: {' '.join(late.cmd)}") from None

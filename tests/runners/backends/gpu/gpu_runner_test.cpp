@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runners/backends/gpu/machine.h"
-#include "runners/backends/ranks/gpu_reach.h"
+#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/play.h"
 #include "runners/backends/sim/runner.h"
 #include "tests/inject/standin/torch_here.h"

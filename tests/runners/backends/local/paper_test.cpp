@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/runner/vocabulary.h"
+#include "runners/runner/extension.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
-#include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 namespace {

@@ -7,7 +7,6 @@
 #include "results/record/evidence.h"
 #include "runners/backends/local/log_reader.h"
 #include "runners/backends/process/event_reader.h"
-#include "runners/backends/process/follow.h"
 
 namespace deadrank::runners {
 namespace {

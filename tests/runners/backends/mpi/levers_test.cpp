@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "runners/backends/mpi/mpi_runner.h"
-#include "runners/backends/ranks/hidden_plan.h"
-#include "runners/backends/ranks/mpi_reach.h"
+#include "runners/backends/ranks/life.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 
 namespace deadrank::runners {

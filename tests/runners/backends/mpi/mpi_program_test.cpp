@@ -1,12 +1,11 @@
 // Goal: an MPI program that is not ours is played by the MPI runner as it stands: a fault finds its moment in
 // the program's own calls, and each rank's end is told.
-#include "runners/backends/local/mpi_program.h"
-
 #include <gtest/gtest.h>
 
+#include "runners/backends/local/job.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/commands/under_test.h"
+#include "runners/console/under_test.h"
 #include "runners/runner/extension.h"
 
 namespace deadrank::runners {

@@ -1,0 +1,149 @@
+// inject/core/fault.cpp — A fault is one thing done to one target, and undone. It sees levers, never results.
+// Target, moment and chance live in its FaultSpec and are looked after by the Injector, so no fault needs to
+// know them.
+#include "inject/core/fault.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "inject/core/trigger.h"
+
+namespace deadrank::inject {
+
+// The fault behind a deed, and how it aims.
+
+namespace {
+
+class DeedFault final : public Fault {
+public:
+    DeedFault(std::string kind, Deed deed) : kind_(std::move(kind)), deed_(std::move(deed)) {}
+
+    std::string_view kind() const override { return kind_; }
+    Result<Done> apply(Levers& levers, Rank rank) override { return deed_.apply(levers, rank); }
+    results::Blame blame(const Levers& levers) const override;
+    Rhythm rhythm() const override { return deed_.rhythm; }
+
+    void revert(Levers& levers, Rank rank) noexcept override {
+        try {
+            if (deed_.revert) deed_.revert(levers, rank);
+        } catch (...) {  // the backend is being torn down; nothing is left to undo there
+        }
+    }
+
+private:
+    std::string kind_;
+    Deed deed_;
+};
+
+// Whoever breaks a node breaks its ranks; a link breaks neither end.
+results::Blame DeedFault::blame(const Levers& levers) const {
+    results::Blame blame = deed_.blame;
+    if (!blame.ranks.empty() || blame.component.find("link") != std::string::npos) return blame;
+    for (const std::int32_t node : blame.nodes) {
+        const std::vector<Rank> ranks = levers.ranks_of(node);
+        blame.ranks.insert(blame.ranks.end(), ranks.begin(), ranks.end());
+    }
+    return blame;
+}
+
+}  // namespace
+
+std::unique_ptr<Fault> make_deed(const FaultSpec& spec, Deed deed) {
+    return std::make_unique<DeedFault>(spec.kind, std::move(deed));
+}
+
+std::unique_ptr<Fault> make_alteration(const FaultSpec& spec, const Alteration& alteration) {
+    return make_deed(spec, {.apply =
+                                [alteration](Levers& levers, Rank rank) {
+                                    return levers.pull(AlterCall{rank, alteration});
+                                },
+                            .blame = aimed(spec)});
+}
+
+results::Blame aimed(const FaultSpec& spec, results::Blame blame) {
+    for (const std::int64_t rank : spec.ranks()) blame.ranks.push_back(static_cast<Rank>(rank));
+    for (const int node : nodes_of(spec)) blame.nodes.push_back(node);
+    return blame;
+}
+
+std::vector<int> nodes_of(const FaultSpec& spec) {
+    const auto found = spec.parameters.find("node");
+    if (found == spec.parameters.end()) return {};
+    std::vector<int> nodes;
+    for (const std::int64_t node : found->second.list) nodes.push_back(static_cast<int>(node));
+    return nodes;
+}
+
+int node_count(const Levers& levers) {
+    int nodes = 0;
+    for (Rank rank = 0; rank < levers.ranks(); ++rank) nodes = std::max(nodes, levers.node_of(rank) + 1);
+    return nodes;
+}
+
+Time duration(const FaultSpec& spec, std::string_view name) { return Time(spec.number(name)); }
+
+// Looks the kind up, writes defaults out, and says which ranks have an occasion of their own.
+
+namespace {
+
+std::vector<std::string> known_kinds() {
+    std::vector<std::string> names;
+    for (const FaultRow& kind : fault_catalog()) names.push_back(kind.words.name);
+    return names;
+}
+
+tl::unexpected<scenarios::Error> refuse_kind(const std::string& kind) {
+    const std::string near = scenarios::nearest(kind, known_kinds());
+    return scenarios::refuse(
+        scenarios::ErrorCode::bad_input, fmt::format("there is no fault '{}'", kind),
+        near.empty() ? "`deadrank list --faults` names them all" : fmt::format("did you mean '{}'?", near));
+}
+
+scenarios::Result<void> write_defaults(scenarios::FaultSpec& spec, const scenarios::Kind& words) {
+    for (const scenarios::Parameter& parameter : words.parameters) {
+        if (spec.parameters.count(parameter.name) > 0 || parameter.optional) continue;
+        if (parameter.fallback.empty()) {
+            return scenarios::refuse(scenarios::ErrorCode::bad_input,
+                                     fmt::format("fault '{}' lacks '{}'", words.name, parameter.name),
+                                     parameter.what);
+        }
+        const auto value = scenarios::parse_value(parameter.type, parameter.fallback);
+        if (!value) return tl::unexpected(value.error());
+        spec.parameters.emplace(parameter.name, *value);
+    }
+    return {};
+}
+
+// A fault that alters calls needs one to be under way, and one that kills needs a process: they wait for it
+// even when `when` is silent about it. A step is implied already where a place is named.
+void aim(scenarios::Trigger& when, const FaultRow& kind) {
+    const bool anywhere = from_start(when) && !when.at_start;
+    const bool call = !kind.awaits.empty() && kind.awaits != "step";
+    if (call) when.at_start = false;
+    if (when.before.empty() && (call || (anywhere && !kind.awaits.empty()))) when.before = kind.awaits;
+}
+
+}  // namespace
+
+const FaultRow* find_fault(std::string_view name) {
+    for (const FaultRow& kind : fault_catalog()) {
+        if (kind.words.name == name) return &kind;
+    }
+    return nullptr;
+}
+
+scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec) {
+    const FaultRow* kind = find_fault(spec.kind);
+    if (!kind) return refuse_kind(spec.kind);
+    PlannedFault planned{.spec = spec};
+    if (const auto written = write_defaults(planned.spec, kind->words); !written)
+        return tl::unexpected(written.error());
+    aim(planned.spec.when, *kind);
+    planned.fault = kind->make(planned.spec);
+    planned.rhythm = planned.fault->rhythm();
+    if (planned.spec.parameters.count("rank") == 0) planned.ranks = {results::no_rank};
+    for (const std::int64_t rank : planned.spec.ranks()) planned.ranks.push_back(static_cast<Rank>(rank));
+    return planned;
+}
+
+}  // namespace deadrank::inject

@@ -1,0 +1,38 @@
+// runners/backends/sim/played_calls.h — What each rank of a workload does in one step, in order, as the
+// simulator sees it: calls, seams with the value that was read, and blocks. For pages that tell it to people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/model/value.h"
+#include "sim/machine/call.h"
+#include "sim/workloads/settings.h"
+
+namespace deadrank::runners {
+
+struct PlayedCall {
+    sim::CallKind kind = sim::CallKind::collective;
+    std::string name;  // as a trigger's `before` says it
+    std::string comm;  // empty where there is none
+    std::int64_t step = -1;
+    results::Phase phase = results::Phase::none;
+    std::int64_t count = 0;  // elements, bytes, nanoseconds, or the value of a seam
+    results::Dtype dtype = results::Dtype::none;
+    results::Rank peer = -1;  // or root
+
+    // Other peers and other values of a seam are the same call.
+    bool is_like(const PlayedCall& other) const;
+};
+
+struct PlayedJob {
+    std::vector<std::vector<PlayedCall>> ranks;  // by rank, in order of its own time
+    std::uint64_t hash = 0;                      // of all that happened
+};
+
+// A healthy run. `cluster` and `workload` hold what differs from the defaults. Error: a setting that is
+// unknown.
+scenarios::Result<PlayedJob> played_calls(const sim::WorkloadKind& kind, const scenarios::Values& cluster,
+                                          const scenarios::Values& workload);
+
+}  // namespace deadrank::runners

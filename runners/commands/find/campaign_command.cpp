@@ -1,0 +1,285 @@
+// runners/commands/find/campaign_command.cpp — deadrank campaign: scenarios × seeds over the cores of one
+// machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out; the others play what they are
+// given.
+#include "runners/line/campaign.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <xxhash.h>
+
+#include "results/text/style.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/campaign/ledger.h"
+#include "runners/campaign/spread.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/console/selection.h"
+#include "runners/line/build.h"
+
+namespace deadrank::runners::commands {
+
+// What `deadrank campaign` prints at the end.
+
+struct CampaignEnd {
+    scale::Totals totals;
+    std::uint64_t asked = 0;   // trials of the campaign
+    std::uint64_t before = 0;  // that were in the file already
+    std::string file;
+    std::string where;  // "4 processes", "2 at once"
+    double seconds = 0;
+};
+
+std::string campaign_text(const CampaignEnd& end, const results::reports::Style& style);
+std::string campaign_json(const CampaignEnd& end);
+
+using results::reports::Ink;
+using results::reports::Style;
+
+std::string campaign_text(const CampaignEnd& end, const Style& style) {
+    std::string text;
+    for (const scale::Answer& one : end.totals.notable) {
+        const bool failed = one.verdict == "fail";
+        text += fmt::format("  {} {} · seed {}\n",
+                            style.paint(failed ? Ink::red : Ink::yellow, failed ? "✘" : "?"), one.scenario,
+                            one.seed);
+        text += fmt::format("      {}\n", style.cut(one.reason, style.width == 0 ? 0 : style.width - 7));
+    }
+    const std::uint64_t played = end.totals.trials - end.before;
+    text +=
+        fmt::format("  {} of {} trials: {} pass · {} fail · {} unknown · answer {}\n", end.totals.trials,
+                    end.asked, end.totals.passed, end.totals.failed, end.totals.unknown, end.totals.digest);
+    const std::string before = end.before == 0 ? "" : fmt::format("{} were there, ", end.before);
+    text += style.paint(Ink::dim, fmt::format("  {}{} played on {} in {:.1f} s · {}", before, played,
+                                              end.where, end.seconds, end.file));
+    return text + "\n";
+}
+
+std::string campaign_json(const CampaignEnd& end) {
+    auto notable = nlohmann::ordered_json::array();
+    for (const scale::Answer& one : end.totals.notable) {
+        notable.push_back({{"scenario", one.scenario},
+                           {"seed", one.seed},
+                           {"verdict", one.verdict},
+                           {"reason", one.reason},
+                           {"token", one.token}});
+    }
+    return nlohmann::ordered_json{
+               {"trials", end.asked},         {"done", end.totals.trials}, {"before", end.before},
+               {"pass", end.totals.passed},   {"fail", end.totals.failed}, {"unknown", end.totals.unknown},
+               {"answer", end.totals.digest}, {"file", end.file},          {"where", end.where},
+               {"seconds", end.seconds},      {"not_passed", notable}}
+               .dump(2) +
+           "\n";
+}
+
+namespace {
+
+using scenarios::ErrorCode;
+
+struct CampaignArguments {
+    SelectionOptions selection;
+    SeedOptions seeds;
+    std::string out = "campaign.sqlite";
+    int jobs = 0;
+    double budget = 60;
+    bool no_control = false, no_heal = false, json = false, quiet = false;
+};
+
+constexpr const char* campaign_footer =
+    "Each trial is played in a process of its own: one that crashes or is still running when its time is up "
+    "is an unknown answer, and the campaign goes on. Answers go to an SQLite file, a row a trial (tables "
+    "`trials` and, for wall times, `effort`). The same command goes on where a killed one ended. Under "
+    "mpirun "
+    "or srun the trials are handed out one by one over all processes; the answer is the same, and so is the "
+    "digest printed at the end.\n\n"
+    "Exit code: 0 all passed, 1 something failed, 2 something is unknown, 64 the command line or a file is "
+    "wrong, 130 stopped (what was answered is kept).\n\n"
+    "Examples:\n"
+    "  deadrank campaign --seeds 1..100                              this machine's processors\n"
+    "  mpirun -np 2 deadrank campaign communication --seeds 1..500   two processes, one trial each at a "
+    "time\n"
+    "  srun -n 64 --mpi=pmix deadrank campaign --seeds 1..1000 --out /shared/all.sqlite\n"
+    "  sqlite3 campaign.sqlite \"select scenario, count(*) from trials where verdict <> 'pass' group by 1\"";
+
+class CampaignCommand {
+public:
+    CampaignCommand(const CampaignArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session), started_(scale::how_started()) {}
+
+    void operator()() {
+        if (!join()) return;
+        library_ = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
+        if (!session_.take(library_)) return leave();
+        auto seeds = seeds_of(arguments_.seeds);
+        if (!session_.take(seeds)) return leave();
+        auto selection = select(*library_, arguments_.selection);
+        if (!session_.take(selection)) return leave();
+        for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        std::erase_if(selection->scenarios, [](const auto& one) { return !playable_on(one, "sim"); });
+        for (const auto& scenario : selection->scenarios) {
+            for (const scenarios::Seed& seed : *seeds) jobs_.push_back({&scenario, seed});
+        }
+        detectors_ = library_->detectors();
+        const scale::Work work = work_for(*selection, *seeds);
+        if (crew_ && crew_->rank() > 0) return scale::serve(work, *crew_);
+        keep_ledger(work);
+    }
+
+private:
+    // False when there is nothing more to do here.
+    bool join() {
+        if (!started_.together) return true;
+        const auto library = scale::crew_library(session_.executable);
+        if (library.empty()) {
+            if (started_.rank > 0) return false;
+            fmt::print(stderr, "deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
+            return true;
+        }
+        auto crew = scale::join_crew(library);
+        if (!session_.take(crew)) return false;
+        if ((*crew)->size() > 1) crew_ = std::move(*crew);
+        return true;
+    }
+
+    // Nobody may wait for us for ever: the manager sends the others home, a worker waits to be sent.
+    void leave() {
+        if (!crew_) return;
+        const scale::Work nothing{.definition = "an error"};
+        if (crew_->rank() > 0) return scale::serve(nothing, *crew_);
+        (void)scale::manage(nothing, {}, crew_.get(), {});
+    }
+
+    scale::Work work_for(const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
+        XXH64_hash_t files = 0;
+        for (const auto& one : selection.scenarios) {
+            const std::string text = one.id + " " + one.digest + "\n";
+            files = XXH64(text.data(), text.size(), files);
+        }
+        scale::Work work;
+        work.definition =
+            nlohmann::ordered_json{
+                {"scenarios", selection.scenarios.size()},
+                {"files", fmt::format("{:016x}", files)},
+                {"seeds", fmt::format("{}..{}", seeds.front().number, seeds.back().number)},
+                {"control", !arguments_.no_control},
+                {"healed", !arguments_.no_heal},
+                {"build", this_build().commit}}
+                .dump();
+        work.slots = arguments_.jobs > 0 ? arguments_.jobs : crew_ ? 1 : usual_jobs("sim");
+        work.budget = std::chrono::milliseconds(static_cast<std::int64_t>(arguments_.budget * 1000));
+        work.stop = &stop_on_interrupt();
+        work.play = [this](std::uint64_t number) { return play_one(number); };
+        return work;
+    }
+
+    // In a child.
+    std::string play_one(std::uint64_t number) const {
+        const auto runner = make_runner("sim", session_.extension);
+        const LineOptions line{
+            .control = !arguments_.no_control, .healed = !arguments_.no_heal, .detectors = &detectors_};
+        const Job& job = jobs_[number];
+        const Trialled trial = runners::play(*job.scenario, job.seed, **runner, library_->vocabulary, line);
+        return scale::text_of(scale::answer_of(number, trial.outcome));
+    }
+
+    void keep_ledger(const scale::Work& work) {
+        const auto begin = std::chrono::steady_clock::now();
+        auto ledger = scale::Ledger::open(arguments_.out, work.definition);
+        std::vector<std::uint64_t> numbers;
+        auto known = ledger ? ledger->known(jobs_.size()) : tl::unexpected(ledger.error());
+        if (known) {
+            for (std::uint64_t number = 0; number < jobs_.size(); ++number) {
+                if (!(*known)[number]) numbers.push_back(number);
+            }
+        }
+        CampaignEnd end{.asked = jobs_.size(), .before = jobs_.size() - numbers.size()};
+        end.file = arguments_.out;
+        end.where = crew_ ? fmt::format("{} processes, {} at once on each", crew_->size(), work.slots)
+                          : fmt::format("one machine, {} at once", work.slots);
+        Progress progress;
+        auto said = begin;
+        std::uint64_t done = end.before;
+        const auto take = [&](const scale::Ended& ended, int rank) {
+            const Job& job = jobs_[ended.number];
+            ++done;
+            tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
+            return ledger->put(scale::answer_of(ended, job.scenario->id, job.seed.number), rank);
+        };
+        // Without a ledger nothing is played, but the others must be sent home.
+        const auto well =
+            scale::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
+        progress.clear();
+        if (!known) return session_.complain(known.error());
+        auto totals = ledger->totals();
+        if (!session_.take(totals)) return;
+        end.totals = std::move(*totals);
+        end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        // mpirun gives its processes terminals of their own, whatever stands at its end.
+        const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
+        fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
+        conclude(end, well);
+    }
+
+    void conclude(const CampaignEnd& end, const scenarios::Result<void>& well) {
+        if (!well) return session_.complain(well.error());
+        if (end.totals.failed > 0) {
+            session_.code = exit_fail;
+        } else if (end.totals.unknown > 0 && session_.code == exit_pass) {
+            session_.code = exit_unknown;
+        }
+        if (end.totals.trials < end.asked) session_.code = exit_interrupted;
+    }
+
+    // mpirun stands between us and the terminal: then a plain line every ten seconds.
+    void tell(Progress& progress, std::chrono::steady_clock::time_point& said,
+              const std::string& words) const {
+        progress.show("  " + words);
+        const auto now = std::chrono::steady_clock::now();
+        if (!crew_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
+        said = now;
+        fmt::print(stderr, "deadrank: {}\n", words);
+    }
+
+    const CampaignArguments& arguments_;
+    Session& session_;
+    const scale::Started started_;
+    std::unique_ptr<scale::Crew> crew_;
+    scenarios::Result<Library> library_;
+    results::Detectors detectors_;
+    std::vector<Job> jobs_;
+};
+
+void add_campaign(CLI::App& command, Session& session) {
+    command.footer(campaign_footer);
+    auto arguments = std::make_shared<CampaignArguments>();
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command.add_option("-o,--out", arguments->out, "The file of answers [campaign.sqlite]")
+        ->type_name("FILE");
+    command
+        .add_option("-j,--jobs", arguments->jobs,
+                    "Trials at once in each process [the processors; 1 under mpirun]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""));
+    command.add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.001, 86400.0).description(""));
+    command.add_flag("--no-control", arguments->no_control, "Leave the control run out");
+    command.add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
+    command.add_flag("-q,--quiet", arguments->quiet, "No lines of progress under mpirun");
+    add_json(command, arguments->json, "A JSON object instead of text");
+    command.callback([arguments, &session] { CampaignCommand(*arguments, session)(); });
+}
+
+}  // namespace
+
+extern const CommandRow campaign_row{
+    "campaign", "Plays scenarios under many seeds, over machines with mpirun, into one SQLite file",
+    add_campaign};
+
+}  // namespace deadrank::runners::commands

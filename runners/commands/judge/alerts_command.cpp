@@ -1,0 +1,284 @@
+// runners/commands/judge/alerts_command.cpp — deadrank alerts: which failures an operator's own alert rules
+// catch, how fast, and where. Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is
+// invalid or an alert cries on a healthy cluster; 2 when Prometheus is missing.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "results/alerts/promtool_player.h"
+#include "results/alerts/report.h"
+#include "results/external/program.h"
+#include "results/text/toml_tree.h"
+#include "runners/console/alert_site.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/serve/server_player.h"
+#include "runners/studies/kept.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+namespace alerts = results::alerts;
+namespace external = results::external;
+using scenarios::Error;
+using scenarios::ErrorCode;
+using scenarios::Result;
+
+struct AlertsArguments {
+    std::vector<std::string> rules;
+    runners::alerts::SiteOptions site;
+    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit,
+                sarif;
+    std::string prometheus = "prometheus";
+    bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
+         server = false, verify = false;
+    int jobs = 0;
+};
+
+std::string cache_directory() {
+    for (const auto& [variable, below] : {std::pair{"XDG_CACHE_HOME", "/deadrank/promtool"},
+                                          std::pair{"HOME", "/.cache/deadrank/promtool"}}) {
+        if (const char* home = std::getenv(variable); home != nullptr && *home != '\0')
+            return std::string(home) + below;
+    }
+    return {};
+}
+
+class AlertsCommand {
+public:
+    AlertsCommand(const AlertsArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_.executable, session_.extension, arguments_.site.catalog);
+        if (!session_.take(library)) return;
+        auto site = runners::alerts::open_site(*library, arguments_.site);
+        if (!session_.take(site)) return;
+        site_ = site->get();
+        if (arguments_.list) return list();
+        if (arguments_.rules.empty()) {
+            return session_.complain(
+                {ErrorCode::usage, "there is no rule file", "give one: deadrank alerts --rules FILE"});
+        }
+        study_.world = site_->world;
+        if (!read_policy() || !read_rules()) return;
+        auto incidents = runners::alerts::choose_incidents(*site_, *library, arguments_.site, study_.notes);
+        if (!session_.take(incidents)) return;
+        judge(*incidents);
+    }
+
+private:
+    void list() const {
+        for (const auto& signature : site_->signatures.signatures) {
+            if (signature.internal) continue;
+            fmt::print("{:<22} {}\n", signature.id, signature.title);
+        }
+    }
+
+    bool read_policy() {
+        if (arguments_.policy.empty()) return true;
+        auto policy = alerts::load_policy(arguments_.policy);
+        if (!session_.take(policy)) return false;
+        policy_ = std::move(*policy);
+        return true;
+    }
+
+    // Files that are no rule files are refused at once; those that Prometheus refuses are a verdict.
+    bool read_rules() {
+        auto tool = external::Promtool::find(arguments_.promtool);
+        if (tool) tool_ = std::move(*tool);
+        for (const std::string& path : arguments_.rules) {
+            auto file = alerts::read_rules(path, std::filesystem::path(arguments_.out) / "copies");
+            if (!session_.take(file)) return false;
+            if (file->unwrapped)
+                study_.notes.push_back(path + " is a Kubernetes resource: its rules were unwrapped into " +
+                                       file->loaded);
+            if (!file->broken.empty()) {
+                study_.invalid.push_back({path, file->broken_line, file->broken_column, file->broken});
+            } else if (check(*file)) {
+                study_.rules.insert(study_.rules.end(), file->rules.begin(), file->rules.end());
+                study_.files.push_back(std::move(*file));
+            }
+        }
+        const alerts::Emitted emitted(study_.world, site_->signatures);
+        study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
+        lengthen_history();
+        return true;
+    }
+
+    bool check(const alerts::RuleFile& file) {
+        if (!tool_) return true;
+        auto troubles = tool_->check_rules(file.loaded);
+        if (!troubles) return session_.complain(troubles.error()), false;
+        for (external::LoadTrouble& trouble : *troubles) {
+            trouble.file = file.path;
+            if (file.unwrapped) trouble.line = line_in_original(file, trouble.words);
+            study_.invalid.push_back(std::move(trouble));
+        }
+        return troubles->empty();
+    }
+
+    static int line_in_original(const alerts::RuleFile& file, const std::string& words) {
+        for (const alerts::Rule& rule : file.rules) {
+            if (words.find("\"" + rule.name + "\"") != std::string::npos) return rule.expr_line;
+        }
+        return 0;
+    }
+
+    // Rules that look back further than the failure is away get a healthy past, unless that is said already.
+    void lengthen_history() {
+        auto& window = study_.world.window;
+        const double reach = study_.analysis.look_back;
+        if (window.history > 0 || reach <= window.fault_at) return;
+        window.history = std::ceil(std::min(reach, 14 * 86400.0) / window.scrape) * window.scrape;
+        study_.notes.push_back(fmt::format("rules look back {}: a healthy past of {} was put before the run",
+                                           results::exporters::duration_text(reach),
+                                           results::exporters::duration_text(window.history)));
+        if (window.history < reach) study_.notes.push_back("two weeks of it are the most that is simulated");
+    }
+
+    void judge(const std::vector<results::exporters::Incident>& incidents) {
+        std::unique_ptr<alerts::Player> player = make_player(incidents);
+        std::unique_ptr<external::Amtool> amtool;
+        if (!arguments_.alertmanager.empty()) {
+            auto opened = external::Amtool::open(arguments_.amtool, arguments_.alertmanager);
+            if (!session_.take(opened)) return;
+            amtool = std::make_unique<external::Amtool>(std::move(*opened));
+        }
+        if (player != nullptr && !study_.files.empty()) {
+            alerts::StudyOptions options{
+                .jobs = jobs(), .suggest = !arguments_.no_suggestions, .amtool = amtool.get()};
+            auto done = alerts::conduct(study_, incidents, *player, site_->signatures, options);
+            if (!done) return session_.complain(done.error());
+            if (arguments_.verify) verify();
+        }
+        report(player != nullptr);
+    }
+
+    int jobs() const {
+        if (arguments_.server) return 1;
+        return arguments_.jobs > 0 ? arguments_.jobs
+                                   : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    }
+
+    std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
+        if (arguments_.server) {
+            if (external::find_program(arguments_.prometheus).empty()) {
+                session_.complain({ErrorCode::environment,
+                                   "there is no '" + arguments_.prometheus + "' on this machine",
+                                   "install Prometheus, or give --prometheus PATH"});
+                return nullptr;
+            }
+            study_.notes.push_back(
+                "a server was asked: `for` is counted from its answers, recording rules are put into the "
+                "expressions, keep_firing_for is not played");
+            return std::make_unique<serve::ServerPlayer>(arguments_.prometheus, arguments_.out);
+        }
+        if (!tool_) {
+            auto missing = external::Promtool::find(arguments_.promtool);
+            study_.notes.push_back(missing.error().text() +
+                                   "; the test files were written, and nothing was judged");
+            runners::alerts::write_tests(study_, incidents, arguments_.out);
+            return nullptr;
+        }
+        const std::string cache = arguments_.no_cache ? "" : cache_directory();
+        return std::make_unique<alerts::PromtoolPlayer>(
+            *tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
+    }
+
+    // promtool's own exit codes on the kept files, held against our verdicts.
+    void verify() {
+        const auto disagreements = runners::alerts::verify_kept(study_, *tool_, arguments_.out);
+        for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
+        study_.notes.push_back(
+            fmt::format("promtool ran the kept files again: {} disagreements", disagreements.size()));
+        disagrees_ = !disagreements.empty();
+    }
+
+    void report(bool judged) {
+        const auto found = alerts::breaches(study_, policy_);
+        write(arguments_.junit, alerts::junit_report(study_, policy_, found));
+        write(arguments_.sarif, alerts::sarif_report(study_));
+        if (arguments_.json) {
+            fmt::print("{}\n", alerts::json_report(study_, policy_, found));
+        } else {
+            fmt::print("{}",
+                       alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
+        }
+        if (session_.code != exit_pass) return;
+        if (!found.empty() || disagrees_)
+            session_.code = exit_fail;
+        else if (!judged)
+            session_.code = exit_unknown;
+    }
+
+    void write(const std::string& path, const std::string& text) {
+        if (path.empty()) return;
+        std::ofstream out(path);
+        out << text;
+        if (!out) session_.complain({ErrorCode::io, "cannot write '" + path + "'"});
+    }
+
+    const AlertsArguments& arguments_;
+    Session& session_;
+    runners::alerts::Site* site_ = nullptr;
+    alerts::Study study_;
+    alerts::Policy policy_;
+    std::optional<external::Promtool> tool_;
+    bool disagrees_ = false;
+};
+
+void add_alerts(CLI::App& command, Session& session) {
+    command.footer(
+        "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
+        "of the "
+        "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
+        "judged.\n\nExamples:\n"
+        "  deadrank alerts --list                                       the failures there are\n"
+        "  deadrank alerts --rules my.yml                               each of them against your rules\n"
+        "  deadrank alerts --rules my.yml --policy policy.toml --junit alerts.xml\n"
+        "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain");
+    auto arguments = std::make_shared<AlertsArguments>();
+    command
+        .add_option("rules,-r,--rules", arguments->rules,
+                    "Prometheus rule files, or PrometheusRule resources")
+        ->type_name("FILE");
+    runners::alerts::add_site(command, arguments->site);
+    command.add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
+        ->type_name("FILE");
+    command.add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")
+        ->type_name("PATH");
+    command.add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
+        ->type_name("FILE");
+    command.add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
+    command.add_flag("--server", arguments->server,
+                     "Judge through a real Prometheus server on loopback, for large clusters");
+    command.add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
+        ->type_name("PATH");
+    command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
+        ->type_name("DIR");
+    command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    command.add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")
+        ->type_name("FILE");
+    command.add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
+        ->type_name("N");
+    command.add_flag("--json", arguments->json, "One JSON object on standard output");
+    command.add_flag("--explain", arguments->explain, "A sentence for each cell");
+    command.add_flag("--verify", arguments->verify,
+                     "Let promtool run the kept files again and compare its exit codes");
+    command.add_flag("--list", arguments->list, "List the failures, and do nothing");
+    command.add_flag("--no-cache", arguments->no_cache, "Ask promtool anew even where its answer is known");
+    command.add_flag("--no-suggestions", arguments->no_suggestions, "Try no expressions for what was missed");
+    command.callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
+}
+
+}  // namespace
+
+extern const CommandRow alerts_row{
+    "alerts", "Says which failures your Prometheus alert rules catch, how fast and where", add_alerts};
+
+}  // namespace deadrank::runners::commands

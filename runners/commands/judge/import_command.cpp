@@ -1,0 +1,117 @@
+// runners/commands/judge/import_command.cpp — deadrank import: a real incident's dumps and logs become
+// evidence. Reads a directory, writes evidence.jsonl, and says what no file could tell.
+#include "results/importers/import.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "results/text/words.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/console/selection.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using results::importers::Imported;
+using results::importers::ImportedFile;
+using results::reports::Ink;
+using Json = nlohmann::ordered_json;
+
+struct ImportArguments {
+    std::string directory, out;
+    double until = -1;
+    bool json = false;
+};
+
+void print_import_json(const Imported& imported) {
+    Json files = Json::array();
+    for (const ImportedFile& one : imported.files) {
+        Json file = {{"file", one.file.string()}, {"as", one.as}};
+        if (!one.trouble.empty()) file["trouble"] = one.trouble;
+        files.push_back(std::move(file));
+    }
+    fmt::print("{}\n", Json{{"events", imported.evidence.events().size()},
+                            {"zero_unix_ns", imported.zero},
+                            {"observed_until", imported.evidence.observed_until().count()},
+                            {"files", std::move(files)},
+                            {"lacks", imported.lacks}}
+                           .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// "Flight Recorder dump of rank 3" and "… of rank 4" are counted together.
+std::string kind_of(const std::string& as) { return as.substr(0, as.find(" of rank ")); }
+
+void print_import(const Imported& imported) {
+    const auto style = style_of(stdout);
+    std::map<std::string, std::size_t> kinds;
+    for (const ImportedFile& one : imported.files) {
+        if (!one.as.empty()) ++kinds[kind_of(one.as)];
+    }
+    for (const auto& [kind, count] : kinds)
+        fmt::print("  {} {}\n", results::counted(count, "file"), style.paint(Ink::dim, kind));
+    for (const ImportedFile& one : imported.files) {
+        if (!one.as.empty()) continue;
+        fmt::print("  {} {}: {}\n", style.paint(Ink::yellow, "left out"), one.file.string(),
+                   one.trouble.empty() ? "no line of it is known to us" : one.trouble);
+    }
+    for (const std::string& lack : imported.lacks)
+        fmt::print("  {} {}\n", style.paint(Ink::yellow, "lacking"), lack);
+    fmt::print("  {} over {}\n", results::counted(imported.evidence.events().size(), "event"),
+               results::duration_text(imported.evidence.observed_until()));
+}
+
+void import(const ImportArguments& arguments, Session& session) {
+    results::importers::ImportOptions options;
+    if (arguments.until >= 0) options.observed_until = static_cast<std::int64_t>(arguments.until * 1e9);
+    auto imported = results::importers::import_directory(arguments.directory, options);
+    if (!session.take(imported)) return;
+    std::error_code trouble;
+    std::filesystem::create_directories(arguments.out, trouble);
+    const std::filesystem::path part = std::filesystem::path(arguments.out) / "evidence.jsonl.part";
+    auto written = results::write_evidence(imported->evidence, part);
+    if (!written) return session.complain(written.error());
+    std::filesystem::rename(part, std::filesystem::path(arguments.out) / "evidence.jsonl", trouble);
+    if (arguments.json) return print_import_json(*imported);
+    print_import(*imported);
+    fmt::print("\n  deadrank diagnose {0}\n  deadrank judge {0}\n", arguments.out);
+}
+
+void add_import(CLI::App& command, Session& session) {
+    command.footer(
+        "Flight Recorder dumps (pickles are read as data, never executed; or JSON), NCCL logs, ranks' "
+        "output, torchrun's "
+        "agent log and error files, dmesg, RAS answers as JSON: what a file is, is seen from its content. A "
+        "rank's own "
+        "files end with its number (trace_rank_3, rank_3.log) or lie in attempt_N/RANK/, as torchrun has "
+        "them.\n\n"
+        "How long somebody watched decides whether silence is a hang: the newest file says it, or "
+        "--until.\n\n"
+        "Examples:\n"
+        "  deadrank import /incident/dumps --out incident\n"
+        "  deadrank diagnose incident");
+    auto arguments = std::make_shared<ImportArguments>();
+    command.add_option("directory", arguments->directory, "Where the files lie, in any depth")
+        ->required()
+        ->type_name("DIR");
+    command.add_option("-o,--out", arguments->out, "Write evidence.jsonl into DIR")
+        ->required()
+        ->type_name("DIR");
+    command
+        .add_option("--until", arguments->until,
+                    "When observation ended, in seconds since 1970 [the newest file]")
+        ->type_name("SECONDS");
+    add_json(command, arguments->json, "What was read, as one JSON object");
+    command.callback([arguments, &session] { import(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow import_row{
+    "import", "Makes evidence of a real incident's dumps and logs, for judge and diagnose", add_import};
+
+}  // namespace deadrank::runners::commands

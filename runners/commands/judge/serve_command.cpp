@@ -1,0 +1,126 @@
+// runners/commands/judge/serve_command.cpp — deadrank serve: a failure on live /metrics endpoints, for a
+// rehearsal with real servers. Serves until the run is over, --for has passed, or Ctrl-C.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fmt/format.h>
+#include <memory>
+#include <thread>
+
+#include "results/text/toml_tree.h"
+#include "runners/console/alert_site.h"
+#include "runners/console/command.h"
+#include "runners/serve/live_replay.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using results::exporters::duration_text;
+using scenarios::ErrorCode;
+
+struct ServeArguments {
+    runners::alerts::SiteOptions site;
+    std::string address = "127.0.0.1", speed = "1", lasts;
+    int port = 9400;
+    bool quiet = false;
+};
+
+// Only a signal handler needs a place that outlives every stack.
+std::atomic<bool>& asked_to_stop() {
+    static std::atomic<bool> asked{false};
+    return asked;
+}
+
+void stop_on_signals() {
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { asked_to_stop() = true; });
+}
+
+void serve_until_done(serve::Replay& replay, double duration, double real_seconds) {
+    const auto began = std::chrono::steady_clock::now();
+    while (!asked_to_stop()) {
+        const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        if (real_seconds >= 0 ? passed >= real_seconds : replay.now() >= duration) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+}
+
+void serve_command(const ServeArguments& arguments, Session& session) {
+    auto library = open_library(session.executable, session.extension, arguments.site.catalog);
+    if (!session.take(library)) return;
+    auto site = runners::alerts::open_site(*library, arguments.site);
+    if (!session.take(site)) return;
+    double speed = 0;
+    try {
+        speed = std::stod(arguments.speed);
+    } catch (const std::exception&) {
+    }
+    const double lasts = arguments.lasts.empty() ? -1 : results::exporters::seconds_of(arguments.lasts);
+    if (!(speed > 0) || speed > 1e6) {
+        return session.complain(
+            {ErrorCode::usage, "--speed '" + arguments.speed + "' will not do", "write a factor such as 60"});
+    }
+    std::vector<std::string> notes;
+    std::vector<results::exporters::Incident> incidents = {results::exporters::healthy_run()};
+    if (!arguments.site.scenarios.empty() && arguments.site.scenarios[0] != "healthy") {
+        auto chosen = runners::alerts::choose_incidents(**site, *library, arguments.site, notes);
+        if (!session.take(chosen)) return;
+        incidents = std::move(*chosen);
+    }
+    if (incidents.size() != 1) {
+        return session.complain({ErrorCode::usage,
+                                 fmt::format("{} failures cannot be served at once", incidents.size()),
+                                 "name one with --scenarios"});
+    }
+    serve::Replay replay((*site)->world, incidents[0], speed);
+    if (!arguments.quiet) {
+        replay.on_notice([](const serve::Notice& notice) {
+            fmt::print("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert,
+                       notice.receiver);
+            std::fflush(stdout);
+        });
+    }
+    std::atomic<int> port{0};
+    auto server = serve::HttpServer::listen(
+        arguments.address, arguments.port,
+        [&](const serve::HttpRequest& request) { return replay.answer(request, port); });
+    if (!session.take(server)) return;
+    port = (*server)->port();
+    const auto& window = (*site)->world.window;
+    fmt::print("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
+               port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
+    fmt::print("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
+    std::fflush(stdout);
+    stop_on_signals();
+    serve_until_done(replay, window.duration, lasts);
+}
+
+void add_serve(CLI::App& command, Session& session) {
+    command.footer(
+        "One failure of `deadrank alerts --list`, on loopback, in real or accelerated time.\n\n"
+        "Exit code: 0 the run is over or was stopped, 64 the command line is wrong or the port is taken.\n\n"
+        "Examples:\n"
+        "  deadrank serve --scenarios thermal_throttle\n"
+        "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
+        "  curl http://127.0.0.1:9400/prometheus.yml");
+    auto arguments = std::make_shared<ServeArguments>();
+    runners::alerts::add_site(command, arguments->site);
+    command.add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 65535).description(""));
+    command.add_option("--address", arguments->address, "Address to listen on [127.0.0.1]")->type_name("IP");
+    command.add_option("--speed", arguments->speed, "Virtual seconds in each real one [1]")
+        ->type_name("FACTOR");
+    command.add_option("--for", arguments->lasts, "Stop after this much real time [when the run is over]")
+        ->type_name("TIME");
+    command.add_flag("-q,--quiet", arguments->quiet, "Print no notices");
+    command.callback([arguments, &session] { serve_command(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow serve_row{
+    "serve", "Shows a failure on live /metrics, for a rehearsal with your own Prometheus", add_serve};
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,230 @@
+// runners/commands/know/coverage_command.cpp — deadrank coverage: which cells of symptom × cause × stage ×
+// fix × backend have a scenario, and which have not. First the four shares, then what is missing, and on
+// request every cell.
+#include "results/judging/coverage.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/console/selection.h"
+#include "runners/line/library.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::runners::commands {
+
+// Why a scenario is not played on a backend: that backend is asked itself.
+
+// scenario id → backend → why not. Backends that can play the scenario, and say so in its file, are left out.
+using BackendReasons = std::map<std::string, std::map<std::string, std::string>>;
+BackendReasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios);
+
+namespace {
+
+std::string reason(const Library& library, const scenarios::Scenario& scenario, Runner& runner) {
+    const auto trial = scenarios::resolve(scenario, {1}, runner.capabilities(), library.vocabulary);
+    if (!trial) return trial.error().what;
+    const auto able = runner.on_paper(trial->fault);
+    return able ? "it could be, and its file does not say that it was tried" : able.error().what;
+}
+
+}  // namespace
+
+BackendReasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios) {
+    BackendReasons reasons;
+    for (const std::string backend : {"sim", "local", "mpi", "gpu"}) {
+        const auto runner = make_runner(backend, {});
+        for (const scenarios::Scenario& scenario : scenarios) {
+            if (playable_on(scenario, backend)) continue;
+            reasons[scenario.id][backend] =
+                runner ? reason(library, scenario, **runner) : runner.error().what;
+        }
+    }
+    return reasons;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using results::Coverage;
+using results::CoverageAxis;
+using results::reports::Ink;
+using results::reports::Style;
+
+struct CoverageArguments {
+    std::string catalog;
+    bool json = false, cells = false, require_all = false;
+};
+
+std::vector<const CoverageAxis*> coverage_axes(const Coverage& coverage) {
+    return {&coverage.symptoms, &coverage.causes, &coverage.fixes, &coverage.stages};
+}
+
+Json axis_json(const CoverageAxis& axis) {
+    return {{"covered", axis.covered()},
+            {"of", axis.scenarios.size()},
+            {"missing", axis.missing()},
+            {"scenarios", axis.scenarios}};
+}
+
+Json gap_json(const results::Gap& gap) {
+    Json json = {{"symptom", gap.symptom}, {"cause", gap.cause}};
+    if (!gap.fix.empty()) json["fix"] = gap.fix;
+    json["why"] = gap.why;
+    json["proposed"] = gap.proposed;
+    json["reports"] = gap.reports;
+    return json;
+}
+
+// Of the scenarios of a cell that this backend does not play, each with its reason.
+Json not_played(const results::CoverageCell& cell, const BackendReasons& reasons) {
+    Json json = Json::object();
+    for (const auto& [backend, ids] : cell.backends) {
+        for (const std::string& id : ids) {
+            const auto found = reasons.find(id);
+            if (found == reasons.end()) continue;
+            for (const auto& [missing, why] : found->second) json[missing][id] = why;
+        }
+    }
+    return json;
+}
+
+void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons) {
+    Json json = {{"scenarios", coverage.scenarios}};
+    for (const CoverageAxis* axis : coverage_axes(coverage)) json[axis->name] = axis_json(*axis);
+    Json gaps = Json::array(), fix_gaps = Json::array(), beyond = Json::array(), cells = Json::array();
+    for (const auto& gap : coverage.gaps) gaps.push_back(gap_json(gap));
+    for (const auto& gap : coverage.fix_gaps) fix_gaps.push_back(gap_json(gap));
+    for (const auto& [symptom, cause] : coverage.beyond)
+        beyond.push_back({{"symptom", symptom}, {"cause", cause}});
+    for (const auto& cell : coverage.cells) {
+        cells.push_back({{"symptom", cell.symptom},
+                         {"cause", cell.cause},
+                         {"stage", cell.stage},
+                         {"fix", cell.fix},
+                         {"backends", cell.backends},
+                         {"not_played", not_played(cell, reasons)}});
+    }
+    json["pairs"] = {{"covered", coverage.pairs - coverage.gaps.size()},
+                     {"of", coverage.pairs},
+                     {"missing", gaps},
+                     {"without_fix", fix_gaps},
+                     {"beyond", beyond}};
+    json["backends"] = coverage.backends;
+    json["unseen"] = coverage.unseen;
+    json["without_report"] = coverage.without_report;
+    json["cells"] = cells;
+    fmt::print("{}\n", json.dump(2));
+}
+
+void print_share(const Style& style, std::string_view name, std::size_t covered, std::size_t of) {
+    constexpr std::size_t bar = 34;
+    const std::size_t full = of == 0 ? 0 : covered * bar / of;
+    std::string filled, empty;
+    for (std::size_t i = 0; i < bar; ++i) (i < full ? filled : empty) += i < full ? "█" : "░";
+    fmt::print("  {:<10} {}{}  {:>3}/{}\n", name,
+               style.paint(covered == of ? Ink::green : Ink::yellow, filled), style.paint(Ink::dim, empty),
+               covered, of);
+}
+
+void print_missing(const Style& style, const Coverage& coverage) {
+    for (const CoverageAxis* axis : coverage_axes(coverage)) {
+        const auto missing = axis->missing();
+        if (missing.empty()) continue;
+        fmt::print("\n{}\n", style.paint(Ink::bold, "no scenario yet: " + axis->name));
+        for (const std::string& id : missing) fmt::print("  {}\n", id);
+    }
+    if (!coverage.gaps.empty()) {
+        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed pairs without a scenario"));
+        for (const auto& gap : coverage.gaps) {
+            fmt::print("  {} × {}\n      {}\n", gap.symptom, gap.cause, style.paint(Ink::dim, gap.why));
+        }
+    }
+    if (!coverage.fix_gaps.empty()) {
+        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed fix patterns without a scenario"));
+        for (const auto& gap : coverage.fix_gaps) {
+            fmt::print("  {} × {} × {}\n      {}\n", gap.symptom, gap.cause, gap.fix,
+                       style.paint(Ink::dim, gap.why));
+        }
+    }
+}
+
+void print_cells(const Style& style, const Coverage& coverage) {
+    std::string symptom;
+    for (const auto& cell : coverage.cells) {
+        if (cell.symptom != symptom) fmt::print("\n{}\n", style.paint(Ink::bold, cell.symptom));
+        symptom = cell.symptom;
+        std::string where;
+        for (const auto& [backend, ids] : cell.backends) where += fmt::format("  {} {}", backend, ids.size());
+        fmt::print("  {} · {} · {}{}\n", cell.cause, cell.stage, cell.fix, style.paint(Ink::dim, where));
+    }
+}
+
+void print_coverage_text(const Coverage& coverage, bool cells) {
+    const Style style = style_of(stdout);
+    fmt::print("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
+    for (const CoverageAxis* axis : coverage_axes(coverage)) {
+        print_share(style, axis->name, axis->covered(), axis->scenarios.size());
+    }
+    print_share(style, "pairs", coverage.pairs - coverage.gaps.size(), coverage.pairs);
+    std::string backends;
+    for (const auto& [backend, count] : coverage.backends) backends += fmt::format("{} {}  ", backend, count);
+    fmt::print("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends,
+               coverage.cells.size());
+    if (!coverage.beyond.empty()) {
+        fmt::print("  beyond       {} that the taxonomy does not propose\n",
+                   results::counted(coverage.beyond.size(), "pair"));
+    }
+    if (!coverage.unseen.empty()) fmt::print("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
+    print_missing(style, coverage);
+    if (cells) print_cells(style, coverage);
+    if (!cells) fmt::print("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
+}
+
+void coverage(const CoverageArguments& arguments, Session& session) {
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
+    if (!session.take(library)) return;
+    auto selection = select(*library, {});
+    if (!session.take(selection)) return;
+    const Coverage found = results::coverage_of(selection->scenarios, library->taxonomy);
+    if (arguments.json) print_coverage_json(found, why_not_played(*library, selection->scenarios));
+    if (!arguments.json) print_coverage_text(found, arguments.cells);
+    const bool all = found.complete() && found.gaps.empty();
+    session.code = arguments.require_all && !all ? exit_fail : exit_pass;
+    for (const scenarios::Error& error : selection->broken) session.complain(error);
+}
+
+void add_coverage(CLI::App& command, Session& session) {
+    command.footer(
+        "A cell is symptom × cause × stage × fix × backend; --json says of each backend why a scenario is "
+        "not "
+        "played there.\nExit code 0, and with --require-all 1 while something is missing.\n\n"
+        "Examples:\n"
+        "  deadrank coverage\n"
+        "  deadrank coverage --json | jq .pairs.missing\n"
+        "  deadrank coverage --require-all      in CI, once everything is covered");
+    auto arguments = std::make_shared<CoverageArguments>();
+    add_catalog(command, arguments->catalog);
+    command.add_flag("--cells", arguments->cells, "List every cell");
+    command.add_flag("--require-all", arguments->require_all,
+                     "Exit code 1 when an id or a proposed pair has no scenario");
+    add_json(command, arguments->json, "A JSON object with every cell and gap");
+    command.callback([arguments, &session] { coverage(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow coverage_row{
+    "coverage", "Says which cells of the taxonomy have a scenario, and which not", add_coverage};
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,84 @@
+// runners/commands/know/new_command.cpp — deadrank new: writes a commented skeleton of a scenario. The
+// skeleton loads as it stands; one's own file is never written over.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+
+#include "results/text/text_file.h"
+#include "runners/console/command.h"
+#include "runners/console/selection.h"
+#include "runners/line/library.h"
+#include "scenarios/format/skeleton.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using scenarios::ErrorCode;
+namespace fs = std::filesystem;
+
+struct NewScenarioArguments {
+    scenarios::SkeletonWish wish{.id = {},
+                                 .symptom = "collective_deadlock_hang",
+                                 .fault = "kill_rank",
+                                 .cause = {},
+                                 .fix = {},
+                                 .workload = {}};
+    std::string catalog;
+    bool print = false;
+};
+
+void create(const NewScenarioArguments& arguments, Session& session) {
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
+    if (!session.take(library)) return;
+    auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
+    if (!session.take(text)) return;
+    if (arguments.print) {
+        fmt::print("{}", *text);
+        return;
+    }
+    const fs::path file = library->catalog / (arguments.wish.id + ".toml");
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) {
+        session.complain({ErrorCode::usage,
+                          "is there already",
+                          "choose another name, or --print to see the skeleton",
+                          {file.string()}});
+        return;
+    }
+    auto written = results::reports::write_text(*text, file);
+    if (!written) {
+        session.complain(written.error());
+        return;
+    }
+    fmt::print("{}\n  Edit it, then: deadrank run {}\n", file.string(), arguments.wish.id);
+}
+
+void add_new(CLI::App& command, Session& session) {
+    command.footer(
+        "The skeleton loads and plays as it stands; its comments say what to write where.\n\n"
+        "Example:\n"
+        "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
+    auto arguments = std::make_shared<NewScenarioArguments>();
+    scenarios::SkeletonWish& wish = arguments->wish;
+    command.add_option("id", wish.id, "stage/name of the scenario, as communication/my_bug")
+        ->required()
+        ->type_name("ID");
+    const auto word = [&](const char* name, std::string& value, const char* what) {
+        command.add_option(name, value, what)->type_name("ID");
+    };
+    word("--symptom", wish.symptom, "What one sees [collective_deadlock_hang]");
+    word("--fault", wish.fault, "The kind of fault [kill_rank]");
+    word("--cause", wish.cause, "The root cause [the most reported one of the symptom]");
+    word("--fix", wish.fix, "The fix pattern [the most frequent one of the cause]");
+    word("--workload", wish.workload, "The kind of workload [the first there is]");
+    command.add_flag("--print", arguments->print, "Print it instead of writing it");
+    add_catalog(command, arguments->catalog);
+    command.callback([arguments, &session] { create(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario into the catalog", add_new};
+
+}  // namespace deadrank::runners::commands

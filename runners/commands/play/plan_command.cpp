@@ -1,0 +1,83 @@
+// runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as the TOML that
+// one replays and attaches to a bug report.
+#include "scenarios/model/plan.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runners/backends/catalog/backend.h"
+#include "runners/console/command.h"
+#include "runners/console/selection.h"
+#include "scenarios/format/plan_file.h"
+#include "scenarios/format/resolve.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct PlanArguments {
+    std::string scenario, catalog, runner = "sim", variant = "fault";
+    std::uint64_t seed = 1;
+    bool json = false;
+};
+
+const scenarios::Plan& chosen_plan(const scenarios::Trial& trial, const std::string& variant) {
+    if (variant == "control") return trial.control;
+    return variant == "healed" ? trial.healed : trial.fault;
+}
+
+void print_plan(const scenarios::Plan& plan, bool json) {
+    if (!json) {
+        fmt::print("{}", scenarios::to_toml(plan));
+        return;
+    }
+    const nlohmann::ordered_json document = {{"scenario", plan.scenario},
+                                             {"seed", plan.seed.number},
+                                             {"variant", scenarios::variant_name(plan.variant)},
+                                             {"digest", scenarios::digest(plan)},
+                                             {"toml", scenarios::to_toml(plan)}};
+    fmt::print("{}\n", document.dump(2));
+}
+
+void plan(const PlanArguments& arguments, Session& session) {
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
+    if (!session.take(library)) return;
+    auto runner = make_runner(arguments.runner, session.extension);
+    if (!session.take(runner)) return;
+    SelectionOptions one;
+    one.names = {arguments.scenario};
+    auto selection = select(*library, one);
+    if (!session.take(selection)) return;
+    for (const scenarios::Error& error : selection->broken) session.complain(error);
+    for (const auto& scenario : selection->scenarios) {
+        auto trial = scenarios::resolve(scenario, scenarios::Seed{arguments.seed}, (*runner)->capabilities(),
+                                        library->vocabulary);
+        if (session.take(trial)) print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
+    }
+}
+
+void add_plan(CLI::App& command, Session& session) {
+    command.footer(
+        "The plan is TOML; `deadrank replay` plays it.\n\n"
+        "Example:\n"
+        "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
+    auto arguments = std::make_shared<PlanArguments>();
+    command.add_option("scenario", arguments->scenario, "An id or a file")->required()->type_name("SCENARIO");
+    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
+    command.add_option("--variant", arguments->variant, "fault, control or healed [fault]")
+        ->check(CLI::IsMember({"fault", "control", "healed"}))
+        ->type_name("NAME");
+    command.add_option("--runner", arguments->runner, "For which runner [sim]")->type_name("NAME");
+    add_catalog(command, arguments->catalog);
+    add_json(command, arguments->json, "A JSON object with the plan's digest and its TOML");
+    command.callback([arguments, &session] { plan(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow plan_row{"plan", "Prints what a seed makes of a scenario: nothing is left to chance",
+                                 add_plan};
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,256 @@
+// runners/commands/play/run_command.cpp — deadrank run: the command most people need. Plays scenarios under
+// seeds and says of each whether the right thing was noticed.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+
+#include "results/reports/json_files.h"
+#include "results/reports/junit.h"
+#include "results/reports/resilience_table.h"
+#include "results/text/words.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/commands/play/run_report.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/console/selection.h"
+#include "runners/console/under_test.h"
+#include "runners/line/campaign.h"
+#include "runners/line/scale.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+struct RunArguments {
+    SelectionOptions selection;
+    SeedOptions seeds;
+    std::string runner = "sim";
+    SubjectOptions under_test;
+    int jobs = 0;
+    std::string out, junit, html, table, by = "class";
+    bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
+};
+
+constexpr const char* run_description =
+    "Plays scenarios and judges whether the right thing was noticed, in time";
+constexpr const char* run_footer =
+    "Each scenario is played three times from one set of draws: with its fault, without it (the control), "
+    "and with its fix "
+    "(the healed run). The alarm must ring in the first, about the right one and in time, and in no "
+    "other.\n\n"
+    "On a machine without a GPU, DEADRANK_STANDIN=1 lets --runner gpu play on our own NCCL and CUDA.\n\n"
+    "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file "
+    "is wrong, "
+    "130 stopped by Ctrl-C (the evidence so far is kept).\n\n"
+    "Examples:\n"
+    "  deadrank run                                             the whole catalog in the simulator\n"
+    "  deadrank run communication --seeds 1..20 --jobs 2        one stage, twenty draws of each scenario\n"
+    "  deadrank run my_bug.toml --runner local --out out        a file of yours on real processes\n"
+    "  deadrank run my_bug.toml --runner local --ranks 2 --subject ddp --subject fsdp --table table.md\n"
+    "                                                           how two frameworks stand the same bug\n"
+    "  deadrank run my_bug.toml --runner local -- torchrun --nproc-per-node 2 train.py\n"
+    "                                                           a program of yours, as you start it\n"
+    "  deadrank run my_bug.toml --runner mpi --ranks 2 -- ./solver input.txt\n"
+    "                                                           an MPI program of yours, under mpirun\n"
+    "  deadrank run '*/checkpoint_*' --json                     one JSON object a line\n"
+    "  deadrank run communication --html report.html            and a page to look at what happened";
+
+std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios,
+                         const std::vector<scenarios::Seed>& seeds) {
+    std::vector<Job> jobs;
+    for (const auto& scenario : scenarios) {
+        for (const scenarios::Seed& seed : seeds) jobs.push_back({&scenario, seed});
+    }
+    return jobs;
+}
+
+std::size_t longest_name(const std::vector<scenarios::Scenario>& scenarios) {
+    std::size_t longest = 12;
+    for (const auto& scenario : scenarios) {
+        longest = std::max(longest, scenario.id.size() - (scenario.id.find('/') + 1));
+    }
+    return std::min<std::size_t>(longest, 52);
+}
+
+int run_code(const RunReport& report, bool broken, bool stopped) {
+    if (stopped) return exit_interrupted;
+    if (report.worst() == results::Verdict::fail) return exit_fail;
+    if (broken) return exit_usage;
+    return report.worst() == results::Verdict::unknown ? exit_unknown : exit_pass;
+}
+
+class RunCommand {
+public:
+    RunCommand(const RunArguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
+        if (!session_.take(library)) return;
+        auto seeds = seeds_of(arguments_.seeds);
+        if (!session_.take(seeds)) return;
+        auto programs = programs_under_test(arguments_.runner, session_.extension, arguments_.under_test);
+        if (!session_.take(programs)) return;
+        auto selection = select(*library, arguments_.selection);
+        if (!session_.take(selection)) return;
+        for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        keep_playable(*selection);
+        if (arguments_.under_test.ranks > 0) {
+            for (auto& scenario : selection->scenarios)
+                scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
+        }
+        if (!selection->scenarios.empty()) play(*library, *selection, *seeds, *programs);
+    }
+
+private:
+    // A scenario that was named is played in any case, and says itself why it cannot be.
+    void keep_playable(Selection& selection) {
+        if (!arguments_.selection.names.empty() || selection.scenarios.empty()) return;
+        std::erase_if(selection.scenarios,
+                      [&](const auto& one) { return !playable_on(one, arguments_.runner); });
+        if (!selection.scenarios.empty()) return;
+        session_.complain(
+            {scenarios::ErrorCode::unsupported,
+             fmt::format("no scenario that was chosen can be played on '{}'", arguments_.runner),
+             "name one to see why, or choose another --runner"});
+    }
+
+    void play(const Library& library, const Selection& selection, const std::vector<scenarios::Seed>& seeds,
+              const std::vector<UnderTest>& programs) {
+        std::atomic<bool>& stop = stop_on_interrupt();
+        const results::Detectors detectors = library.detectors();
+        RunReport report({.json = arguments_.json,
+                          .quiet = arguments_.quiet,
+                          .seeds = seeds.size(),
+                          .name_columns = longest_name(selection.scenarios),
+                          .by = arguments_.by},
+                         library.taxonomy, detectors);
+        CampaignOptions options;
+        options.line = {.out = arguments_.out,
+                        .control = !arguments_.no_control,
+                        .healed = !arguments_.no_heal,
+                        .explore_order = arguments_.explore_order,
+                        .stop = &stop,
+                        .detectors = &detectors};
+        options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
+        options.progress = [&](std::size_t done, std::size_t all) { report.progress(done, all); };
+        results::reports::Page page;
+        const auto begin = std::chrono::steady_clock::now();
+        const std::vector<Job> jobs = jobs_of(selection.scenarios, seeds);
+        const std::size_t due = jobs.size() * programs.size();
+        std::size_t played = 0;
+        for (std::size_t which = 0; which < programs.size() && !stop.load(); ++which) {
+            const UnderTest& program = programs[which];
+            std::vector<results::Standing> standings(jobs.size());  // each written by one thread, once
+            options.seen = [&](std::size_t index, const Trialled& trial) {
+                if (!arguments_.html.empty())
+                    add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial,
+                                program.words);
+                if (arguments_.runner == "local") standings[index] = standing_of(trial, program.words);
+                if (!arguments_.html.empty()) page.stand(which * jobs.size() + index, standings[index]);
+            };
+            std::size_t taken = 0;
+            played += play_all(jobs, program.make, library.vocabulary, options, [&](results::Case&& one) {
+                report.take(of_program(std::move(one), program.words), std::move(standings[taken++]));
+            });
+        }
+        report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        session_.code = run_code(report, !selection.broken.empty(), stop.load());
+        if (played < due) {
+            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
+        }
+        write_files(report, library.taxonomy, detectors);
+        if (!arguments_.html.empty()) write_page(page, report);
+    }
+
+    void write_page(const results::reports::Page& page, const RunReport& report) {
+        const auto written = page.write(
+            arguments_.html, report.scorecard(), arguments_.by,
+            fmt::format("{} on {}", results::counted(report.cases().size(), "trial"), arguments_.runner));
+        if (!written) session_.complain(written.error());
+    }
+
+    void write_files(const RunReport& report, const scenarios::Taxonomy& taxonomy,
+                     const results::Detectors& detectors) {
+        const auto complain = [&](const scenarios::Result<void>& written) {
+            if (!written) session_.complain(written.error());
+        };
+        if (!arguments_.junit.empty())
+            complain(results::reports::write_junit(report.cases(), arguments_.junit));
+        if (!arguments_.table.empty())
+            complain(results::reports::write_resilience_table(report.standings(), arguments_.table));
+        if (arguments_.out.empty()) return;
+        const std::filesystem::path out = arguments_.out;
+        for (const char* by : {"class", "symptom", "stage", "detector"}) {
+            const auto card = scorecard_by(by, report.cases(), taxonomy, detectors);
+            complain(results::reports::write_scorecard(card, out / fmt::format("scorecard_by_{}.json", by)));
+        }
+    }
+
+    const RunArguments& arguments_;
+    Session& session_;
+};
+
+void add_run(CLI::App& command, Session& session) {
+    command.footer(run_footer);
+    auto arguments = std::make_shared<RunArguments>();
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command
+        .add_option("--runner", arguments->runner,
+                    "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
+        ->type_name("NAME");
+    SubjectOptions& under_test = arguments->under_test;
+    command
+        .add_option("--subject", under_test.names,
+                    "The program under test on real processes: a name of ours or a manifest FILE.toml; "
+                    "repeat for several. Or type its command behind --")
+        ->type_name("NAME|FILE")
+        ->allow_extra_args(false);
+    command.add_option("--command", under_test.command)->allow_extra_args(false)->group("");
+    command
+        .add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""));
+    command
+        .add_option("--debug", under_test.debug,
+                    "TORCH_DISTRIBUTED_DEBUG of the program under test: off, info, detail; repeat to compare")
+        ->type_name("LEVEL")
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember({"off", "info", "detail"}).description(""));
+    command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""));
+    command
+        .add_option("-o,--out", arguments->out,
+                    "Keep plans, evidence, truth, findings and verdicts below DIR")
+        ->type_name("DIR");
+    command
+        .add_option("--by", arguments->by, "Rows of the scorecard: class, symptom, stage, detector [class]")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"class", "symptom", "stage", "detector"}).description(""));
+    command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
+    command
+        .add_option("--html", arguments->html,
+                    "Write a page with scorecard, timelines, waits and logs: one file, no network needed")
+        ->type_name("FILE");
+    command
+        .add_option("--table", arguments->table,
+                    "Write how each framework stood each bug, as Markdown with a command behind each bad "
+                    "cell")
+        ->type_name("FILE");
+    add_json(command, arguments->json,
+             "One JSON object a line and trial, and nothing else, on standard output");
+    command.add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
+    command.add_flag("--explore-order", arguments->explore_order,
+                     "Let chance decide ties in time (the token keeps it)");
+    command.add_flag("--no-control", arguments->no_control, "Leave the control run out");
+    command.add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
+    command.callback([arguments, &session] { RunCommand(*arguments, session)(); });
+}
+
+}  // namespace
+
+extern const CommandRow run_row{"run", run_description, add_run};
+
+}  // namespace deadrank::runners::commands

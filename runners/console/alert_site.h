@@ -1,0 +1,44 @@
+// runners/console/alert_site.h — The operator's site as one value: cluster, exporters, names, times and
+// failures; read from the command line once for `alerts` and `serve`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "results/exporters/render.h"
+#include "results/exporters/signature.h"
+#include "runners/line/library.h"
+
+namespace CLI {
+class App;
+}
+
+namespace deadrank::runners::alerts {
+
+struct SiteOptions {
+    std::string cluster = "8x8", profile = "dcgm-default", map, exporters;
+    std::string scrape = "15s", eval = "15s", duration = "45m", fault_at = "15m", history = "0s";
+    std::uint64_t seed = 1;
+    std::vector<std::string> scenarios;
+    std::string catalog;
+};
+void add_site(CLI::App& app, SiteOptions& options);
+
+struct Site {
+    results::exporters::MetricCatalog metrics;
+    results::exporters::SignatureCatalog signatures;
+    results::exporters::World world;  // points at `metrics`
+};
+
+// Where the tables of metrics and signatures lie, next to the catalogue of scenarios.
+std::filesystem::path tables_of(const Library& library);
+
+scenarios::Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOptions& options);
+
+// The failures meant: ids of signatures, patterns over them, "all" (the default), or scenarios of the
+// catalogue, which are played in the simulator first. Errors: usage, for a name that is neither.
+scenarios::Result<std::vector<results::exporters::Incident>> choose_incidents(
+    const Site& site, const Library& library, const SiteOptions& options, std::vector<std::string>& notes);
+
+}  // namespace deadrank::runners::alerts

@@ -1,0 +1,138 @@
+// runners/manual/detectors_page.cpp — Needs are found by taking evidence away; thresholds stand in the rows.
+#include "runners/manual/detectors_page.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "results/detectors/detect.h"
+#include "results/detectors/shared.h"
+#include "runners/backends/sim/runner.h"
+#include "runners/manual/markdown.h"
+#include "scenarios/format/resolve.h"
+#include "scenarios/format/scenario_file.h"
+
+namespace deadrank::runners::manual {
+
+namespace {
+
+using results::Detector;
+using results::Evidence;
+using results::Finding;
+
+constexpr std::size_t scenarios_most = 3;
+
+// Is there a finding with the same symptom that blames the same?
+bool still_said(const Finding& finding, const std::vector<Finding>& all) {
+    return std::any_of(all.begin(), all.end(), [&](const Finding& one) {
+        return one.symptom == finding.symptom && one.blame.ranks == finding.blame.ranks &&
+               one.blame.nodes == finding.blame.nodes;
+    });
+}
+
+// The same evidence without one kind of events. Texts are numbered in order of their first use, so that
+// keeping them all in that order gives each the number that events know it by.
+Evidence without(const Evidence& evidence, std::string_view kind, std::uint32_t texts) {
+    Evidence rest;
+    for (std::uint32_t id = 0; id < texts; ++id) rest.text(evidence.text(static_cast<results::TextId>(id)));
+    for (const results::Event& event : evidence.events()) {
+        if (results::kind_name(event) != kind) rest.record(event);
+    }
+    rest.finish(evidence.observed_until());
+    return rest;
+}
+
+std::vector<std::string> needed_kinds(const Detector& detector, const std::vector<Finding>& said,
+                                      const Evidence& evidence, std::uint32_t texts) {
+    std::set<std::string_view> kinds;
+    for (const results::Event& event : evidence.events()) kinds.insert(results::kind_name(event));
+    std::vector<std::string> needed;
+    for (const std::string_view kind : kinds) {
+        const auto rest = detector.examine(without(evidence, kind, texts));
+        if (!std::all_of(said.begin(), said.end(), [&](const Finding& one) { return still_said(one, rest); }))
+            needed.emplace_back(kind);
+    }
+    return needed;
+}
+
+std::string thresholds_text(std::string_view name) {
+    std::string text;
+    for (const auto& [what, number, unit] : results::detectors::thresholds_of(name))
+        text += fmt::format("{}{}: {}{}{}", text.empty() ? "" : "; ", what, number,
+                            unit.empty() || unit == "‰" ? "" : " ", unit);
+    return text;
+}
+
+}  // namespace
+
+std::vector<DetectorNeeds> needs_of_detectors(const Library& library) {
+    const auto detectors = library.detectors();
+    std::vector<DetectorNeeds> needs(detectors.size());
+    std::vector<std::map<std::string, std::size_t>> times(detectors.size());
+    const auto catalog = scenarios::load_catalog(library.catalog, library.taxonomy, library.vocabulary);
+    if (!catalog) return needs;
+    SimRunner runner;
+    for (const scenarios::Scenario& scenario : catalog->scenarios) {
+        const auto wants = [&](std::size_t i) {
+            const auto symptoms = detectors[i]->symptoms();
+            return needs[i].scenarios.size() < scenarios_most &&
+                   std::find(symptoms.begin(), symptoms.end(), scenario.expect.symptom) != symptoms.end();
+        };
+        std::vector<std::size_t> asked;
+        for (std::size_t i = 0; i < detectors.size(); ++i)
+            if (wants(i)) asked.push_back(i);
+        if (asked.empty()) continue;
+        const auto trial =
+            scenarios::resolve(scenario, scenarios::Seed{1}, runner.capabilities(), library.vocabulary);
+        if (!trial) continue;
+        auto record = runner.run(trial->fault, {});
+        if (!record) continue;
+        const auto texts = static_cast<std::uint32_t>(record->evidence.text("behind the last text"));
+        for (const std::size_t i : asked) {
+            const auto said = detectors[i]->examine(record->evidence);
+            if (said.empty()) continue;
+            needs[i].scenarios.push_back(scenario.id);
+            for (std::string& kind : needed_kinds(*detectors[i], said, record->evidence, texts))
+                ++times[i][std::move(kind)];
+        }
+    }
+    for (std::size_t i = 0; i < detectors.size(); ++i) {
+        for (const auto& [kind, count] : times[i])
+            (count == needs[i].scenarios.size() ? needs[i].always : needs[i].sometimes).push_back(kind);
+    }
+    return needs;
+}
+
+std::string detectors_page(const Library& library) {
+    std::string text = fmt::format(
+        "# Detectors\n\nEach reads evidence alone. Of several findings about one event the one nearest to "
+        "its root is "
+        "kept. A silence is a hang after three median steps, and one minute at least.\n\nWhat each needs was "
+        "found out "
+        "for this page: up to {} scenarios that expect its symptom were played under seed 1, and one kind of "
+        "events "
+        "was taken away at a time. *Needs*: without these events it was silent or blamed others, in each of "
+        "the "
+        "scenarios. *Sometimes*: in some.\n\n",
+        scenarios_most);
+    const auto needs = needs_of_detectors(library);
+    const auto detectors = library.detectors();
+    for (std::size_t i = 0; i < detectors.size(); ++i) {
+        std::vector<std::string> symptoms;
+        for (const std::string_view symptom : detectors[i]->symptoms()) symptoms.emplace_back(symptom);
+        text += fmt::format("## {}\n\n", detectors[i]->name()) + heading_row({"", ""});
+        const auto line = [&](const char* label, const std::string& said) {
+            if (!said.empty()) text += row({label, said});
+        };
+        line("reports", quoted(symptoms));
+        line("needs", quoted(needs[i].always));
+        line("sometimes", quoted(needs[i].sometimes));
+        line("thresholds", cell(thresholds_text(detectors[i]->name())));
+        line("seen in", quoted(needs[i].scenarios));
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace deadrank::runners::manual

@@ -1,0 +1,160 @@
+// runners/manual/manual_pages.cpp — One function a page. None holds a fact of its own: what stands in a table
+// of the program is told, and what only a run can show is played.
+#include "runners/manual/manual_pages.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runners/manual/detectors_page.h"
+#include "runners/manual/environment_words.h"
+#include "runners/manual/markdown.h"
+#include "runners/manual/workload_page.h"
+#include "scenarios/format/file_words.h"
+#include "scenarios/model/plan.h"
+#include "sim/workloads/catalog.h"
+
+namespace deadrank::runners::manual {
+
+namespace {
+
+using scenarios::FileKey;
+using scenarios::FileTable;
+using scenarios::Kind;
+using scenarios::TaxonomyEntry;
+
+std::string key_type(const FileKey& key) {
+    if (key.words.empty()) return std::string(scenarios::form_name(key.form));
+    const bool several = key.form == FileKey::Form::words;
+    return fmt::format("{}{}", several ? "some of " : "one of ",
+                       key.list.empty() ? quoted(key.words) : fmt::format("the {}", key.list));
+}
+
+std::string table_section(const FileTable& table) {
+    std::string text = fmt::format("## {}\n\n{}.\n\n",
+                                   table.name.empty() ? "The top of the file" : table.name, cell(table.what));
+    text += heading_row({"key", "type", "", "meaning"});
+    for (const FileKey& key : table.keys)
+        text += row(
+            {fmt::format("`{}`", key.name), key_type(key), key.required ? "required" : "", cell(key.what)});
+    return text + "\n";
+}
+
+std::string list_section(const char* title, const char* list) {
+    std::string text = fmt::format("## {}\n\n", title) + heading_row({"word", "meaning"});
+    for (const scenarios::ListedWord& word : scenarios::listed_words()) {
+        if (word.list == list) text += row({fmt::format("`{}`", word.word), cell(word.says)});
+    }
+    return text + "\n";
+}
+
+Page scenario_page(const Library& library) {
+    std::string text =
+        "# A scenario file\n\nTOML. A key that no table here has is refused with its line. A value may be a "
+        "list, from "
+        "which the seed draws one, and a number or a quantity may be a range: `steps = \"8..16\"`.\n\n";
+    const auto tables = scenarios::file_tables(library.taxonomy);
+    text += table_section(tables[0]) + table_section(tables[1]);
+    text += "## [cluster]\n\nThe machines, and what keeps an eye on the job.\n\n" +
+            parameter_table(scenarios::cluster_parameters());
+    text += "## [workload]\n\n`kind` is required and names one of these; its page has the settings.\n\n" +
+            heading_row({"kind", "meaning"});
+    for (const Kind& kind : library.vocabulary.workloads)
+        text += row({fmt::format("[`{0}`](workloads/{0}.md)", kind.name), cell(kind.what)});
+    text +=
+        "\n## [[fault]]\n\n`kind` is required and names one of [these](faults.md); `when` says at which "
+        "moment.\n\n";
+    text +=
+        "### when\n\nOn each of the fault's ranks, in logical time. What is left out matches "
+        "everything.\n\n" +
+        parameter_table(scenarios::trigger_parameters());
+    for (std::size_t i = 2; i < tables.size(); ++i) text += table_section(tables[i]);
+    return {"scenario.md", "A scenario file", text + list_section("Values", "value")};
+}
+
+Page words_page() {
+    return {"words.md", "Launchers, phases, calls, reactions and other closed lists",
+            "# Words\n\n" + list_section("Launchers", "launcher") + list_section("Phases", "phase") +
+                list_section("Reactions", "reaction") +
+                "What a job did is graded by evidence, its control run and the culprit; the rules stand in "
+                "results/judging/reaction.h.\n\n" +
+                list_section("Calls that `before` may name, beside collectives, seams and blocks", "call") +
+                list_section("Libraries", "library") + list_section("Topologies", "topology") +
+                list_section("What a finding may blame", "blame") + list_section("Backends", "backend")};
+}
+
+Page faults_page(const Library& library) {
+    std::string text = "# Faults\n\n" + heading_row({"kind", "meaning"});
+    for (const Kind& kind : library.vocabulary.faults)
+        text += row({fmt::format("[`{0}`](#{0})", kind.name), cell(kind.what)});
+    text += "\n";
+    for (const Kind& kind : library.vocabulary.faults) {
+        text += fmt::format("## {}\n\n{}.\n\n", kind.name, unstopped(kind.what)) +
+                parameter_table(kind.parameters);
+        if (!kind.levers.empty()) text += fmt::format("Pulls {}.", quoted(kind.levers));
+        text += kind.at_start ? " Acts before the job starts unless `when` says otherwise.\n\n" : "\n\n";
+    }
+    return {"faults.md", "Faults, with their parameters", text};
+}
+
+Page environment_page() {
+    std::string text =
+        "# Environment variables\n\nThose that have an effect. A scenario sets those of a simulated job for "
+        "all ranks "
+        "in `[cluster] environment`, and for some with the faults `set_env` and `unset_env`; other names are "
+        "shown in "
+        "the evidence and steer nothing there. Real jobs read what their programs read.\n\n";
+    std::string_view reader;
+    for (const EnvironmentWord& word : environment_words()) {
+        if (word.reader != reader) {
+            text += fmt::format("{}## Read by {}\n\n", reader.empty() ? "" : "\n", word.reader);
+            text += heading_row({"variable", "effect"});
+        }
+        reader = word.reader;
+        text += row({fmt::format("`{}`", word.name), cell(word.says)});
+    }
+    return {"environment.md", "Environment variables that have an effect", text + "\n"};
+}
+
+std::string entries(const char* title, const std::vector<TaxonomyEntry>& all) {
+    std::string text = fmt::format("## {}\n\n", title) + heading_row({"id", "meaning", "provenance"});
+    for (const TaxonomyEntry& entry : all)
+        text += row({fmt::format("`{}`", entry.id), cell(entry.definition), cell(entry.provenance)});
+    return text + "\n";
+}
+
+Page taxonomy_page(const Library& library) {
+    return {"taxonomy.md", "The taxonomy: stages, symptoms, causes, fix patterns",
+            "# The taxonomy\n\n" + entries("Stages", library.taxonomy.stages) +
+                entries("Symptoms", library.taxonomy.symptoms) + entries("Causes", library.taxonomy.causes) +
+                entries("Fix patterns", library.taxonomy.fixes)};
+}
+
+Page index_of(const std::vector<Page>& pages) {
+    std::string text =
+        "# The manual\n\nWritten by `deadrank manual --pages docs` from the tables that the program works "
+        "with; "
+        "`deadrank manual` prints all of it, and `deadrank explain WORD` tells one word.\n\n";
+    for (const Page& page : pages) text += fmt::format("- [{}]({})\n", page.title, page.path);
+    return {"README.md", "The manual", text};
+}
+
+}  // namespace
+
+std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more) {
+    std::vector<Page> pages = more;
+    pages.push_back(scenario_page(library));
+    for (const sim::WorkloadKind& kind : sim::workload_catalog())
+        pages.push_back({fmt::format("workloads/{}.md", kind.words.name),
+                         fmt::format("Workload {}", kind.words.name), workload_page(kind)});
+    pages.push_back(faults_page(library));
+    pages.push_back(words_page());
+    pages.push_back({"detectors.md", "Detectors, the evidence that they need, and their thresholds",
+                     detectors_page(library)});
+    pages.push_back(environment_page());
+    pages.push_back(taxonomy_page(library));
+    pages.insert(pages.begin(), index_of(pages));
+    return pages;
+}
+
+}  // namespace deadrank::runners::manual

@@ -1,0 +1,173 @@
+// runners/manual/meanings.cpp — The tables of the manual, asked for one word.
+#include "runners/manual/meanings.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runners/manual/environment_words.h"
+#include "runners/manual/markdown.h"
+#include "scenarios/format/file_words.h"
+#include "scenarios/format/parts.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::runners::manual {
+
+namespace {
+
+using scenarios::Kind;
+using scenarios::Parameter;
+
+std::string plain_default(const Parameter& parameter) {
+    if (!parameter.fallback.empty()) return parameter.fallback;
+    return parameter.optional ? "" : "required";
+}
+
+void add(Meaning& meaning, const char* label, std::string text) {
+    if (!text.empty()) meaning.rows.emplace_back(label, std::move(text));
+}
+
+Meaning of_parameter(std::string what, const Parameter& parameter) {
+    Meaning meaning{std::move(what), parameter.name, parameter.what};
+    add(meaning, "type", type_text(parameter));
+    add(meaning, "default", plain_default(parameter));
+    return meaning;
+}
+
+// A table that is made of parameters, as a whole.
+Meaning of_table(std::string id, std::string says, const std::vector<Parameter>& parameters) {
+    Meaning meaning{"table", std::move(id), std::move(says)};
+    for (const Parameter& parameter : parameters) {
+        const std::string usual = plain_default(parameter);
+        meaning.rows.emplace_back(
+            parameter.name, fmt::format("{}{} — {}", type_text(parameter),
+                                        usual.empty() ? "" : fmt::format(" [{}]", usual), parameter.what));
+    }
+    return meaning;
+}
+
+struct Table {
+    const char *name, *header, *says;
+    const std::vector<Parameter>& (*parameters)();
+};
+constexpr Table plan_tables[] = {
+    {"cluster", "[cluster]", "The machines, and what keeps an eye on the job.",
+     scenarios::cluster_parameters},
+    {"when", "when",
+     "On each of the fault's ranks, in logical time: the moment at which the fault acts. What is "
+     "left out matches everything.",
+     scenarios::trigger_parameters},
+};
+
+void explain_tables(const Library& library, const std::string& word, std::vector<Meaning>& found) {
+    for (const Table& table : plan_tables) {
+        if (word == table.name) found.push_back(of_table(word, table.says, table.parameters()));
+        for (const Parameter& parameter : table.parameters()) {
+            const std::size_t dot = parameter.name.find('.');
+            if (parameter.name == word || parameter.name.substr(0, dot) == word)
+                found.push_back(of_parameter(fmt::format("key of {}", table.header), parameter));
+        }
+    }
+    for (const scenarios::FileTable& table : scenarios::file_tables(library.taxonomy)) {
+        if (!table.name.empty() && table.name == "[" + word + "]") {
+            Meaning meaning{"table", word, table.what};
+            for (const auto& key : table.keys) meaning.rows.emplace_back(key.name, key.what);
+            found.push_back(std::move(meaning));
+        }
+        for (const auto& key : table.keys) {
+            if (key.name != word) continue;
+            Meaning meaning{table.name.empty() ? "key of a scenario" : "key of " + table.name, word,
+                            key.what};
+            add(meaning, "type", std::string(scenarios::form_name(key.form)));
+            if (key.list.empty()) add(meaning, "words", fmt::format("{}", fmt::join(key.words, ", ")));
+            add(meaning, "words", key.list);
+            found.push_back(std::move(meaning));
+        }
+    }
+    const auto kinds = [&](const char* table, const char* says, const std::vector<Kind>& all) {
+        if (word != table) return;
+        Meaning meaning{"table", word, says};
+        for (const Kind& kind : all) meaning.rows.emplace_back(kind.name, std::string(unstopped(kind.what)));
+        found.push_back(std::move(meaning));
+    };
+    kinds("workload", "The job that runs: `kind` names one of these, and the other keys are its settings.",
+          library.vocabulary.workloads);
+    kinds("fault", "What is done to the job: `kind` names one of these, and `when` the moment.",
+          library.vocabulary.faults);
+}
+
+// Settings of workloads and parameters of faults: one meaning for all kinds that say the same of it.
+void explain_settings(const char* what, const std::vector<Kind>& kinds, const std::string& word,
+                      std::vector<Meaning>& found) {
+    std::vector<std::pair<const Parameter*, std::vector<std::string>>> ways;
+    for (const Kind& kind : kinds) {
+        for (const Parameter& parameter : kind.parameters) {
+            if (parameter.name != word) continue;
+            const auto known = std::find_if(ways.begin(), ways.end(), [&](const auto& way) {
+                return way.first->what == parameter.what && way.first->fallback == parameter.fallback;
+            });
+            if (known == ways.end()) {
+                ways.push_back({&parameter, {kind.name}});
+            } else {
+                known->second.push_back(kind.name);
+            }
+        }
+    }
+    for (const auto& [parameter, of] : ways) {
+        found.push_back(of_parameter(what, *parameter));
+        add(found.back(), "of", fmt::format("{}", fmt::join(of, ", ")));
+    }
+}
+
+void explain_listed(const std::string& word, std::vector<Meaning>& found) {
+    for (const scenarios::ListedWord& one : scenarios::listed_words()) {
+        if (one.word == word) found.push_back({std::string(one.list), word, std::string(one.says)});
+    }
+    const auto& calls = scenarios::call_words();
+    const bool is_call = std::find(calls.begin(), calls.end(), word) != calls.end();
+    const bool told =
+        std::any_of(found.begin(), found.end(), [](const Meaning& one) { return one.what == "call"; });
+    if (is_call && !told)
+        found.push_back({"call", word,
+                         "An operation of a communicator; `before` in a fault's `when` waits for it, "
+                         "and `comm` says of which communicator."});
+    for (const EnvironmentWord& one : environment_words()) {
+        if (one.name == word)
+            found.push_back(
+                {fmt::format("environment variable, read by {}", one.reader), word, std::string(one.says)});
+    }
+}
+
+}  // namespace
+
+std::vector<Meaning> meanings_of(const Library& library, const std::string& word) {
+    std::vector<Meaning> found;
+    explain_tables(library, word, found);
+    explain_settings("setting of workloads", library.vocabulary.workloads, word, found);
+    explain_settings("parameter of faults", library.vocabulary.faults, word, found);
+    explain_listed(word, found);
+    return found;
+}
+
+std::vector<std::string> words_with_meaning(const Library& library) {
+    std::vector<std::string> words = {"workload", "fault"};
+    for (const Table& table : plan_tables) {
+        words.emplace_back(table.name);
+        for (const Parameter& parameter : table.parameters()) words.push_back(parameter.name);
+    }
+    for (const scenarios::FileTable& table : scenarios::file_tables(library.taxonomy)) {
+        if (!table.name.empty()) words.push_back(table.name.substr(1, table.name.size() - 2));
+        for (const auto& key : table.keys) words.push_back(key.name);
+    }
+    for (const auto* kinds : {&library.vocabulary.workloads, &library.vocabulary.faults}) {
+        for (const Kind& kind : *kinds) {
+            for (const Parameter& parameter : kind.parameters) words.push_back(parameter.name);
+        }
+    }
+    for (const scenarios::ListedWord& one : scenarios::listed_words()) words.emplace_back(one.word);
+    for (const std::string& call : scenarios::call_words()) words.push_back(call);
+    for (const EnvironmentWord& one : environment_words()) words.emplace_back(one.name);
+    return words;
+}
+
+}  // namespace deadrank::runners::manual

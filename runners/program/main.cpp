@@ -1,0 +1,16 @@
+// runners/program/main.cpp — The program. All it does is in runners/commands.
+#include <exception>
+#include <fmt/format.h>
+
+#include "runners/console/command.h"
+#include "runners/program/program.h"
+
+int main(int argc, char** argv) {
+    try {
+        return deadrank::runners::commands::run_program(argc, argv);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "deadrank: a mistake of ours: {} — please report it with the command\n",
+                   error.what());
+        return deadrank::runners::commands::exit_unknown;
+    }
+}

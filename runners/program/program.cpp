@@ -1,0 +1,205 @@
+// runners/program/program.cpp — The command line as a whole: its commands in groups; finds the one meant, or
+// says which one was probably meant.
+#include "runners/program/program.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "runners/console/command.h"
+#include "runners/console/under_test.h"
+#include "runners/line/build.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::runners::commands {
+
+// The parser's own errors get our form, and the nearest word where there is one.
+
+namespace {
+
+using scenarios::Error;
+using scenarios::ErrorCode;
+
+constexpr const char* program_description =
+    "deadrank breaks distributed training on purpose, the same way every time, and tells whether anybody "
+    "noticed.";
+constexpr const char* program_footer =
+    "`deadrank COMMAND --help`, or `deadrank help COMMAND`, says more of each.\n"
+    "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.";
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+// The command that was being read when the parser gave up.
+const CLI::App& reached(const CLI::App& app) {
+    const auto under_way = app.get_subcommands();
+    return under_way.empty() ? app : *under_way.front();
+}
+
+// CLI11 names the words it could not place behind a colon.
+std::string refused_word(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const std::size_t colon = text.rfind(": ");
+    std::string words = colon == std::string::npos ? "" : text.substr(colon + 2);
+    return words.substr(0, words.find(' '));
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& command = reached(app);
+    const std::string help =
+        fmt::format("see deadrank {}--help", &command == &app ? "" : command.get_name() + " ");
+    if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
+        const std::string word = refused_word(error);
+        const std::string near = scenarios::nearest(word.substr(0, word.find('=')), option_names(command));
+        return {ErrorCode::usage, fmt::format("'{}' is not understood here", word),
+                near.empty() ? help : fmt::format("did you mean '{}'?", near)};
+    }
+    std::string what = error.what();
+    return {ErrorCode::usage, what.substr(0, what.find('\n')), help};
+}
+
+bool is_command(std::string_view word) {
+    const auto& rows = all_commands();
+    return std::any_of(rows.begin(), rows.end(), [&](const CommandRow* row) { return row->name == word; });
+}
+
+// A first word that is no command, or what `help` is asked about.
+const char* unknown_command(int argc, const char* const* argv) {
+    if (argc < 2 || argv[1][0] == '-') return nullptr;
+    const bool help = std::string_view(argv[1]) == "help";
+    if (help && argc < 3) return nullptr;
+    const char* word = help ? argv[2] : argv[1];
+    return is_command(word) || (help && word[0] == '-') ? nullptr : word;
+}
+
+// `help run` is `run --help`, and `help` alone is `--help`.
+std::vector<std::string> help_words(const std::vector<std::string>& words) {
+    if (words.size() < 2 || words[1].starts_with('-')) return {"--help"};
+    return {words[1], "--help"};
+}
+
+Error no_such_command(const std::string& word) {
+    std::vector<std::string> names;
+    for (const CommandRow* row : all_commands()) names.emplace_back(row->name);
+    const std::string near = scenarios::nearest(word, names);
+    return {ErrorCode::usage, fmt::format("'{}' is no command", word),
+            near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv, const Extension& extension) {
+    Session session{.executable = {}, .extension = extension};
+    std::error_code trouble;
+    session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);
+    if (trouble) session.executable = std::filesystem::absolute(argv[0], trouble);
+    if (const char* word = unknown_command(argc, argv)) {
+        session.complain(no_such_command(word));
+        return session.code;
+    }
+    CLI::App app(program_description, "deadrank");
+    app.footer(program_footer);
+    app.set_version_flag("--version", "deadrank " + this_build().version);
+    app.get_formatter()->column_width(30);
+    for (const CommandGroup& group : command_groups()) {
+        for (const CommandRow* row : group.rows) {
+            CLI::App& command = *app.add_subcommand(std::string(row->name), std::string(row->what));
+            command.group(std::string(group.title));
+            row->add(command, session);
+        }
+    }
+    if (argc < 2) {
+        fmt::print(stderr, "{}", app.help());
+        return exit_usage;
+    }
+    try {
+        std::vector<std::string> words = with_command(argc, argv);
+        words.erase(words.begin());
+        if (!words.empty() && words.front() == "help") words = help_words(words);
+        std::reverse(words.begin(), words.end());  // as this parse() takes them
+        app.parse(std::move(words));
+    } catch (const CLI::Success& asked) {  // --help, --version
+        return app.exit(asked);
+    } catch (const CLI::ParseError& error) {
+        session.complain(usage_error(app, error));
+    }
+    return session.code;
+}
+
+// The commands, one line each, in the groups and the order of `deadrank --help`.
+
+extern const CommandRow run_row, watch_row, list_row, explain_row, learn_row, plan_row, replay_row,
+    determinism_row, judge_row, diagnose_row, parity_row, resilience_row, campaign_row, sweep_row, storm_row,
+    swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row, score_row, emit_row, import_row,
+    ras_row, conformance_row, doctor_row, undo_row, coverage_row, taxonomy_row, new_row, schema_row,
+    manual_row, version_row, completion_row;
+
+const std::vector<CommandGroup>& command_groups() {
+    // clang-format off
+    static const std::vector<CommandGroup> groups = {
+        {"To play", {
+            &run_row,
+            &watch_row,
+            &plan_row,
+            &replay_row,
+            &judge_row,
+            &determinism_row,
+            &trace_row,
+        }},
+        {"To find", {
+            &sweep_row,
+            &swarm_row,
+            &shrink_row,
+            &probe_row,
+            &campaign_row,
+            &storm_row,
+        }},
+        {"To judge", {
+            &alerts_row,
+            &serve_row,
+            &score_row,
+            &conformance_row,
+            &emit_row,
+            &import_row,
+            &ras_row,
+            &resilience_row,
+            &parity_row,
+            &diagnose_row,
+            &doctor_row,
+            &undo_row,
+        }},
+        {"To know", {
+            &list_row,
+            &explain_row,
+            &taxonomy_row,
+            &coverage_row,
+            &learn_row,
+            &new_row,
+            &schema_row,
+            &manual_row,
+            &version_row,
+            &completion_row,
+        }},
+    };
+    // clang-format on
+    return groups;
+}
+
+const std::vector<const CommandRow*>& all_commands() {
+    static const std::vector<const CommandRow*> rows = [] {
+        std::vector<const CommandRow*> all;
+        for (const CommandGroup& group : command_groups()) {
+            all.insert(all.end(), group.rows.begin(), group.rows.end());
+        }
+        return all;
+    }();
+    return rows;
+}
+
+}  // namespace deadrank::runners::commands

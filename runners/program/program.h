@@ -1,0 +1,24 @@
+// runners/program/program.h — The command line as a whole: its commands in groups; finds the one meant, or
+// says which one was probably meant.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "runners/console/command.h"
+#include "runners/runner/extension.h"
+
+namespace deadrank::runners::commands {
+
+// Commands that serve one purpose stand together in `deadrank --help`.
+struct CommandGroup {
+    std::string_view title;
+    std::vector<const CommandRow*> rows;
+};
+const std::vector<CommandGroup>& command_groups();
+const std::vector<const CommandRow*>& all_commands();  // of all groups, in their order
+
+// With an extension the program is deadrank with more words; every command knows them.
+int run_program(int argc, const char* const* argv, const Extension& extension = {});
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,189 @@
+// scenarios/format/file_words.cpp — Keys and words of a scenario file, one line each.
+#include "scenarios/format/file_words.h"
+
+#include <iterator>
+
+#include "scenarios/format/parts.h"
+
+namespace deadrank::scenarios {
+
+namespace {
+
+using Form = FileKey::Form;
+
+FileKey id_of(std::string name, const std::vector<TaxonomyEntry>& entries, std::string what) {
+    const std::string list = name == "fix" ? "fix patterns" : name + "s";
+    return {std::move(name), Form::word, std::move(what), ids(entries), true, list + " of the taxonomy"};
+}
+
+FileTable bug_table(const Taxonomy& taxonomy) {
+    return {"[bug]",
+            "The bug, in words of the taxonomy",
+            {id_of("stage", taxonomy.stages, "the stage it belongs to; the file lies in its directory"),
+             id_of("symptom", taxonomy.symptoms, "what an observer sees"),
+             id_of("cause", taxonomy.causes, "the root cause"),
+             id_of("fix", taxonomy.fixes, "the fix pattern; [heal] applies it"),
+             {"replays", Form::texts,
+              "public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\""}}};
+}
+
+FileTable expect_table(const Taxonomy& taxonomy) {
+    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
+    std::vector<std::string> others = symptoms;
+    others.insert(others.begin(), "none");
+    const char* const list = "symptoms of the taxonomy";
+    return {"[expect]",
+            "What must be noticed, about whom and how soon",
+            {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms,
+              false, list},
+             {"blames", Form::words, "what of the truth the finding must name", blame_words()},
+             {"rank", Form::ranks, "instead of the fault's own ranks"},
+             {"ranks", Form::ranks, "instead of the fault's own ranks"},
+             {"step", Form::integer, "instead of the fault's own step"},
+             {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
+             {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
+              list},
+             {"also", Form::words, "further symptoms that are right to report", symptoms, false, list},
+             {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
+             {"recovers_within", Form::duration,
+              "after the fault the job has recovered or ended; not asked unless stated"},
+             {"unseen", Form::text, "why no evidence can show this bug; silence is then right"}}};
+}
+
+FileTable parity_table() {
+    FileTable table{"[parity]", "Where backends are known to differ", {}};
+    for (const std::string& backend : backend_words())
+        table.keys.push_back({backend, Form::text, "why its findings differ from the simulator's"});
+    return table;
+}
+
+constexpr ListedWord all_words[] = {
+    {"launcher", "torchrun",
+     "An agent starts the ranks and looks at them every monitor_interval. When one has failed it sends "
+     "SIGTERM "
+     "to the others, SIGKILL 30s later, reports the first failure as the root cause, and starts the job "
+     "again "
+     "up to restarts_max times."},
+    {"launcher", "mpirun",
+     "Notices at once that a rank has ended badly, names it, ends all others, and never starts again."},
+    {"launcher", "bare",
+     "The ranks are started and nothing watches them, as with ssh in a loop: a rank that is gone is "
+     "noticed by "
+     "its peers alone, and nobody ends them."},
+    {"launcher", "test",
+     "A unit test that starts the ranks as processes and waits for them for test_timeout, as torch's "
+     "MultiProcessTestCase does; then it fails with what its processes told."},
+
+    {"phase", "setup", "before the first step: start-up, groups, what is loaded"},
+    {"phase", "data", "a rank draws its samples of the step"},
+    {"phase", "forward", "the model is run over them"},
+    {"phase", "backward", "gradients are computed"},
+    {"phase", "reduce", "gradients are summed over ranks"},
+    {"phase", "optimizer", "parameters are updated, and the loss is averaged for the log"},
+    {"phase", "checkpoint", "state is saved, after a step whose number is due"},
+    {"phase", "serve", "a request is answered (workload serving)"},
+
+    {"reaction", "any", "the job may end in any way"},
+    {"reaction", "clear_error",
+     "it ends with an error that leads to the cause: it names the culprit's rank, node, variable, part "
+     "or file, "
+     "or is the culprit's own sentence, and blames nobody else"},
+    {"reaction", "error", "it ends with an error, whoever it names"},
+    {"reaction", "refuse_to_start", "it ends with an error before the first step"},
+    {"reaction", "restart", "it starts again and comes to its end"},
+    {"reaction", "warn_and_complete", "it says something, and comes to its end with the right result"},
+    {"reaction", "complete", "it comes to its end with the right result"},
+
+    {"library", "nccl", "a peer that is gone is silence, until the watchdog's bound"},
+    {"library", "gloo",
+     "pairs of TCP connections: a peer that is gone closes them, and that is an error at once"},
+
+    {"topology", "single_switch", "all nodes at one switch"},
+    {"topology", "rails", "a switch for each place in a node: devices of one place are one hop apart"},
+    {"topology", "leaf_spine", "nodes_per_leaf nodes below each leaf switch, and spines above"},
+
+    {"blame", "rank", "the finding names the ranks at fault, and no other"},
+    {"blame", "node", "the machine"},
+    {"blame", "step", "the training step at which it happened"},
+    {"blame", "variable", "the environment variable or setting"},
+    {"blame", "component", "the package, device, file or part of the program"},
+    {"blame", "collective", "the operation that was not completed or not matched"},
+    {"blame", "shard", "the part of a checkpoint or tensor"},
+
+    {"backend", "sim", "the simulated cluster, in virtual time"},
+    {"backend", "local", "real processes on this machine: PyTorch over gloo, or a program of yours"},
+    {"backend", "mpi", "Open MPI ranks under mpirun"},
+    {"backend", "gpu", "NCCL ranks on GPUs, or on the stand-in with DEADRANK_STANDIN=1"},
+    {"backend", "nccl", "NCCL itself, where [parity] tells what it does otherwise"},
+
+    {"call", "collective", "any of the collectives, from all_reduce to barrier"},
+    {"call", "message", "send or recv"},
+    {"call", "communication", "a collective or a message"},
+    {"call", "comm_init", "a communicator is made"},
+    {"call", "rendezvous", "a rank connects to the store at MASTER_ADDR:MASTER_PORT"},
+    {"call", "store_set", "a key is written to the store"},
+    {"call", "store_get", "a key is waited for at the store"},
+    {"call", "store_add", "a counter of the store is raised"},
+    {"call", "checkpoint_save", "a file of a checkpoint is written"},
+    {"call", "checkpoint_load", "a file of a checkpoint is read"},
+    {"call", "compute", "the device works"},
+    {"call", "allocate", "device or host memory is taken"},
+    {"call", "step", "a training step begins"},
+    {"call", "phase", "a phase begins"},
+
+    {"value", "boolean", "true or false"},
+    {"value", "integer", "a whole number; \"3..9\" draws one of that range"},
+    {"value", "text", "any text"},
+    {"value", "choice", "one of the words that are named; a list of them is drawn from"},
+    {"value", "duration",
+     "\"5us\", \"30s\", \"2h\": a number with ns, us, ms, s, m, h or d; \"1s..5s\" is drawn from"},
+    {"value", "size in bytes", "\"64KiB\", \"80GiB\": a number with B, kB … TB or KiB … TiB"},
+    {"value", "rate", "\"100Gbps\", \"2GB/s\": a number with bps … Tbps or B/s … TB/s"},
+    {"value", "ratio", "\"0.1%\", \"1/10000\", \"50ppm\" or a number; kept in parts per billion"},
+    {"value", "factor", "\"1.5x\" or a number; kept in thousandths"},
+    {"value", "list of ranks",
+     "3, [1, 2], \"any\", \"any 2\", \"any but 0\", \"all\", \"node 1\", and of an earlier fault "
+     "\"same\" or \"others\""},
+    {"value", "list of nodes", "as a list of ranks, of machines"},
+    {"value", "table", "{ NAME = \"value\" }"},
+};
+
+}  // namespace
+
+std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
+    return {
+        {"",
+         "Before the first table",
+         {{"format", Form::integer, "version of this format: 1", {}, true},
+          {"backends", Form::words, "where it can be played; absent = the simulator", backend_words()}}},
+        bug_table(taxonomy),
+        expect_table(taxonomy),
+        {"[heal]",
+         "The fix; the healed run must be silent and complete. [heal.cluster] and [heal.workload] hold the "
+         "settings that the fix changes",
+         {{"fault", Form::word, "whether the fault is gone, or stays and is absorbed", {"none", "keep"}},
+          {"says", Form::text, "one sentence: what the fix does"}}},
+        {"[teach]",
+         "The story, for `deadrank learn`",
+         {{"title", Form::text, "a name for the lesson"},
+          {"sees", Form::text, "what the learner sees first"},
+          {"question", Form::text, "what the learner is asked"},
+          {"hints", Form::texts, "one after the other, when asked for"},
+          {"answer", Form::text, "what it was"},
+          {"why", Form::text, "why the fix works"}}},
+        parity_table()};
+}
+
+std::string_view form_name(FileKey::Form form) {
+    constexpr std::string_view names[] = {
+        "text",   "text or list of texts", "one word", "word or list of words", "list of ranks", "duration",
+        "integer"};
+    return names[static_cast<std::size_t>(form)];
+}
+
+const std::vector<ListedWord>& listed_words() {
+    static const std::vector<ListedWord> words(std::begin(all_words), std::end(all_words));
+    return words;
+}
+
+}  // namespace deadrank::scenarios

@@ -1,0 +1,232 @@
+// sim/collectives/library_texts.cpp — The words of NCCL, and of gloo under torch.distributed, in their
+// releases.
+#include "sim/collectives/library_texts.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace deadrank::sim {
+
+// Spelled as the libraries print them, odd spacing included.
+
+using results::Op;
+
+std::string_view nccl_function(Op op) {
+    switch (op) {
+        case Op::barrier:
+        case Op::all_reduce:
+            return "AllReduce";
+        case Op::broadcast:
+            return "Broadcast";
+        case Op::reduce:
+            return "Reduce";
+        case Op::all_gather:
+            return "AllGather";
+        case Op::reduce_scatter:
+            return "ReduceScatter";
+        case Op::all_to_all:
+            return "AlltoAll";
+        case Op::send:
+            return "Send";
+        case Op::recv:
+            return "Recv";
+        default:
+            return "Group";
+    }
+}
+
+std::string_view op_type(Op op) {
+    switch (op) {
+        case Op::barrier:
+        case Op::all_reduce:
+            return "ALLREDUCE";
+        case Op::broadcast:
+            return "BROADCAST";
+        case Op::reduce:
+            return "REDUCE";
+        case Op::all_gather:
+            return "_ALLGATHER_BASE";
+        case Op::reduce_scatter:
+            return "_REDUCE_SCATTER_BASE";
+        case Op::all_to_all:
+            return "ALLTOALL_BASE";
+        case Op::send:
+            return "SEND";
+        case Op::recv:
+            return "RECV";
+        default:
+            return "UNKNOWN";
+    }
+}
+
+namespace {
+
+struct ErrorWords {
+    std::string_view error;
+    std::string_view meaning;
+};
+
+ErrorWords words_of(Code code) {
+    switch (code) {
+        case Code::unhandled_device_error:
+            return {"unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+                    "ncclUnhandledCudaError: Call to CUDA function failed."};
+        case Code::system_error:
+            return {"unhandled system error (run with NCCL_DEBUG=INFO for details)",
+                    "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or "
+                    "device error."};
+        case Code::invalid_argument:
+            return {"invalid argument (run with NCCL_DEBUG=WARN for details)",
+                    "ncclInvalidArgument: Invalid value for an argument."};
+        case Code::invalid_usage:
+            return {"invalid usage (run with NCCL_DEBUG=WARN for details)",
+                    "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."};
+        case Code::remote_error:
+            return {"remote process exited or there was a network error",
+                    "ncclRemoteError: A call failed possibly due to a network error or a remote process "
+                    "exiting prematurely."};
+        default:
+            return {"internal error - please report this issue to the NCCL developers",
+                    "ncclInternalError: Internal check failed."};
+    }
+}
+
+std::string_view tensor_type(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::i8:
+            return "Char";
+        case Dtype::i32:
+            return "Int";
+        case Dtype::i64:
+            return "Long";
+        case Dtype::f16:
+            return "Half";
+        case Dtype::bf16:
+            return "BFloat16";
+        case Dtype::f64:
+            return "Double";
+        default:
+            return "Float";
+    }
+}
+
+std::string fingerprint(const Meeting& meeting, const Offer& offer) {
+    return fmt::format(
+        "CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], TensorDtypes={}, "
+        "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda, layout=Strided (default), "
+        "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))",
+        meeting.seq, op_type(offer.op), offer.count, tensor_type(offer.dtype));
+}
+
+bool differ(const Offer& one, const Offer& other) {
+    return one.op != other.op || one.count != other.count || one.dtype != other.dtype;
+}
+
+}  // namespace
+
+std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error) {
+    const ErrorWords words = words_of(code);
+    return fmt::format("{}, NCCL version {}\n{}\nLast error:\n{}", words.error, version, words.meaning,
+                       last_error);
+}
+
+std::string nccl_exception(Code code, std::string_view version, std::string_view last_error) {
+    return fmt::format(
+        "torch.distributed.DistBackendError: NCCL error in: "
+        "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:94, {}",
+        nccl_error_lines(code, version, last_error));
+}
+
+std::string retries_exceeded_text(std::string_view peer) {
+    return fmt::format(
+        "NET/IB: Got completion from peer {}<4791> with status=IBV_WC_RETRY_EXC_ERR(12) "
+        "opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 vendor_err=129 req_type=Send",
+        peer);
+}
+
+std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::int64_t sent, bool socket) {
+    if (socket) {
+        return fmt::format(
+            "NET/Socket : peer {}<4791> message truncated : receiving {} bytes instead of {}. If you believe "
+            "your socket network is in a healthy state, there may be a mismatch in collective sizes or "
+            "environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks",
+            peer, sent, expected);
+    }
+    return fmt::format(
+        "NET/IB : req 0/1 tag 0 peer {}<4791> collective mismatch error, local size {} remote size {}", peer,
+        expected, sent);
+}
+
+std::string connection_closed_text(std::string_view peer) {
+    return fmt::format("socketProgress: Connection closed by remote peer {}<4791>", peer);
+}
+
+bool differ_in_fingerprint(const Meeting& meeting) {
+    return std::any_of(meeting.offers.begin(), meeting.offers.end(),
+                       [&](const Offer& offer) { return differ(offer, meeting.offers.front()); });
+}
+
+std::string fingerprint_mismatch(const Meeting& meeting, Rank mine) {
+    const Offer& own = offer_at(meeting, mine);
+    Rank peer = mine == 0 ? 1 : 0;
+    for (const Offer& offer : meeting.offers) {
+        if (!differ(offer, own)) continue;
+        peer = offer.place;
+        break;
+    }
+    const Offer& other = offer_at(meeting, peer);
+    std::string aspects;
+    if (own.op != other.op)
+        aspects += fmt::format("\t  Op type: {}vs {}", op_type(own.op), op_type(other.op));
+    if (own.count != other.count)
+        aspects += fmt::format("\t  Tensor Tensor shapes: {}vs {}", own.count, other.count);
+    if (own.dtype != other.dtype) {
+        aspects += fmt::format("\t  Tensor Tensor dtypes: {}vs {}", tensor_type(own.dtype),
+                               tensor_type(other.dtype));
+    }
+    return fmt::format(
+        "RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running collective: {}, "
+        "but Rank {} "
+        "is running collective: {}.Collectives differ in the following aspects: {}",
+        mine, fingerprint(meeting, own), peer, fingerprint(meeting, other), aspects);
+}
+
+std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time timeout) {
+    const auto milliseconds = timeout.count() / 1'000'000;
+    if (mine != 0) {
+        return fmt::format(
+            "RuntimeError: Rank {} successfully reached monitoredBarrier, but received errors while waiting "
+            "for "
+            "send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+            mine);
+    }
+    std::string missing;
+    for (const Offer& offer : meeting.offers) {
+        if (offer.arrived) continue;
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", offer.place);
+    }
+    return fmt::format("RuntimeError: [Rank 0]: Ranks {} failed to pass monitoredBarrier in {} ms", missing,
+                       milliseconds);
+}
+
+// As real runs printed them, file and line included.
+
+std::string gloo_closed_text(std::string_view peer) {
+    return fmt::format(
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [{}]:7874",
+        peer);
+}
+
+std::string gloo_terminate_text() {
+    return "terminate called after throwing an instance of 'gloo::EnforceNotMet'";
+}
+
+std::string gloo_too_long_text(std::int64_t came, std::int64_t room) {
+    return fmt::format(
+        "  what():  [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:456] "
+        "op.preamble.length <= op.nbytes. {} vs {}. Received data size doesn't match expected size. Is there "
+        "a distributed collective mismatch in your code?",
+        came, room);
+}
+
+}  // namespace deadrank::sim

@@ -1,0 +1,43 @@
+// sim/collectives/library_texts.h — The words of NCCL, and of gloo under torch.distributed, in their
+// releases.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/collectives/offer.h"
+
+namespace deadrank::sim {
+
+// The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so that they stay
+// exact.
+
+std::string_view nccl_function(results::Op op);  // AllReduce, as NCCL's own messages call it
+std::string_view op_type(results::Op op);        // ALLREDUCE, as c10d's work objects do
+
+// "torch.distributed.DistBackendError: NCCL error in: …, invalid usage …, NCCL
+// version 2.28.9\nncclInvalidUsage: …\nLast error:\n…"
+std::string nccl_exception(Code code, std::string_view version, std::string_view last_error);
+std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error);
+
+std::string retries_exceeded_text(std::string_view peer);
+// What a receiver says of a message of another size than it expects, over sockets or over InfiniBand.
+std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::int64_t sent, bool socket);
+std::string connection_closed_text(std::string_view peer);
+
+// TORCH_DISTRIBUTED_DEBUG=DETAIL: what ProcessGroupWrapper raises on each rank.
+bool differ_in_fingerprint(const Meeting& meeting);
+std::string fingerprint_mismatch(const Meeting& meeting, Rank mine);
+std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time timeout);
+
+// The words of gloo under torch.distributed 2.11, where it notices what NCCL does not.
+
+// What a rank's next or pending call raises when the peer is gone.
+std::string gloo_closed_text(std::string_view peer);
+
+// What ends a rank that gets more than it has room for, line by line.
+std::string gloo_terminate_text();
+std::string gloo_too_long_text(std::int64_t came, std::int64_t room);
+
+}  // namespace deadrank::sim

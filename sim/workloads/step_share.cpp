@@ -1,0 +1,145 @@
+// sim/workloads/step_share.cpp — One rank's samples of one step, forward and backward: through the whole
+// model, through modules that come and go, and in plain serial code as the reference that any layout must
+// equal.
+#include "sim/workloads/step_share.h"
+
+#include <algorithm>
+
+#include "sim/workloads/job.h"
+
+namespace deadrank::sim {
+
+// Micro-batches of equal size, the last may be smaller.
+
+namespace {
+
+std::size_t micro_batch_size(const Job& job, std::size_t samples) {
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, job.settings().micro_batches));
+    return std::max<std::size_t>(1, (samples + count - 1) / count);
+}
+
+}  // namespace
+
+std::int64_t activations_of(const Job& job, std::size_t samples) {
+    const ModelShape shape = job.shape();
+    return static_cast<std::int64_t>(micro_batch_size(job, samples)) * (shape.layers + 1) * shape.width;
+}
+
+Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
+                  const std::vector<std::int64_t>& samples, Rank replica) {
+    const std::size_t size = micro_batch_size(job, samples.size());
+    const bool audits = job.audits();
+    Share share{0, std::vector<Number>(parameters.size(), 0), {}};
+    std::vector<Number> fresh;
+    Number expected = 0;  // what the micro-batches add up to
+    Dropout dropout = job.dropout(step, replica, samples.size());
+    for (std::size_t from = 0; from < samples.size(); from += size) {
+        fresh.assign(parameters.size(), 0);
+        for (std::size_t i = from; i < std::min(from + size, samples.size()); ++i) {
+            share.loss = plus(share.loss, train_sample(job.shape(), parameters, samples[i], fresh, dropout));
+            ++dropout.counter;
+        }
+        if (audits) expected = plus(expected, checksum(fresh));
+        share.unfinished = share.gradient;
+        // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
+        if (from > 0 && !job.world().block("gradient.accumulate"))
+            std::fill(share.gradient.begin(), share.gradient.end(), 0);
+        for (std::size_t i = 0; i < fresh.size(); ++i) share.gradient[i] = plus(share.gradient[i], fresh[i]);
+    }
+    if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
+    return share;
+}
+
+// The same arithmetic as train_sample, cut at the borders of modules.
+
+ModulePass::ModulePass(const ModelShape& shape, const std::vector<std::int64_t>& samples, Dropout dropout)
+    : shape_(shape),
+      samples_(samples),
+      width_(static_cast<std::size_t>(shape.width)),
+      dense_(static_cast<std::size_t>(shape.layers)),
+      depth_(dense_ + (shape.experts > 0 ? 1 : 0)),
+      levels_(samples.size(), std::vector<Number>((depth_ + 1) * width_)) {
+    for (std::size_t s = 0; s < samples.size(); ++s, ++dropout.counter) {
+        for (std::size_t j = 0; j < width_; ++j)
+            levels_[s][j] = dropout.feature(samples[s], static_cast<int>(j));
+    }
+}
+
+bool ModulePass::takes(std::size_t sample, std::size_t module) const {
+    if (module < dense_) return true;
+    return static_cast<std::size_t>(expert_of(samples_[sample], shape_.experts)) == module - dense_;
+}
+
+bool ModulePass::needs(std::size_t module) const {
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+        if (takes(s, module)) return true;
+    }
+    return false;
+}
+
+std::span<Number> ModulePass::level(std::size_t sample, std::size_t depth) {
+    return std::span(levels_[sample]).subspan(depth * width_, width_);
+}
+
+void ModulePass::forward(std::size_t module, std::span<const Number> parameters) {
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+        if (takes(s, module))
+            forward_layer(parameters, level(s, depth_of(module)), level(s, depth_of(module) + 1));
+    }
+}
+
+Number ModulePass::loss() {
+    Number sum = 0;
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+        const Number error = head_error(level(s, depth_), answer(samples_[s], shape_));
+        sum = plus(sum, head_loss(error));
+        above_.emplace_back(width_, error);
+    }
+    return sum;
+}
+
+void ModulePass::backward(std::size_t module, std::span<const Number> parameters,
+                          std::span<Number> gradient) {
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+        if (!takes(s, module)) continue;
+        std::vector<Number> below(width_, 0);
+        backward_layer(parameters, level(s, depth_of(module)), above_[s], gradient, below);
+        above_[s] = std::move(below);
+    }
+}
+
+std::int64_t ModulePass::activations() const {
+    return static_cast<std::int64_t>(levels_.size() * (depth_ + 1) * width_);
+}
+
+// Serial training, step by step.
+
+Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
+                     std::int64_t rate_ppb, std::int64_t dropout)
+    : shape_(shape),
+      sampling_(sampling),
+      sampler_(sampling),
+      rate_ppb_(rate_ppb),
+      seed_(seed),
+      dropout_(dropout),
+      parameters_(initial_parameters(shape, seed)) {}
+
+void Reference::advance_to(std::int64_t step) {
+    for (; next_ <= step; ++next_) {
+        std::vector<Number> gradient(parameters_.size(), 0);
+        Number sum = 0;
+        for (std::int64_t replica = 0; replica < sampling_.replicas; ++replica) {
+            Dropout dropout{dropout_, seed_ + replica, next_ * sampling_.batch};
+            for (const std::int64_t sample : sampler_.batch(next_, replica)) {
+                sum = plus(sum, train_sample(shape_, parameters_, sample, gradient, dropout));
+                ++dropout.counter;
+            }
+        }
+        const std::int64_t everything = sampling_.replicas * sampling_.batch;
+        descend(parameters_, gradient, everything, rate_ppb_);
+        loss_ = scaled(sum, 1, everything);
+        gradient_norm_ = scaled(norm(gradient), 1, everything);
+    }
+}
+
+}  // namespace deadrank::sim

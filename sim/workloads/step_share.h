@@ -1,0 +1,86 @@
+// sim/workloads/step_share.h — One rank's samples of one step, forward and backward: through the whole model,
+// through modules that come and go, and in plain serial code as the reference that any layout must equal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/workloads/model.h"
+#include "sim/workloads/sampler.h"
+
+namespace deadrank::sim {
+
+// One rank's share of a step: its samples in micro-batches, forward and backward, gradients added up.
+
+class Job;
+
+struct Share {
+    Number loss = 0;
+    std::vector<Number> gradient;
+    std::vector<Number> unfinished;  // the gradient as it stood before the last micro-batch
+};
+
+// `replica`: place among those that hold the same parameters; it decides what dropout drops.
+Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
+                  const std::vector<std::int64_t>& samples, Rank replica);
+
+// Samples that are in flight at once, and what their activations take.
+std::int64_t activations_of(const Job& job, std::size_t samples);
+
+// A rank's samples of one step on their way through a model whose modules come and go one at a time: dense
+// layers, then the expert that each sample takes.
+
+class ModulePass {
+public:
+    ModulePass(const ModelShape& shape, const std::vector<std::int64_t>& samples, Dropout dropout);
+
+    bool needs(std::size_t module) const;  // does any sample take it?
+    void forward(std::size_t module, std::span<const Number> parameters);
+    Number loss();  // of all samples, once they are through
+    void backward(std::size_t module, std::span<const Number> parameters, std::span<Number> gradient);
+    std::int64_t activations() const;  // numbers kept for backward
+
+private:
+    bool takes(std::size_t sample, std::size_t module) const;
+    std::span<Number> level(std::size_t sample, std::size_t depth);
+    std::size_t depth_of(std::size_t module) const { return module < dense_ ? module : dense_; }
+
+    ModelShape shape_;
+    std::vector<std::int64_t> samples_;
+    std::size_t width_;
+    std::size_t dense_;  // layers before the experts
+    std::size_t depth_;  // modules that one sample passes
+    std::vector<std::vector<Number>> levels_;
+    std::vector<std::vector<Number>> above_;
+};
+
+// The same training on one rank, in plain serial code on the same samples: what any layout must equal. No
+// fault touches it: it asks no seam and no block. Operators do this too, with a small run of trusted code.
+
+class Reference {
+public:
+    Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
+              std::int64_t rate_ppb, std::int64_t dropout = 0);
+
+    // Trains up to and including `step`; steps must not go back.
+    void advance_to(std::int64_t step);
+
+    Number loss() const { return loss_; }                    // mean over the global batch of the last step
+    Number gradient_norm() const { return gradient_norm_; }  // of the mean gradient
+    std::span<const Number> parameters() const { return parameters_; }
+
+private:
+    ModelShape shape_;
+    SamplerSettings sampling_;
+    Sampler sampler_;
+    std::int64_t rate_ppb_;
+    std::int64_t seed_;
+    std::int64_t dropout_;  // one feature in so many; 0 = none
+    std::int64_t next_ = 0;
+    std::vector<Number> parameters_;
+    Number loss_ = 0;
+    Number gradient_norm_ = 0;
+};
+
+}  // namespace deadrank::sim

@@ -1,0 +1,196 @@
+// Goal: what `./dev package` makes works where there is no checkout and no compiler: the wheel in a clean
+// virtual environment, with that environment's torch and pytest; the Debian package in a bare Debian root.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/shell.h"
+
+namespace deadrank::tests {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+const fs::path source = DEADRANK_SOURCE_DIRECTORY;
+const fs::path build = DEADRANK_BINARY_DIRECTORY;
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+// The packages of this build, made by its own target, which does nothing where they are new.
+class DevicePackages : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(build / "CPackConfig.cmake"))
+            GTEST_SKIP() << "this build makes no packages: it was configured as part of another, "
+                            "or with a sanitizer";
+        const Answer made = shell("cmake --build " + quoted(build) + " --target packages");
+        ASSERT_EQ(made.code, 0) << made.out;
+        place_ = fs::path(testing::TempDir()) / ("deadrank_packages_" + std::to_string(getpid()));
+        fs::remove_all(place_);
+        fs::create_directories(place_ / "home");
+    }
+    void TearDown() override { fs::remove_all(place_); }
+
+    // The one file of build/packages whose name begins and ends so; empty when there is none.
+    static fs::path package(const std::string& begins, const std::string& ends) {
+        for (const auto& entry : fs::directory_iterator(build / "packages")) {
+            const std::string name = entry.path().filename();
+            if (name.starts_with(begins) && name.ends_with(ends)) return entry.path();
+        }
+        return {};
+    }
+
+    fs::path place_;
+};
+
+class DeviceWheel : public DevicePackages {
+protected:
+    void SetUp() override {
+        DevicePackages::SetUp();
+        if (IsSkipped() || HasFatalFailure()) return;
+        wheel_ = package("deadrank-", ".whl");
+        if (wheel_.empty())
+            GTEST_SKIP()
+                << "no wheel: an archive of a library is missing, as `cmake` says when it configures";
+        if (shell("/usr/bin/python3 -c 'import venv, ensurepip'").code != 0)
+            GTEST_SKIP() << "no virtual environments; `apt-get install python3-venv` brings them";
+    }
+
+    // An environment that has the wheel and nothing else of ours; `how` goes to venv.
+    void install(const std::string& how = "") {
+        environment_ = place_ / "environment";
+        const Answer made =
+            shell("/usr/bin/python3 -m venv " + how + " " + quoted(environment_) + " && " +
+                  quoted(environment_ / "bin/python") + " -m pip install --no-index " + quoted(wheel_));
+        ASSERT_EQ(made.code, 0) << made.out;
+    }
+
+    // A program of the environment, called from elsewhere, by a user whose variables lead nowhere near it.
+    Answer call(const std::string& program, const std::string& arguments,
+                const std::string& also = "") const {
+        return shell("cd / && env -i HOME=" + quoted(place_ / "home") + " LANG=C.UTF-8 PATH=/usr/bin:/bin " +
+                     also + " " + quoted(environment_ / "bin" / program) + " " + arguments);
+    }
+
+    fs::path wheel_, environment_;
+};
+
+TEST_F(DeviceWheel, PlaysTheCatalogueInACleanEnvironmentFromAnywhere) {
+    ASSERT_NO_FATAL_FAILURE(install());
+    const Answer played = call("deadrank", "run communication", "PATH=/nowhere");
+    EXPECT_EQ(played.code, 0) << played.out;
+    EXPECT_THAT(played.out, ContainsRegex("[1-9][0-9] pass · 0 fail · 0 unknown"));
+    // What reads files of its own: signatures and metrics, rates, variables of the preflight, subjects.
+    EXPECT_EQ(call("deadrank", "storm llama_3 --days 1").code, 0);
+    EXPECT_EQ(call("deadrank", "doctor --help").code, 0);
+    EXPECT_THAT(
+        call("deadrank", "run communication/rank_leaves_all_reduce --runner local --subject fsdp").out,
+        HasSubstr("no Python on this machine can import torch"));
+    EXPECT_THAT(call("deadrank", "version").out, Not(HasSubstr(source.string())));
+}
+
+TEST_F(DeviceWheel, NeedsGlibcAlone) {
+    const fs::path open = place_ / "open";
+    const Answer opened =
+        shell("/usr/bin/python3 -m zipfile -e " + quoted(wheel_) + " " + quoted(open) + " && find " +
+              quoted(open) + " -type f -size +90k | xargs -n 1 readelf --wide --dynamic 2>/dev/null");
+    EXPECT_THAT(opened.out, AllOf(HasSubstr("[libc.so.6]"), Not(HasSubstr("RUNPATH"))));
+    std::istringstream lines(opened.out);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("(NEEDED)") == std::string::npos) continue;
+        EXPECT_THAT(line, ContainsRegex("\\[(libc\\.so\\.6|libm\\.so\\.6|ld-linux-x86-64\\.so\\.2)\\]"));
+    }
+}
+
+TEST_F(DeviceWheel, PytestFindsThePluginAndThePluginItsProgram) {
+    if (shell("/usr/bin/python3 -c 'import pytest'").code != 0)
+        GTEST_SKIP() << "pytest is not installed; `apt-get install python3-pytest` brings it";
+    ASSERT_NO_FATAL_FAILURE(install("--system-site-packages"));
+    const Answer all =
+        call("python",
+             "-m pytest -p no:cacheprovider --rootdir . " + quoted(source / "tests/suites/pytest_project"),
+             "PYTHONDONTWRITEBYTECODE=1");
+    EXPECT_EQ(all.code, 1) << all.out;
+    EXPECT_THAT(all.out, AllOf(HasSubstr("1 failed, 2 passed"), HasSubstr("it was rank 3"),
+                               Not(HasSubstr("Traceback"))));
+}
+
+// The environment gets a torch of its own: that of the tests, by a path file, and a torchrun as pip writes
+// it.
+TEST_F(DeviceWheel, TorchrunIsTheOneOfItsEnvironment) {
+    const char* python = std::getenv("DEADRANK_PYTHON");
+    const Answer packages = shell(quoted(python ? python : "/usr/bin/python3") +
+                                  " -c 'import torch, os, sys; assert sys.version_info[:2] == tuple(map(int, "
+                                  "os.popen(\"/usr/bin/python3 -V\").read().split()[1].split(\".\")[:2])); "
+                                  "print(os.path.dirname(os.path.dirname(torch.__file__)))'");
+    if (packages.code != 0) GTEST_SKIP() << "no torch for /usr/bin/python3; DEADRANK_PYTHON has none";
+    ASSERT_NO_FATAL_FAILURE(install());
+    std::ofstream(environment_ / "lib" / fs::read_symlink("/usr/bin/python3") /
+                  "site-packages/torch_of_tests.pth")
+        << packages.out;
+    std::ofstream(environment_ / "bin/torchrun") << "#!" << (environment_ / "bin/python").string()
+                                                 << "\nimport sys\nfrom torch.distributed.run import main\n"
+                                                    "sys.exit(main())\n";
+    fs::permissions(environment_ / "bin/torchrun", fs::perms::owner_all);
+    std::ofstream(place_ / "train.py") << R"(
+import sys, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+print("environment", sys.prefix, flush=True)
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(30):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+)";
+    const Answer played =
+        call("deadrank",
+             "run communication/rank_leaves_all_reduce --runner local --ranks 2 --no-heal --no-control "
+             "--out " +
+                 quoted(place_ / "out") + " -- torchrun --nproc-per-node 2 " + quoted(place_ / "train.py"));
+    const Answer kept = shell("grep -rhoa 'environment /[^ \"]*' " + quoted(place_ / "out"));
+    EXPECT_THAT(kept.out, HasSubstr("environment " + environment_.string())) << played.out;
+    EXPECT_LE(played.code, 1) << played.out;
+}
+
+TEST_F(DevicePackages, TheDebianPackageWorksInABareDebianRoot) {
+    const fs::path package_file = package("deadrank_", ".deb");
+    ASSERT_FALSE(package_file.empty());
+    if (shell("command -v mmdebstrap").code != 0)
+        GTEST_SKIP() << "no mmdebstrap; `apt-get install mmdebstrap` brings it";
+    const fs::path reached = place_ / "reached";
+    std::string sources;  // those of this machine, which can be reached from here
+    for (const char* list : {"/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"})
+        if (sources.empty() && fs::exists(list) && fs::file_size(list) > 0) sources = list;
+    const auto inside = [](const std::string& command) {
+        return " --customize-hook='env -i HOME=/ PATH=/usr/sbin:/usr/bin:/sbin:/bin "
+               "DEBIAN_FRONTEND=noninteractive chroot \"$1\" " +
+               command + "'";
+    };
+    const Answer made = shell(
+        "cd / && mmdebstrap --variant=apt --format=null --quiet \"$(. /etc/os-release && echo "
+        "$VERSION_CODENAME)\" "
+        "/dev/null " +
+        sources + " --customize-hook='touch " + reached.string() + "' --customize-hook='copy-in " +
+        package_file.string() + " /tmp'" +
+        inside("sh -c \"apt-get install --yes /tmp/deadrank_*.deb && ! command -v cc c++ gcc g++\"") +
+        inside("deadrank run communication") +
+        inside("sh -c \"zcat -f /usr/share/man/man1/deadrank.1* | head -1\""));
+    if (!fs::exists(reached))
+        GTEST_SKIP() << "no bare Debian root could be made: "
+                     << made.out.substr(made.out.size() - std::min<std::size_t>(made.out.size(), 300));
+    EXPECT_EQ(made.code, 0) << made.out;
+    EXPECT_THAT(made.out, AllOf(ContainsRegex("[1-9][0-9] pass · 0 fail · 0 unknown"), HasSubstr(".TH")));
+}
+
+}  // namespace
+}  // namespace deadrank::tests
