@@ -20,7 +20,7 @@ struct Curve {
     double largest = 0;
     int seen = 0;
     int zeros = 0;
-    bool was_positive = false;
+    bool was_positive = false, was_negative = false;
 };
 
 std::string anomaly_of(Curve& curve, const StepEnd& end) {
@@ -28,7 +28,10 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
     if (!std::isfinite(end.gradient_norm)) return fmt::format("a gradient norm of {}", end.gradient_norm);
     const double size = std::abs(end.loss);
     std::string words;
-    if (curve.seen >= loss_history_min && curve.largest > 0 && size > jump * curve.largest) {
+    // A loss that takes both signs, as a policy's, passes zero by right: its size before says nothing.
+    curve.was_negative |= end.loss < 0;
+    if (curve.seen >= loss_history_min && curve.largest > 0 && size > jump * curve.largest &&
+        !curve.was_negative) {
         words = fmt::format("a loss of {} after at most {} before", end.loss, curve.largest);
     }
     curve.zeros = size == 0 ? curve.zeros + 1 : 0;

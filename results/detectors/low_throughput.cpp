@@ -35,6 +35,8 @@ Finding throughput_finding(Time at, std::int64_t step, std::string says, std::ve
     return found;
 }
 
+constexpr Time felt_min = std::chrono::milliseconds(5);  // a time slice of the scheduler
+
 bool above(Time value, Time base, std::int64_t permille) {
     return base > Time{0} && value.count() > base.count() / 1000 * permille;
 }
@@ -62,10 +64,12 @@ std::vector<Finding> against_itself(const Paces& paces) {
         }
         const Time usual_own = median_of(own), usual_whole = median_of(whole);
         const bool known = own.size() >= throughput_history_min;
-        const bool slow = known && above(step.own, usual_own, throughput_slow_permille) &&
+        // On a machine with more to do than processors all ranks may wait for one at once.
+        const bool felt = step.own - usual_own >= felt_min + step.starved;
+        const bool slow = known && felt && above(step.own, usual_own, throughput_slow_permille) &&
                           above(step.whole, usual_whole, throughput_slow_permille) && uniform(step);
-        const bool stalled = known && above(step.whole, usual_whole, stall_permille) && uniform(step) &&
-                             above(step.own, usual_own, stall_permille);
+        const bool stalled = known && felt && above(step.whole, usual_whole, stall_permille) &&
+                             uniform(step) && above(step.own, usual_own, stall_permille);
         if (slow && streak++ == 0) since = step.step;
         if (!slow) streak = 0;
         if (stalled && !last_stalled) ++stalls;

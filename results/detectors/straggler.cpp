@@ -1,6 +1,7 @@
 // results/detectors/straggler.cpp — One rank, fixed or rotating, comes late and the rest wait. Only a rank's
-// own time counts, not its waiting. A fixed one: four steps in a row. A rotating one: most of eight steps,
-// never the same. One who stood still: a single pause of ten steps and ten seconds.
+// own time counts, not its waiting, and what the job's own steps scatter by is not late. A fixed one: four
+// steps in a row. A rotating one: most of eight steps, never the same. One who stood still: a single pause of
+// ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
@@ -23,16 +24,56 @@ constexpr std::int64_t slow_stage_permille = 1300;      // stages of a pipeline 
 constexpr std::int64_t rotating_permille = 1200;
 constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
+constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has fewer processors than work
 constexpr Time pause_min = std::chrono::seconds(10);
+// A process may lose its processor for one time slice of the scheduler, whoever it is.
+constexpr Time late_min = std::chrono::milliseconds(5);
+constexpr std::int64_t scatter_factor = 3;  // times what the same rank's steps differ by, one from the next
+constexpr std::size_t scatter_steps = 32;
 
 std::int64_t permille(Time part, Time whole) {
     return whole > Time{0} ? part.count() * 1000 / whole.count() : 1000;
 }
 
 // Worth the name only if the step feels it.
-bool slow(const Pace& pace, const StepPace& step, std::int64_t limit) {
-    return permille(pace.own, step.own) >= limit && (pace.own - step.own) * 50 >= step.whole;
+bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
+    const Time late = pace.own - step.own - pace.starved;  // to have no processor is nobody's own time
+    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
+           late >= late_min && late >= scatter_factor * scatter;
 }
+
+// The lower one of two, or one slow rank of a pair would speak for the job.
+Time middle_of(std::vector<Time> times) {
+    if (times.empty()) return Time{0};
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+}
+
+// How much a rank's own time differs from one step to the next, as the job has shown so far. A rank that is
+// slower than the others differs from itself no more than they do.
+class Scatter {
+public:
+    void add(const StepPace& step) {
+        std::vector<Time> differences;
+        for (const Pace& pace : step.ranks) {
+            const auto [last, fresh] = last_.try_emplace(pace.process, pace.own);
+            if (!fresh)
+                differences.push_back(pace.own > last->second ? pace.own - last->second
+                                                              : last->second - pace.own);
+            last->second = pace.own;
+        }
+        if (differences.empty()) return;
+        seen_.push_back(middle_of(std::move(differences)));
+        if (seen_.size() > scatter_steps) seen_.pop_front();
+    }
+    Time usual() const { return middle_of({seen_.begin(), seen_.end()}); }
+    void forget() { last_.clear(), seen_.clear(); }
+
+private:
+    std::map<Rank, Time> last_;
+    std::deque<Time> seen_;
+};
 
 Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step,
                           std::string says, std::vector<std::string> causes) {
@@ -57,8 +98,11 @@ public:
             attempt_ = step.attempt;
             streaks_.clear();
             slowest_.clear();
+            starved_.clear();
+            scatter_.forget();
         }
         if (step.first || step.ranks.size() < 2) return {};
+        scatter_.add(step);
         if (auto found = pause(step); !found.empty()) return found;
         if (auto found = fixed(step); !found.empty()) return found;
         return rotating(step);
@@ -83,7 +127,7 @@ private:
         Time worst{0};
         for (const Pace& pace : step.ranks) {
             auto& [streak, since] = streaks_[pace.process];
-            if (!slow(pace, step, limit_)) {
+            if (!slow(pace, step, limit_, scatter_.usual())) {
                 streak = 0;
                 continue;
             }
@@ -110,9 +154,13 @@ private:
     std::vector<Finding> rotating(const StepPace& step) {
         const auto slowest = std::max_element(step.ranks.begin(), step.ranks.end(),
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
-        const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille);
+        // On a machine with more to do than processors, chance makes one rank late and then another.
+        const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved);
         slowest_.push_back(counts ? slowest->process : no_rank);
+        starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();
+        if (starved_.size() > window) starved_.pop_front();
+        if (std::count(starved_.begin(), starved_.end(), true) >= starved_steps) return {};
         const auto hits =
             slowest_.size() - static_cast<std::size_t>(std::count(slowest_.begin(), slowest_.end(), no_rank));
         std::set<Rank> who(slowest_.begin(), slowest_.end());
@@ -131,6 +179,8 @@ private:
     int attempt_ = 0;
     std::map<Rank, std::pair<int, std::int64_t>> streaks_;  // how long, since which step
     std::deque<Rank> slowest_;
+    std::deque<bool> starved_;
+    Scatter scatter_;
 };
 
 }  // namespace

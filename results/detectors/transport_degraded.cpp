@@ -31,11 +31,21 @@ Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Ti
             .causes = {std::move(cause), "network_path_or_topology_misselection"}};
 }
 
+// A library whose transfers are made by threads of the job's processes: they wait for a processor like those.
+bool by_processor(const Evidence& evidence) {
+    const auto left = evidence.each<CommInitLeave>();
+    return std::any_of(left.begin(), left.end(), [&](const Event* event) {
+        const std::string_view transport = evidence.text(event->as<CommInitLeave>()->transport);
+        return transport == "gloo" || transport == "mpi" || transport.starts_with("cpu:");
+    });
+}
+
 // The links that a communicator of these ranks needs: between two nodes it is one, else it is not told.
-std::string link_of(const Lives& lives, const Blame& blame) {
-    if (blame.nodes.size() == 1) return fmt::format("nvlink {}", blame.nodes[0]);
+std::string link_of(const Evidence& evidence, const Blame& blame) {
     if (blame.nodes.size() == 2) return fmt::format("link {}-{}", blame.nodes[0], blame.nodes[1]);
-    return lives.nodes() > 1 ? "link" : "nvlink";
+    if (by_processor(evidence)) return "network";
+    if (blame.nodes.size() == 1) return fmt::format("nvlink {}", blame.nodes[0]);
+    return evidence.facts<Lives>().nodes() > 1 ? "link" : "nvlink";
 }
 
 // TCP where an RDMA port stands in the machine, or where another group of the job uses it.
@@ -113,24 +123,56 @@ std::vector<Finding> lossy(const Evidence& evidence) {
                           "hardware_or_link_fault");
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =
-        nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(lives, found.blame);
+        nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(evidence, found.blame);
     return {found};
 }
 
 // What a step must feel before it is worth an alarm.
-Time felt(const Lives& lives) {
-    return std::max<Time>(std::chrono::microseconds(20), lives.median_step() / 20);
+Time felt(const Evidence& evidence) {
+    const Time least =
+        by_processor(evidence) ? Time(std::chrono::milliseconds(5)) : Time(std::chrono::microseconds(20));
+    return std::max(least, evidence.facts<Lives>().median_step() / 20);
 }
+
+// How long the threads that make a transfer had no processor, as the ranks' hooks tell it now and then.
+class Starvation {
+public:
+    explicit Starvation(const Evidence& evidence) {
+        for (const Event* event : evidence.each<ValueSample>()) {
+            const auto* sample = event->as<ValueSample>();
+            if (evidence.text(sample->name) == "transfer_wait")
+                told_[event->rank].emplace_back(event->at,
+                                                Time(static_cast<std::int64_t>(sample->value * 1e9)));
+        }
+    }
+
+    // The most of any of these ranks around this moment.
+    Time around(const std::vector<Rank>& ranks, Time at) const {
+        Time most{0};
+        for (const Rank rank : ranks) {
+            const auto told = told_.find(rank);
+            if (told == told_.end()) continue;
+            const auto next =
+                std::lower_bound(told->second.begin(), told->second.end(), std::pair(at, Time{0}));
+            if (next != told->second.end()) most = std::max(most, next->second);
+        }
+        return most;
+    }
+
+private:
+    std::map<Rank, std::vector<std::pair<Time, Time>>> told_;
+};
 
 // The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does
 // not.
-const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual) {
+const Transfer* onset(const std::vector<Transfer>& calls, Time felt, const std::vector<Rank>& ranks,
+                      const Starvation& starvation, Time& usual) {
     std::vector<std::int64_t> before;
     std::vector<bool> slow;
     for (const Transfer& call : calls) {
         usual = Time{median(before)};
         slow.push_back(before.size() >= transport_history_min && call.lasted > 2 * usual &&
-                       call.lasted - usual > felt);
+                       call.lasted - usual > felt + starvation.around(ranks, call.at));
         if (!slow.back()) before.push_back(call.lasted.count());
     }
     for (std::size_t first = 0; first + std::size_t{transport_streak_min} <= slow.size(); ++first) {
@@ -145,17 +187,18 @@ const Transfer* onset(const std::vector<Transfer>& calls, Time felt, Time& usual
 std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vector<CommTransfers>& all) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> found;
+    const Starvation starvation(evidence);
     for (const CommTransfers& transfers : all) {
         for (const auto& [kind, calls] : transfers.kinds) {
             Time usual{0};
-            const Transfer* call = onset(calls, felt(lives), usual);
+            const Transfer* call = onset(calls, felt(evidence), transfers.comm->processes, starvation, usual);
             if (!call) continue;
             found.push_back(transport_finding(
                 lives, transfers.comm->processes, call->at,
                 fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
                             transfers.comm->name, duration_text(call->lasted), duration_text(usual)),
                 "hardware_or_link_fault"));
-            found.back().blame.component = link_of(lives, found.back().blame);
+            found.back().blame.component = link_of(evidence, found.back().blame);
             found.back().blame.collective = name_of(kind.op);
         }
     }
@@ -176,7 +219,7 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
             const Time now{median(std::move(lasted))};
             usual.try_emplace({comm.attempt, comm.name, comm.processes, kind}, now);
             const auto before = usual.find({comm.attempt - 1, comm.name, comm.processes, kind});
-            if (before == usual.end() || now <= 2 * before->second || now - before->second <= felt(lives))
+            if (before == usual.end() || now <= 2 * before->second || now - before->second <= felt(evidence))
                 continue;
             const auto change = change_between({evidence, comm.attempt - 1, PairTables::Of::versions},
                                                {evidence, comm.attempt, PairTables::Of::versions});
@@ -188,7 +231,7 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
                     change ? fmt::format("; {} was {} and is {}", change->name, change->before, change->after)
                            : ""),
                 change ? "dependency_or_hardware_mismatch" : "hardware_or_link_fault");
-            found.blame.component = change ? std::string(change->name) : link_of(lives, found.blame);
+            found.blame.component = change ? std::string(change->name) : link_of(evidence, found.blame);
             found.blame.collective = name_of(kind.op);
             return {found};
         }
@@ -221,13 +264,13 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
         std::sort(groups.begin(), groups.end());
         const auto& [slowest, comm, at] = groups.back();
         const Time usual = std::get<0>(groups[(groups.size() - 1) / 2]);
-        if (slowest <= 2 * usual || slowest - usual <= felt(lives)) continue;
+        if (slowest <= 2 * usual || slowest - usual <= felt(evidence)) continue;
         Finding found = transport_finding(
             lives, comm->processes, at,
             fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op), comm->name,
                         duration_text(slowest), duration_text(usual)),
             "network_path_or_topology_misselection");
-        found.blame.component = link_of(lives, found.blame);
+        found.blame.component = link_of(evidence, found.blame);
         return {found};
     }
     return {};

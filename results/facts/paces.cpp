@@ -1,5 +1,6 @@
 // results/facts/paces.cpp — How long each rank took for each step, how much of that was its own, and how long
-// calls took once everybody had come.
+// calls took once everybody had come. The end of an asynchronous send says nothing about who sent it, and who
+// writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0};
+    Time own{0}, starved{0};
+    int open = 0;  // calls of this step whose end was not told yet
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -38,7 +40,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}};
+            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0};
             continue;
         }
         if (!watch.inside) continue;
@@ -46,9 +48,22 @@ Paces::Paces(const Evidence& evidence) {
         if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
             watch.own += event.at - watch.last;
             watch.last = event.at;
+            watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
             pipelined_ |= event.as<P2pEnter>() != nullptr;
+        } else if (const auto* saving = event.as<PhaseBegin>();
+                   saving && saving->phase == Phase::checkpoint) {
+            watch.own += event.at - watch.last;
+            watch.last = event.at;
+        } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {
+            watch.last = event.at;
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
+            watch.open = std::max(0, watch.open - 1);
+        } else if (const auto* sample = event.as<ValueSample>()) {
+            const std::string_view name = evidence.text(sample->name);
+            // Its own thread had none, or one that it waits for: the end of a call is told by the library's.
+            if (name == "processor_wait" || name == "transfer_wait")
+                watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -58,8 +73,10 @@ Paces::Paces(const Evidence& evidence) {
                 last->attempt = attempt;
                 last->step = end->step;
             }
+            // The end of a call may be told later than the step's own: then it waited, nobody knows how long.
+            const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
             last->ranks.push_back(
-                {event.rank, watch.own + event.at - watch.last, event.at - watch.began, event.at});
+                {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
         }
     }
     for (auto& [key, step] : steps) {
@@ -68,6 +85,7 @@ Paces::Paces(const Evidence& evidence) {
             own.push_back(pace.own);
             whole.push_back(pace.whole);
             step.ended = std::max(step.ended, pace.ended);
+            step.starved = std::max(step.starved, pace.starved);
         }
         step.own = lower_median(std::move(own));
         step.whole = lower_median(std::move(whole));

@@ -19,6 +19,7 @@ struct Pace {
     Time own{0};
     Time whole{0};
     Time ended{0};
+    Time starved{0};  // of its own: it could have worked, and had no processor; 0 where nobody told
 };
 
 // One training step of one attempt, over all ranks that ended it.
@@ -29,6 +30,7 @@ struct StepPace {
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
     Time ended{0};       // when the last rank ended it
+    Time starved{0};     // the most that one of them had no processor
     bool first = false;  // of its attempt: warm-up
 };
 

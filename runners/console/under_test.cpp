@@ -109,12 +109,14 @@ results::Standing standing_of(const Trialled& trial, const std::string& words) {
     return standing;
 }
 
+using namespace std::string_view_literals;
+
 std::vector<std::string> with_command(int argc, const char* const* argv) {
     std::vector<std::string> words;
     bool behind = false;
     for (int i = 0; i < argc; ++i) {
         const std::string word = argv[i];
-        if (!behind && i > 1 && word == "--" && std::string(argv[1]) == "run") {
+        if (!behind && i > 1 && word == "--" && (argv[1] == "run"sv || argv[1] == "watch"sv)) {
             behind = true;
         } else {
             words.push_back(behind ? "--command=" + word : word);

@@ -138,12 +138,10 @@ scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subjec
     json groups = json::object();
     for (std::size_t rank = 0; rank < subject.groups.size(); ++rank)
         groups[std::to_string(rank)] = subject.groups[rank];
-    arming.hook_plan = json{{"faults", entries},
-                            {"environment", environment},
-                            {"seams", subject.seams},
-                            {"groups", groups},
-                            {"checkpoints", checkpoints.string()}}
-                           .dump(1);
+    arming.hook_plan =
+        json{{"faults", entries}, {"environment", environment}, {"seams", subject.seams},
+             {"groups", groups},  {"samples", subject.samples}, {"checkpoints", checkpoints.string()}}
+            .dump(1);
     return arming;
 }
 

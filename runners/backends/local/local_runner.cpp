@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
+#include <set>
 
+#include "results/detectors/blind.h"
+#include "results/record/codes.h"
 #include "results/text/words.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/guard.h"
@@ -127,6 +131,61 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
     if (launched.lines_dropped > 0)
         record.notes.push_back(
             fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
+}
+
+// The last thing that a rank, or else the launcher, complained about.
+std::string last_words(const Launched& launched) {
+    std::string words;
+    bool of_rank = false;
+    for (const Line& line : launched.lines) {
+        const bool blank = line.text.find_first_not_of(" \t") == std::string::npos;
+        if (!line.error || blank || (of_rank && line.rank < 0)) continue;
+        of_rank = line.rank >= 0;
+        words = line.text;
+    }
+    return words;
+}
+
+// A crash of native code that nothing of ours preceded is the program's or its framework's own.
+scenarios::Result<void> check_it_lived(const Record& record) {
+    if (record.truth.applied()) return {};
+    for (const results::Event* event : record.evidence.each<results::RankExit>()) {
+        const int signal = event->as<results::RankExit>()->signal;
+        if (signal != SIGSEGV && signal != SIGBUS && signal != SIGILL && signal != SIGFPE) continue;
+        return refuse(ErrorCode::environment,
+                      fmt::format("rank {} died of {} by itself: no fault had been applied", event->rank,
+                                  results::signal_name(signal)),
+                      "run it without us, as often, to see whether it does so there");
+    }
+    return {};
+}
+
+// What a typed command made of the plan: with other processes than planned, or with none that came to train,
+// no fault of ours could come to its moment.
+scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched& launched,
+                                     const Record& record) {
+    std::set<results::Rank> came;
+    for (const auto& [pid, rank] : launched.ranks) came.insert(rank);
+    const auto planned = static_cast<std::size_t>(plan.world_size());
+    if (!came.empty() && came.size() != planned) {
+        return refuse(ErrorCode::usage,
+                      fmt::format("the command started {}, and the scenario is played on {}",
+                                  results::counted(came.size(), "rank"), planned),
+                      fmt::format("say --ranks {}, or let the command start {}", came.size(), planned));
+    }
+    const results::Evidence& seen = record.evidence;
+    const bool trained = !seen.each<results::RendezvousEnter>().empty() ||
+                         !seen.each<results::CommInitEnter>().empty() ||
+                         !seen.each<results::StepEnd>().empty();
+    const bool acted = std::any_of(record.truth.marks.begin(), record.truth.marks.end(),
+                                   [](const auto& mark) { return mark.kind == results::MarkKind::applied; });
+    const bool failed = launched.launcher.code != 0 || launched.launcher.signal != 0;
+    if (trained || acted || !failed || launched.end != LaunchEnd::ended) return {};
+    const std::string words = last_words(launched);
+    return refuse(ErrorCode::environment,
+                  fmt::format("the program ended before it trained, with code {}{}{}", launched.launcher.code,
+                              words.empty() ? "" : ": ", words),
+                  "run the command without us first");
 }
 
 // What stands around the job and goes with it.
@@ -294,6 +353,12 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
                       "run it again when less else is running");
     say_how_it_ended(*launched, spec, record);
     gather({plan, *launched, *arming, levers, *manifest, results::Time(timeout), scratch.path()}, record);
+    if (auto lived = check_it_lived(record); !lived) return tl::unexpected(lived.error());
+    if (itself && manifest->hook) {
+        if (auto ran = check_it_ran(plan, *launched, record); !ran) return tl::unexpected(ran.error());
+        for (std::string& spot : results::blind_spots(record.evidence))
+            record.notes.push_back("blind: " + std::move(spot));
+    }
     return record;
 }
 

@@ -113,8 +113,14 @@ void read_reading(Reader& top, Manifest& manifest) {
     if (read.node().find("step")) manifest.step = read.text("step");
     if (read.node().find("fields")) manifest.fields = read.texts("fields");
     if (read.node().find("groups")) manifest.groups = read.text("groups");
+    if (read.node().find("samples")) manifest.samples = read.text("samples");
+    if (!manifest.samples.empty() && manifest.samples != "shared")
+        top.problems().add(
+            read.node().find("samples")->place,
+            fmt::format("samples = \"{}\" says nothing", manifest.samples),
+            "write \"shared\" where the loaders share the samples among the ranks, or nothing");
     for (auto& [name, target] : texts_of(read, "seams")) manifest.seams[name] = target;
-    read.know("step"), read.know("fields"), read.know("groups");
+    read.know("step"), read.know("fields"), read.know("groups"), read.know("samples");
     check_pattern(read, manifest, top.problems());
     read.refuse_the_rest();
 }

@@ -44,7 +44,10 @@ struct Manifest {
     std::map<std::string, Argument> arguments;    // by workload setting
     std::map<std::string, std::int64_t> at_most;  // workload settings beyond which it has nothing
     std::map<std::string, std::string> seams;     // name in a scenario → module.function of the program
-    std::string groups = "world";  // which ranks hold the same parameters: world, each, "modulo N", "block N"
+    // Which ranks hold the same parameters: world, each, "modulo N", "block N"; empty = as DDP, DTensors and
+    // the like show by themselves.
+    std::string groups;
+    std::string samples;  // "shared": the loaders share the samples of an epoch; empty = as the sampler shows
     std::vector<Needed> needs;
 
     bool hook = true;  // watched from inside; else by its output alone

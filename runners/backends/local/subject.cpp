@@ -135,7 +135,8 @@ scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manife
     if (subject.script && manifest.starts == Starts::ranks && std::filesystem::path(first).is_relative())
         first = (manifest.directory / first).string();
     subject.seams = manifest.seams;
-    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank)
+    subject.samples = manifest.samples;
+    for (std::int64_t rank = 0; rank < plan.world_size() && !manifest.groups.empty(); ++rank)
         subject.groups.push_back(group_of(manifest.groups, plan, rank));
     return subject;
 }

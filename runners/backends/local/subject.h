@@ -17,7 +17,8 @@ struct Subject {
     std::vector<std::string> command;          // of one rank, or of the whole job where it starts itself
     bool script = true;                        // the first word is a file for Python
     std::map<std::string, std::string> seams;  // name in a scenario → module.function of the subject
-    std::vector<std::string> groups;           // by rank: which ranks must hold the same parameters
+    std::vector<std::string> groups;  // by rank: which ranks must hold the same parameters; or learnt
+    std::string samples;              // as the manifest says
 };
 
 // What stands behind {here}, {python}, … in a command.

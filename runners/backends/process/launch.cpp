@@ -8,6 +8,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <ctime>
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
@@ -285,7 +286,11 @@ Nanoseconds now() {
 Nanoseconds written_at(const fs::path& file) {
     struct stat status {};
     if (stat(file.c_str(), &status) != 0) return now();
-    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    // Files are stamped by the kernel's coarse clock, which may be a tick behind the one of the hooks.
+    timespec tick{};
+    clock_getres(CLOCK_REALTIME_COARSE, &tick);
+    const Nanoseconds stamped = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    return std::min(now(), stamped + tick.tv_nsec);
 }
 
 scenarios::Result<Launched> launch(const LaunchSpec& spec) { return Launch(spec).run(); }

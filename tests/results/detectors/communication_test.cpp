@@ -236,6 +236,29 @@ TEST(TransportDegraded, SeesCallsThatTakeLongerThanTheyDid) {
     EXPECT_EQ(found.blame.component, "link 0-1");
 }
 
+// gloo's transfers are made by threads of the ranks: what they lose of their processors is no link's doing.
+TEST(TransportDegraded, IsSilentOnSharedProcessorsUnderGloo) {
+    const auto job_of = [](Time slow, double starved) {
+        EvidenceBuilder job(2);
+        job.start();
+        for (const Rank rank : {0, 1})
+            job.add(rank, CommInitEnter{1, 2, rank, job.text("world"), job.text("0-1")})
+                .add(rank, CommInitLeave{1, Code::ok, job.text("gloo")});
+        for (std::int64_t step = 0; step < 20; ++step) {
+            for (const Rank rank : {0, 1}) job.add(rank, StepBegin{step}).enters(rank, 1, step + 1);
+            job.after(step < 8 ? Time(1ms) : slow);
+            for (const Rank rank : {0, 1})
+                job.leaves(rank, 1, step + 1)
+                    .add(rank, ValueSample{step, job.text("transfer_wait"), starved, std::nan("")})
+                    .add(rank, StepEnd{step, 1, 1});
+        }
+        return job.watched();
+    };
+    expect_silence_of("transport_degraded", job_of(4ms, 0));
+    expect_silence_of("transport_degraded", job_of(40ms, 0.05));
+    EXPECT_EQ(found_by("transport_degraded", job_of(40ms, 0)).blame.component, "network");
+}
+
 TEST(TransportDegraded, ComparesAGroupWithItselfBeforeTheRestart) {
     const auto job_with = [](Time after) {
         EvidenceBuilder job(8);

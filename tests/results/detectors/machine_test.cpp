@@ -191,6 +191,20 @@ TEST(Straggler, SeesARotatingOneAndBlamesNobody) {
     EXPECT_TRUE(found.blame.ranks.empty());
 }
 
+// A healthy job whose ranks had 15.4 and 12.5 ms of work a step; and one whose steps scatter by 40 ms anyway.
+TEST(Straggler, IsSilentOnATimeSliceAndOnWhatTheJobScattersBy) {
+    expect_silence_of("straggler", steps_of(2, 30, [](Rank rank, std::int64_t) {
+                          return rank == 1 ? Time(15'400us) : Time(12'500us);
+                      }));
+    const auto scatters = [](Time slower) {
+        return steps_of(2, 30, [slower](Rank rank, std::int64_t step) {
+            return Time(100ms) + Time(40ms) * (step * 7 % 5) / 2 + (rank == 1 ? slower : Time(0));
+        });
+    };
+    expect_silence_of("straggler", scatters(30ms));
+    EXPECT_EQ(found_by("straggler", scatters(200ms)).blame.ranks, ranks({1}));
+}
+
 TEST(Straggler, SeesOneLongPause) {
     const Finding found = found_by("straggler", steps_of(4, 8, [](Rank rank, std::int64_t step) {
                                        return rank == 1 && step == 5 ? Time(30s) : Time(100ms);

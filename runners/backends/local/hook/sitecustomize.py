@@ -4,7 +4,10 @@
 import os
 import sys
 
-if "DEADRANK_EVIDENCE" in os.environ and ("RANK" in os.environ or "DEADRANK_RANK" in os.environ):
+named = ("RANK", "DEADRANK_RANK")
+if "DEADRANK_WATCH" in os.environ:  # as srun and mpirun name them
+    named += ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+if "DEADRANK_EVIDENCE" in os.environ and any(name in os.environ for name in named):
     if os.environ.setdefault("DEADRANK_PID", str(os.getpid())) == str(os.getpid()):
         try:
             import deadrank_hook

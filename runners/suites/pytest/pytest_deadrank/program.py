@@ -29,6 +29,12 @@ class Outcome:
         return self.verdict == "pass"
 
 
+def before_program(given, option):
+    """What stands behind -- is the command of the program under test."""
+    place = given.index("--") if "--" in given else len(given)
+    return [*given[:place], option, *given[place:]]
+
+
 class Deadrank:
     """One program with its usual options. `timeout` is in seconds, for a whole call."""
 
@@ -44,14 +50,14 @@ class Deadrank:
         given = ["run", os.fspath(scenario)]
         given += ["--seeds", seeds or self.seeds, "--runner", runner or self.runner]
         given += [*self.arguments, *arguments]
-        answer = self._call([*given, "--json"])
+        answer = self._call(before_program(given, "--json"))
         if answer.returncode not in (0, 1, 2):
             raise Trouble((answer.stderr or answer.stdout).strip())
         trials = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
         if not trials:
             raise Trouble(f"deadrank run {scenario} played nothing: {answer.stderr.strip()}")
         verdict = max((trial["verdict"] for trial in trials), key=("pass", "unknown", "fail").index)
-        story = "" if verdict == "pass" else self._call([*given, "--quiet"]).stdout.strip()
+        story = "" if verdict == "pass" else self._call(before_program(given, "--quiet")).stdout.strip()
         return Outcome(trials[0]["scenario"], verdict, trials, story)
 
     def _call(self, arguments):

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from . import environment, evidence, imports, network, store
+from . import environment, evidence, imports, network, store, watching
 from .faults import Injector
 
 
@@ -19,6 +19,8 @@ class Hook:
         self.evidence = evidence.Writer(os.path.join(directory, f"rank{slot}.jsonl"), slot)
         truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
         self.truth = evidence.Writer(truth, slot)
+        self.off = False
+        self.watching = "DEADRANK_WATCH" in os.environ  # nothing of the job is ours to change
         self.step = 0
         self.training = None
         self.injector = Injector(self)
@@ -29,12 +31,15 @@ class Hook:
 
 
 def start():
-    slot = int(os.environ.get("DEADRANK_RANK") or os.environ["RANK"])
+    slot = watching.rank_here()
     plan = {}
     if os.environ.get("DEADRANK_PLAN"):
         with open(os.environ["DEADRANK_PLAN"], encoding="utf-8") as file:
             plan = json.load(file)
     hook = Hook(slot, os.environ["DEADRANK_EVIDENCE"], plan)
+    if hook.watching:
+        watching.begin(hook)
+        return
     hook.network = network.Network(slot)
     environment.apply(hook)
     environment.record(hook)
@@ -49,8 +54,9 @@ def watch_torch(hook):
     if not torch.distributed.is_available():
         print("deadrank: this torch was built without torch.distributed", file=sys.stderr)
         return
-    from . import checkpoints, collectives, data, flight_recorder, groups, training
+    from . import checkpoints, collectives, data, flight_recorder, groups, replicas, training
 
-    for part in (groups, collectives, training, data, checkpoints, flight_recorder):
+    watching.install(hook)
+    for part in (replicas, groups, collectives, training, data, checkpoints, flight_recorder):
         part.watch(hook)
     hook.injector.torch_is_ready()

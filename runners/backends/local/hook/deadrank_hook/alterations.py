@@ -95,7 +95,7 @@ def become(call, op, torch):
     """The rank calls another collective on the same tensor, as a wrong branch does."""
     import torch.distributed as dist
 
-    tensor, group = call.tensor(), call.values.get("group")
+    tensor, group = call.tensor(), call.group()
     issue = {
         "all_reduce": lambda: real(dist.all_reduce)(tensor, group=group),
         "broadcast": lambda: real(dist.broadcast)(tensor, first_of(group), group=group),

@@ -19,11 +19,23 @@ DTYPES = {
 REDUCE_OPS = {"SUM": "sum", "AVG": "avg", "MAX": "max", "MIN": "min", "PRODUCT": "prod"}
 
 
-class Answered:
-    """What an asynchronous call gives when nothing is left to wait for."""
+def answered(tensors):
+    """What an asynchronous call gives when nothing is left to wait for: work of torch's own kind, since DDP
+    and the functional collectives hand it to C++."""
+    import torch
+    import torch._C._distributed_c10d as library
 
-    def __init__(self, tensors):
-        self.tensors = tensors
+    future = torch.futures.Future()
+    future.set_result(tensors)
+    make = getattr(library, "_create_work_from_future", None)
+    return make(future) if make else Answered(future)
+
+
+class Answered:
+    """The same for a torch that cannot make work of a future."""
+
+    def __init__(self, future):
+        self.future = future
 
     def wait(self, timeout=None):
         return True
@@ -31,15 +43,10 @@ class Answered:
     def is_completed(self):
         return True
 
-    def is_success(self):
-        return True
+    is_success = is_completed
 
     def get_future(self):
-        import torch
-
-        future = torch.futures.Future()
-        future.set_result(self.tensors)
-        return future
+        return self.future
 
 
 class Call:
@@ -50,12 +57,18 @@ class Call:
         self.bound.apply_defaults()
         self.values = self.bound.arguments
         self.asynchronous = self.values.get("async_op", False)
-        self.comm = hook.communicators.of(self.values.get("group"))
+        self.begin(hook.communicators.of(self.group()))
+
+    def begin(self, comm):
+        self.comm = comm
         self.skipped = self.held = self.never = self.flips_below = False
         self.flip_received = self.fault = -1
         self.restore = None  # the subject's own tensor, where a fault put another one in its place
 
     # --- what it says
+    def group(self):
+        return self.values.get("group")
+
     def tensor(self):
         thing = self.values.get(self.counted)
         return thing[0] if isinstance(thing, (list, tuple)) and thing else thing
@@ -68,7 +81,7 @@ class Call:
     def root(self):
         import torch.distributed as dist
 
-        group = self.values.get("group")
+        group = self.group()
         inner = self.values.get("group_" + self.directed)
         root = self.values.get(self.directed) if self.directed else None
         if inner is not None:
@@ -137,14 +150,17 @@ class Call:
 
     # --- what is done
     def answered(self):
-        return Answered([self.tensor()]) if self.asynchronous else None
+        return answered([self.tensor()]) if self.asynchronous else None
+
+    def call(self):
+        return self.real(*self.bound.args, **self.bound.kwargs)
 
     def issue(self, report):
         self.enter()
         while self.never:
             time.sleep(1)
         try:
-            work = self.real(*self.bound.args, **self.bound.kwargs)
+            work = self.call()
         except Exception as trouble:
             self.leave(trouble, report)
             raise

@@ -1,9 +1,10 @@
 # runners/backends/local/hook/deadrank_hook/collectives.py — Every collective and point-to-point call of
-# torch.distributed, entered and left. Under DistributedDataParallel the buckets go through its documented
-# communication hook, so that they are seen as well.
+# torch.distributed, entered and left. What comes by another way is seen in the process group, or, where torch
+# lets us put none, under DistributedDataParallel by its documented communication hook.
 import functools
 import time
 
+from . import process_group
 from .calls import Call
 from .groups import inside, replace
 
@@ -39,7 +40,8 @@ def watch(hook):
         for name, shape in names.items():
             replace(c10d, name, lambda real, shape=shape, pair=pair: hook.calls.watched(real, shape, pair))
     replace(c10d, "destroy_process_group", lambda real: lambda *a, **k: leave(hook, real, a, k))
-    watch_data_parallel()
+    if not process_group.watch(hook, c10d):
+        watch_data_parallel()
 
 
 def leave(hook, real, args, settings):
@@ -65,9 +67,16 @@ class Calls:
         def call(*args, **settings):
             if getattr(inside, "call", False) or settings.get("group") is self.stranger:
                 return real(*args, **settings)
-            return self.pass_through(Call(self.hook, real, shape, pair, args, settings))
+            made = self.made(real, shape, pair, args, settings)
+            return real(*args, **settings) if made is None else self.pass_through(made)
 
         return call
+
+    def made(self, real, shape, pair, args, settings):
+        return Call(self.hook, real, shape, pair, args, settings)
+
+    def made_below(self, real, shape, group, names, args):
+        return process_group.NativeCall(self.hook, real, shape, group, dict(zip(names, args)))
 
     def pass_through(self, call):
         training = self.hook.training
@@ -95,6 +104,7 @@ class Calls:
             self.issue(call)
 
     def issue(self, call):
+        self.hook.replicas.reduced(call)
         inside.call = True
         self.pending[call] = time.monotonic()
         try:

@@ -53,24 +53,29 @@ def watch_batch_size(hook, loader):
 def watch_batches(hook, dataloader):
     iterator = dataloader._BaseDataLoaderIter
     next_index, following = iterator._next_index, iterator.__next__
+    shares = Shares(hook)
 
     @functools.wraps(next_index)
     def watched_index(self):
         index = next_index(self)
         samples = index if isinstance(index, list) else [index]
         if samples and all(isinstance(sample, int) for sample in samples):
-            hook.evidence.write(
-                "data.batch",
-                step=hook.step,
-                epoch=epoch_of(self),
-                first=samples[0],
-                count=len(samples),
-                samples=",".join(map(str, samples)),
-            )
+            said = shares.of(self, samples)
+            if said:
+                hook.evidence.write("data.batch", step=hook.step, **said)
         return index
 
     @functools.wraps(following)
     def watched_next(self):
+        if hook.training.evaluates():
+            hook.training.aside()
+            return following(self)
+        if getattr(self, "_num_yielded", 1) == 0 and "groups" not in hook.plan:
+            # A loader begins anew, with its workers perhaps: that is no step's own time.
+            hook.training.aside()
+            batch = following(self)
+            hook.training.new_work()
+            return batch
         hook.training.new_work()
         hook.training.phase("data")
         try:
@@ -81,6 +86,54 @@ def watch_batches(hook, dataloader):
     iterator._next_index, iterator.__next__ = watched_index, watched_next
 
 
-def epoch_of(iterator):
-    sampler = getattr(getattr(iterator, "_index_sampler", None), "sampler", None)
-    return getattr(sampler, "epoch", 0)
+class Shares:
+    """What a batch says of the data's cover: where the manifest says that the loaders share the samples among
+    the ranks, all of it; else what torch's own sampler deals out to train with. A loader whose numbers begin
+    anew on every rank, or that reads the same everywhere, says nothing."""
+
+    def __init__(self, hook):
+        from torch.utils.data import DistributedSampler
+
+        self.hook, self.dealer = hook, DistributedSampler
+        self.chosen = None  # the sampler of the training data
+        self.stated = hook.plan.get("samples") == "shared"
+        deal = DistributedSampler.__iter__
+
+        @functools.wraps(deal)
+        def watched_deal(sampler):
+            sampler.deadrank_pass = getattr(sampler, "deadrank_pass", -1) + 1
+            sampler.deadrank_dealt = 0
+            return deal(sampler)
+
+        DistributedSampler.__iter__ = self.deal = watched_deal
+
+    def of(self, iterator, samples):
+        batches = getattr(iterator, "_index_sampler", None)
+        sampler = getattr(batches, "sampler", None) or batches
+        if self.stated:
+            epoch = getattr(sampler, "epoch", 0)
+            return {"epoch": epoch, "first": samples[0], "count": len(samples), "samples": listed(samples)}
+        if not isinstance(sampler, self.dealer) or type(sampler).__iter__ is not self.deal:
+            return None
+        if type(batches).__module__.split(".")[0] != "torch" or self.hook.training.evaluates():
+            return None
+        if self.chosen is None:
+            self.chosen = sampler
+        return self.dealt(sampler, samples) if sampler is self.chosen else None
+
+    def dealt(self, sampler, samples):
+        """Without the samples that fill up the last round: those come twice by design."""
+        begin = sampler.deadrank_dealt
+        sampler.deadrank_dealt += len(samples)
+        left = len(sampler.dataset) - sampler.rank - begin * sampler.num_replicas
+        own = samples[: max(0, -(-left // sampler.num_replicas))]
+        if not own:
+            return None
+        said = {"epoch": sampler.deadrank_pass, "first": own[0], "count": len(own)}
+        if sampler.shuffle:
+            return {**said, "samples": listed(own)}
+        return {**said, "stride": sampler.num_replicas}
+
+
+def listed(samples):
+    return ",".join(map(str, samples))

@@ -145,8 +145,15 @@ def create(hook, made, real, args, settings, transport):
         raise
     finally:
         inside.call = False
-    hook.evidence.write("comm.init.leave", comm=made.number, result="ok", transport=transport)
+    hook.evidence.write("comm.init.leave", comm=made.number, result="ok", transport=backend_of(group, transport))
     return group
+
+
+def backend_of(group, told):
+    """As torch chose it, where the program left that to torch."""
+    import torch.distributed as dist
+
+    return told if told not in ("", "None", "undefined") else str(dist.get_backend(group))
 
 
 def open_world(hook, real, args, settings):

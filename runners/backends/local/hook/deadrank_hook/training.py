@@ -5,6 +5,7 @@ import atexit
 import functools
 import hashlib
 import math
+import os
 import threading
 import time
 import weakref
@@ -16,7 +17,8 @@ class Training:
     def __init__(self, hook):
         self.hook = hook
         self.open = self.stepped = self.began = False
-        self.loss = self.norm = math.nan
+        self.loss = self.norm = None  # nobody told
+        self.starved, self.others = 0.0, Others()
         self.model = lambda: None
         self.current = ""
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -30,30 +32,47 @@ class Training:
             self.open, self.stepped, self.began = True, False, True
             self.hook.evidence.write("step.begin", step=self.hook.step)
             self.mark = time.monotonic()
+            self.starved = starved()
             self.hook.injector.at("step")
 
     def end(self):
         self.phase("")
         self.open = False
-        self.hook.evidence.write(
-            "step.end", step=self.hook.step, loss=plain(self.loss), gradient_norm=plain(self.norm)
-        )
-        model = self.model()
-        if model is not None:
-            group = self.hook.plan.get("groups", {}).get(str(self.hook.slot), "world")
+        shown = {"loss": self.loss, "gradient_norm": self.norm}
+        shown = {name: plain(value) for name, value in shown.items() if value is not None}
+        self.tell_wait("processor_wait", starved() - self.starved)
+        self.tell_wait("transfer_wait", self.others.waited())
+        self.hook.evidence.write("step.end", step=self.hook.step, **shown)
+        for group, name, value in self.digests():
             self.hook.evidence.write(
-                "parameters.digest",
-                step=self.hook.step,
-                digest=digest(model.parameters()),
-                group=group,
-                name="parameters",
+                "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
             )
         self.hook.step += 1
-        self.loss = self.norm = math.nan
 
-    def finish(self):
+    def tell_wait(self, name, seconds):
+        if seconds is not None:
+            self.hook.evidence.write(
+                "value.sample", step=self.hook.step, name=name, value=seconds, expected="nan"
+            )
+
+    def digests(self):
+        """As the manifest says who is a replica of whom; else of what shows it by itself."""
+        stated = self.hook.plan.get("groups", {}).get(str(self.hook.slot))
+        if stated is None:
+            return self.hook.replicas.digests()
+        model = self.model()
+        return [] if model is None else [(stated, "parameters", digest(model.parameters()))]
+
+    def evaluates(self):
+        model = self.model()
+        return model is not None and not trains(model)
+
+    def aside(self):
+        """The rank does something else than to train: the step that it has taken is over."""
         if self.open and self.stepped:
             self.end()
+
+    finish = aside
 
     def loaded(self, state, named=None):
         """A checkpoint that says its step moves our count, so that steps keep their names after a restart.
@@ -66,6 +85,10 @@ class Training:
         if step is not None:
             self.hook.step = step + 1
 
+    def tell_loss(self, loss):
+        if loss.numel() == 1:
+            self.loss = float(loss.detach())
+
     def phase(self, name):
         if name == self.current:
             return
@@ -75,6 +98,39 @@ class Training:
         if name:
             self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
             self.hook.injector.at("phase")
+
+
+class Others:
+    """The process's other threads, of which a library's own make its transfers."""
+
+    def __init__(self):
+        self.before, self.looked = {}, 0.0
+
+    def waited(self):
+        """The longest that one of them had no processor since the last answer; nothing where that was just now:
+        to ask each thread costs something."""
+        if time.monotonic() - self.looked < 0.01:
+            return None
+        self.looked = time.monotonic()
+        now = {}
+        try:
+            for thread in os.listdir("/proc/self/task"):
+                with open(f"/proc/self/task/{thread}/schedstat", encoding="ascii") as file:
+                    now[thread] = int(file.read().split()[1])
+        except (OSError, IndexError):
+            return None
+        longest = max((waited - self.before.get(thread, 0) for thread, waited in now.items()), default=0)
+        self.before = now
+        return longest / 1e9
+
+
+def starved():
+    """Seconds that this thread could have run and had no processor."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def plain(number):
@@ -103,13 +159,22 @@ def watch(hook):
     atexit.register(hook.training.finish)
 
 
+def trains(module):
+    """A wrapper stays as it was when the model in it is set to evaluate."""
+    inner = module._modules.get("module")
+    return module.training and (inner is None or inner.training)
+
+
 def watch_forward(training):
     from torch import nn
 
     real = nn.Module.__call__
 
     def called(self, *args, **settings):
-        if getattr(training.inside, "forward", False) or not self.training:
+        if getattr(training.inside, "forward", False) or next(self.parameters(), None) is None:
+            return real(self, *args, **settings)  # a loss or an activation is no model
+        if not trains(self):
+            training.aside()
             return real(self, *args, **settings)
         training.inside.forward = True
         training.model = weakref.ref(self)
@@ -131,7 +196,7 @@ def watch_backward(training):
 
     @functools.wraps(real)
     def backward(self, *args, **settings):
-        training.loss = float(self.detach()) if self.numel() == 1 else math.nan
+        training.tell_loss(self)
         training.phase("backward")
         try:
             return real(self, *args, **settings)
@@ -184,6 +249,7 @@ def watched_step(hook, real):
         training.phase("optimizer")
         training.norm = gradient_norm(self)
         hook.injector.at("optimizer.step")
+        hook.replicas.will_step(self)
         try:
             if "optimizer.step" in hook.injector.levers.skipped:
                 return None

@@ -1,0 +1,155 @@
+# runners/backends/local/hook/deadrank_hook/watching.py — The hook in a program that is only watched. Nothing that
+# goes wrong in here may reach the program: the first failure turns the hook off, and says so once.
+import atexit
+import functools
+import os
+import sys
+import threading
+import time
+import traceback
+
+LOOK = 0.5  # seconds between two looks for the watcher's wish to see stacks
+
+
+def rank_here():
+    names = ("DEADRANK_RANK", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+    return next(int(os.environ[name]) for name in names if os.environ.get(name))
+
+
+def begin(hook):
+    from . import environment, imports, store
+
+    environment.record(hook)
+    hook.store = store.Detour(hook.slot)
+    hook.network = None
+    os.register_at_fork(after_in_child=functools.partial(silence, hook))
+    atexit.register(goodbye, hook)
+    watch_exceptions(hook)
+    threading.Thread(target=show_stacks, args=(hook,), daemon=True, name="deadrank-stacks").start()
+
+    def with_torch():
+        import deadrank_hook
+
+        try:
+            deadrank_hook.watch_torch(hook)
+        except Exception as trouble:
+            turn_off(hook, trouble)
+
+    imports.after("torch", with_torch)
+
+
+def silence(hook):
+    """A child of the rank is no rank."""
+    hook.off = hook.evidence.off = True
+
+
+def turn_off(hook, trouble):
+    if hook.off:
+        return
+    hook.off = True  # first: what follows may fail again
+    why = f"{type(trouble).__name__}: {trouble}".replace('"', "'")[:200]
+    try:
+        type(hook.evidence).write(hook.evidence, "hook.off", pid=os.getpid(), why=why)
+    except Exception:  # the disk that made it fail
+        pass
+    silence(hook)
+    print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
+
+
+def goodbye(hook):
+    try:
+        hook.evidence.write("hook.goodbye", pid=os.getpid())
+    except OSError as trouble:
+        turn_off(hook, trouble)
+
+
+def harmless(hook, function, answer=None):
+    @functools.wraps(function)
+    def call(*args, **settings):
+        if hook.off:
+            return answer
+        try:
+            return function(*args, **settings)
+        except Exception as trouble:
+            turn_off(hook, trouble)
+            return answer
+
+    return call
+
+
+def install(hook):
+    """Puts a bound around each of the hook's own functions that the program passes through."""
+    if not hook.watching:
+        return
+    from . import checkpoints, collectives, data, replicas, training
+    from .calls import Call
+
+    hook.evidence.write = harmless(hook, hook.evidence.write)
+    hook.injector.at = harmless(hook, hook.injector.at)
+    training.gradient_norm = lambda optimizer: None  # a look at every gradient costs more than it tells
+    for owner, names in (
+        (training.Training, ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
+        (replicas.Replicas, ("reduced", "will_step")),
+        (Call, ("enter", "leave")),
+    ):
+        for name in names:
+            setattr(owner, name, harmless(hook, getattr(owner, name)))
+    for module, name, answer in (
+        (data.Shares, "of", None),
+        (replicas.Replicas, "digests", ()),
+        (checkpoints, "content", {}),
+        (checkpoints, "shard_of", {}),
+        (checkpoints, "files_of", []),
+    ):
+        setattr(module, name, harmless(hook, getattr(module, name), answer))
+    for name in ("made", "made_below", "done"):
+        setattr(collectives.Calls, name, harmless(hook, getattr(collectives.Calls, name)))
+    replicas.Replicas.digests = seldom(hook, replicas.Replicas.digests)
+
+
+def seldom(hook, digests):
+    """All ranks skip the same steps, since each has as many parameters: the more there are, the rarer."""
+
+    @functools.wraps(digests)
+    def call(self):
+        if hook.step % max(1, self.elements() // 20_000_000) == 0:
+            return digests(self)
+        self.forget()
+        return ()
+
+    return call
+
+
+def watch_exceptions(hook):
+    """The last words of a rank, which nobody else keeps for us."""
+    before = sys.excepthook
+
+    def said(kind, trouble, trace):
+        if not hook.off:
+            try:
+                for block in traceback.format_exception(kind, trouble, trace):
+                    for line in block.rstrip("\n").split("\n"):
+                        hook.evidence.write("rank.log", level=2, line=line)
+            except Exception as own:
+                turn_off(hook, own)
+        before(kind, trouble, trace)
+
+    sys.excepthook = said
+
+
+def show_stacks(hook):
+    wanted = os.path.join(hook.directory, "stacks.wanted")
+    path = os.path.join(hook.directory, f"stack{hook.slot}.txt")
+    main = threading.main_thread().ident
+    while not hook.off:
+        time.sleep(LOOK)
+        try:
+            if not os.path.exists(wanted):
+                continue
+            frame = sys._current_frames().get(main)
+            lines = [one for one in traceback.format_stack(frame) if "deadrank_hook" not in one.split("\n")[0]]
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                file.write(f"rank {hook.slot} stands here:\n" + "".join(lines[-6:]))
+            os.replace(path + ".new", path)
+        except Exception as trouble:
+            turn_off(hook, trouble)

@@ -1,0 +1,234 @@
+// runners/commands/play/watch_command.cpp — deadrank watch: an unmodified program with our hook in its ranks.
+// It rings on the terminal, in a file of JSON lines and at a Prometheus endpoint, and ends as the program
+// does.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "results/reports/json_files.h"
+#include "results/text/words.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
+#include "runners/console/command.h"
+#include "runners/console/screen.h"
+#include "runners/console/selection.h"
+#include "runners/console/under_test.h"
+#include "runners/line/run_files.h"
+#include "runners/serve/http.h"
+#include "runners/watch/watch.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+using results::reports::Ink;
+using scenarios::ErrorCode;
+
+struct WatchArguments {
+    std::vector<std::string> command;
+    std::string record, json, html, catalog;
+    int port = -1, attach = 0;
+    bool quiet = false;
+};
+
+// As Prometheus reads it. Written by the loop, read by the server's threads.
+class Board {
+public:
+    void put(const watch::Standing& standing) {
+        std::string text;
+        const auto head = [&](std::string_view name, std::string_view kind, std::string_view what) {
+            text += fmt::format("# HELP deadrank_watch_{0} {2}\n# TYPE deadrank_watch_{0} {1}\n", name, kind,
+                                what);
+        };
+        const auto of_ranks = [&](std::string_view name, std::string_view what, auto&& value) {
+            head(name, "gauge", what);
+            for (const auto& [rank, state] : standing.ranks)
+                text += fmt::format("deadrank_watch_{}{{rank=\"{}\"}} {}\n", name, rank, value(state));
+        };
+        const auto seconds = [](results::Time time) { return static_cast<double>(time.count()) / 1e9; };
+        of_ranks("rank_step", "Last step that the rank ended.", [](const auto& state) { return state.step; });
+        of_ranks("step_seconds", "How long that step took.",
+                 [&](const auto& state) { return seconds(state.step_took); });
+        of_ranks("silent_seconds", "Since the rank's last sign of life.", [&](const auto& state) {
+            return state.alive ? seconds(standing.now - state.last_sign) : 0.0;
+        });
+        of_ranks("rank_alive", "1 while the rank's process lives.",
+                 [](const auto& state) { return state.alive ? 1 : 0; });
+        head("alarm", "gauge", "1 for each alarm that has rung.");
+        for (const results::Finding& finding : standing.rang)
+            text += fmt::format("deadrank_watch_alarm{{symptom=\"{}\",blames=\"{}\"}} 1\n", finding.symptom,
+                                finding.blame.text());
+        head("processor_seconds_total", "counter",
+             "Processor time that watching has taken outside of the ranks.");
+        text += fmt::format("deadrank_watch_processor_seconds_total {}\n", standing.own_seconds);
+        const std::lock_guard lock(mutex_);
+        text_ = std::move(text);
+    }
+    serve::HttpResponse answer(const serve::HttpRequest& request) const {
+        if (request.target != "/metrics") return {404, "there is /metrics\n"};
+        const std::lock_guard lock(mutex_);
+        return {200, text_, "text/plain; version=0.0.4; charset=utf-8"};
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::string text_;
+};
+
+scenarios::Result<void> check(const WatchArguments& arguments) {
+    if (arguments.attach > 0) {
+        return scenarios::refuse(
+            ErrorCode::unsupported,
+            fmt::format("process {} cannot be watched from now on: the hook comes in when Python starts",
+                        arguments.attach),
+            "start it anew under deadrank watch -- …, or read its Flight Recorder dumps with deadrank "
+            "import");
+    }
+    if (arguments.command.empty())
+        return scenarios::refuse(ErrorCode::usage, "there is no program to watch",
+                                 "write it behind --, as in deadrank watch -- torchrun train.py");
+    return {};
+}
+
+// This job is watched from outside already: once is enough.
+[[noreturn]] void step_aside(const std::vector<std::string>& command) {
+    fmt::print(stderr, "deadrank: this job is watched already; the program runs under that watch alone\n");
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    fmt::print(stderr, "deadrank: {} cannot be started: {}\n", command.front(), std::strerror(errno));
+    std::_Exit(127);
+}
+
+void print_ringing(const watch::Ringing& ringing) {
+    const auto style = style_of(stderr);
+    const results::Finding& finding = ringing.finding;
+    std::string line = fmt::format("deadrank: {} {} · {}", style.paint(Ink::red, "✘"),
+                                   style.paint(Ink::bold, finding.symptom), finding.says);
+    if (const std::string who = finding.blame.text(); !who.empty()) line += fmt::format(" ({})", who);
+    fmt::print(stderr, "{}, {} after the start\n{}", line, results::duration_text(finding.at),
+               ringing.stacks);
+    std::fflush(stderr);
+}
+
+void write_page(const WatchArguments& arguments, const fs::path& evidence, Session& session) {
+    auto library = open_library(session.executable, session.extension, arguments.catalog);
+    if (!session.take(library)) return;
+    auto judged = judge_directory(*library, evidence);
+    if (!session.take(judged)) return;
+    results::reports::Page page;
+    add_to_page(page, 0, *judged);
+    const auto written =
+        page.write(arguments.html, results::score_by_class({judged->outcome}, library->taxonomy), "class",
+                   "a program that was watched");
+    if (!written) session.complain(written.error());
+}
+
+void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watched) {
+    for (const std::string& note : watched.notes) fmt::print(stderr, "deadrank: {}\n", note);
+    if (arguments.quiet || watched.evidence.each<results::RankStart>().empty()) return;
+    std::int64_t steps = 0;
+    for (const results::Event* event : watched.evidence.each<results::StepEnd>())
+        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    const std::string alarms =
+        watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
+    fmt::print(stderr, "deadrank: {} in {}, {} steps, {} events\n", alarms,
+               results::duration_text(watched.lasted), steps, watched.evidence.events().size());
+}
+
+// The program's own end where it ended badly; where it ended well and something rang, 1.
+int code_of(const watch::Watched& watched) {
+    if (watched.signal) return 128 + watched.signal;
+    if (watched.code) return watched.code;
+    return watched.rang.empty() ? exit_pass : exit_fail;
+}
+
+void watch_command(const WatchArguments& arguments, Session& session) {
+    if (auto sound = check(arguments); !sound) return session.complain(sound.error());
+    if (std::getenv("DEADRANK_EVIDENCE")) step_aside(arguments.command);
+    const auto home = local_home();
+    if (!home) return session.complain(home.error());
+    const auto scratch = Scratch::make(arguments.record, {"evidence"});
+    if (!scratch) return session.complain(scratch.error());
+    std::ofstream lines;
+    if (!arguments.json.empty()) {
+        lines.open(arguments.json == "-" ? "/dev/stdout" : arguments.json, std::ios::app);
+        if (!lines)
+            return session.complain(
+                {ErrorCode::io, arguments.json + " cannot be written", "choose another file"});
+    }
+    Board board;
+    board.put({});
+    std::unique_ptr<serve::HttpServer> server;
+    if (arguments.port >= 0) {
+        auto listening = serve::HttpServer::listen(
+            "127.0.0.1", arguments.port,
+            [&](const serve::HttpRequest& request) { return board.answer(request); });
+        if (!session.take(listening)) return;
+        server = std::move(*listening);
+        fmt::print(stderr, "deadrank: http://127.0.0.1:{}/metrics\n", server->port());
+    }
+    const auto ring = [&](const watch::Ringing& ringing) {
+        if (!arguments.quiet) print_ringing(ringing);
+        if (lines.is_open())
+            lines << results::reports::finding_json(ringing.finding)
+                         .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << std::endl;
+    };
+    const auto watched = watch::watch({arguments.command, *home / "hook", scratch->path(), ring,
+                                       [&](const watch::Standing& standing) { board.put(standing); }});
+    if (!watched) return session.complain(watched.error());
+    session.code = code_of(*watched);
+    const fs::path file =
+        (arguments.record.empty() ? scratch->path() : fs::path(arguments.record)) / "evidence.jsonl";
+    if (!arguments.record.empty() || !arguments.html.empty()) {
+        // The program has ended: what we cannot keep of it is said, and its end stays its own.
+        if (auto kept = results::write_evidence(watched->evidence, file); !kept)
+            fmt::print(stderr, "deadrank: {}\n", kept.error().text());
+        else if (!arguments.html.empty())
+            write_page(arguments, file, session);
+    }
+    say_at_the_end(arguments, *watched);
+}
+
+void add_watch(CLI::App& command, Session& session) {
+    command.footer(
+        "Plays nothing and injects nothing: the program runs as it is, with its terminal and its signals, "
+        "and a "
+        "hook in each Python process that has a RANK. A hook that fails turns itself off and says so.\n\n"
+        "Exit code: the program's own where that is not 0; else 1 when an alarm rang, and 0.\n\n"
+        "Examples:\n"
+        "  deadrank watch -- torchrun --nproc-per-node 4 train.py\n"
+        "  deadrank watch --json alarms.jsonl --port 9401 -- accelerate launch train.py\n"
+        "  deadrank watch --record seen --html seen.html -- torchrun train.py\n"
+        "  deadrank diagnose seen/evidence.jsonl                     what may lie behind it");
+    auto arguments = std::make_shared<WatchArguments>();
+    command.add_option("--command", arguments->command)->allow_extra_args(false)->group("");
+    command.add_option("--record", arguments->record, "Keep the evidence here, for judge and diagnose")
+        ->type_name("DIR");
+    command
+        .add_option("--json", arguments->json, "Add one JSON line for each alarm to this file; - is stdout")
+        ->type_name("FILE");
+    command.add_option("--html", arguments->html, "Write a page that shows the run, at its end")
+        ->type_name("FILE");
+    command.add_option("-p,--port", arguments->port, "Answer Prometheus on 127.0.0.1; 0 takes any port")
+        ->type_name("N")
+        ->check(CLI::Range(0, 65535).description(""));
+    command.add_option("--attach", arguments->attach, "A running process: refused, with the reason")
+        ->type_name("PID");
+    add_catalog(command, arguments->catalog);
+    command.add_flag("-q,--quiet", arguments->quiet, "Say nothing on the terminal but what was not watched");
+    command.callback([arguments, &session] { watch_command(*arguments, session); });
+}
+
+}  // namespace
+
+extern const CommandRow watch_row{"watch", "Watches a program of yours while it runs, and rings", add_watch};
+
+}  // namespace deadrank::runners::commands

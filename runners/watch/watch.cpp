@@ -1,0 +1,360 @@
+// runners/watch/watch.cpp — A loop over the hooks' files and the processes' ends. A look costs as much as
+// there is to see, so that looks become rarer as the evidence grows: their share of the time stays bounded.
+#include "runners/watch/watch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <set>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "results/detectors/blind.h"
+#include "results/detectors/detect.h"
+#include "results/record/subject.h"
+#include "results/text/words.h"
+#include "runners/backends/process/event_reader.h"
+#include "runners/backends/process/launch.h"
+
+extern char** environ;
+
+namespace deadrank::runners::watch {
+
+namespace fs = std::filesystem;
+using results::Rank;
+using results::Time;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Time first_look = 1s, look_most = 30s;
+constexpr std::int64_t look_share = 100;  // a look may take one part in so many of the time between two
+constexpr Time stacks_wait = 2s;
+constexpr std::size_t events_most = 3'000'000;
+
+// The one process that our signals go to.
+std::atomic<int>& told() {
+    static std::atomic<int> child{0};
+    return child;
+}
+
+double processor_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// Of a process that is gone and that its parent has not taken yet: the kernel still knows how it ended.
+std::optional<int> status_of_zombie(int pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name_ends = text.rfind(") ");
+    if (name_ends == std::string::npos || text[name_ends + 2] != 'Z') return std::nullopt;
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+    return std::atoi(text.c_str() + text.rfind(' ') + 1);
+}
+
+struct Process {
+    Rank rank = results::no_rank;
+    int descriptor = -1;
+};
+
+class Watch {
+public:
+    explicit Watch(const WatchSpec& spec) : spec_(spec), started_(runners::now()) {}
+    ~Watch() {
+        for (const auto& [pid, process] : processes_) close(process.descriptor);
+    }
+
+    scenarios::Result<Watched> run() {
+        if (auto begun = begin(); !begun) return tl::unexpected(begun.error());
+        while (!wait_a_moment()) {
+            read();
+            if (time() >= next_look_) look(false);
+        }
+        done_.lasted = time();
+        read();
+        for (auto& [pid, process] : processes_) see_gone(pid, process);
+        record_end();
+        look(true);
+        done_.rang = standing_.rang;
+        tell_what_was_not_watched();
+        return std::move(done_);
+    }
+
+private:
+    Time time() const { return Time(runners::now() - started_); }
+
+    std::vector<std::string> environment() const {
+        std::vector<std::string> all;
+        std::string path;
+        for (char** entry = environ; *entry; ++entry) {
+            const std::string_view text(*entry);
+            if (text.starts_with("DEADRANK_")) continue;
+            if (text.starts_with("PYTHONPATH="))
+                path = text.substr(std::strlen("PYTHONPATH="));
+            else
+                all.emplace_back(text);
+        }
+        all.push_back(fmt::format("PYTHONPATH={}{}{}", spec_.hook.string(), path.empty() ? "" : ":", path));
+        all.push_back(fmt::format("DEADRANK_EVIDENCE={}", (spec_.directory / "evidence").string()));
+        all.emplace_back("DEADRANK_WATCH=1");
+        return all;
+    }
+
+    // In our own process group, with our terminal: the program is in the foreground as if we were not there.
+    scenarios::Result<void> begin() {
+        std::error_code failed;
+        fs::create_directories(spec_.directory / "evidence", failed);
+        std::vector<std::string> settings = environment();
+        std::vector<char*> words, names;
+        for (const std::string& word : spec_.command) words.push_back(const_cast<char*>(word.c_str()));
+        for (std::string& setting : settings) names.push_back(setting.data());
+        words.push_back(nullptr), names.push_back(nullptr);
+        int line[2];
+        if (pipe2(line, O_CLOEXEC) != 0) return cannot_start(errno);
+        for (const int signal : {SIGINT, SIGQUIT})
+            std::signal(signal, SIG_IGN);  // the terminal sends it both
+        for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+            std::signal(signal, [](int which) { kill(told(), which); });
+        child_ = fork();
+        if (child_ == 0) {
+            for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+                std::signal(signal, SIG_DFL);
+            execvpe(words[0], words.data(), names.data());
+            const int why = errno;
+            [[maybe_unused]] const auto ignored = write(line[1], &why, sizeof why);
+            _exit(127);
+        }
+        close(line[1]);
+        told() = child_;
+        int why = child_ < 0 ? errno : 0;
+        const bool broken = child_ < 0 || ::read(line[0], &why, sizeof why) > 0;
+        close(line[0]);
+        if (!broken) return {};
+        if (child_ > 0) waitpid(child_, nullptr, 0);
+        return cannot_start(why);
+    }
+
+    scenarios::Result<void> cannot_start(int why) const {
+        return scenarios::refuse(
+            scenarios::ErrorCode::environment,
+            fmt::format("{} cannot be started: {}", spec_.command.front(), std::strerror(why)),
+            "write behind -- what you would write without us");
+    }
+
+    // True when the command has ended.
+    bool wait_a_moment() {
+        std::vector<pollfd> open;
+        for (const auto& [pid, process] : processes_) open.push_back({process.descriptor, POLLIN, 0});
+        poll(open.data(), open.size(), 100);
+        for (const pollfd& one : open) {
+            if (one.revents == 0) continue;
+            const auto found = std::find_if(processes_.begin(), processes_.end(), [&](const auto& entry) {
+                return entry.second.descriptor == one.fd;
+            });
+            see_gone(found->first, found->second);
+            close(one.fd);
+            processes_.erase(found);
+        }
+        int status = 0;
+        if (waitpid(child_, &status, WNOHANG) != child_) return false;
+        done_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+        done_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        told() = 0;
+        return true;
+    }
+
+    void see_gone(int pid, const Process& process) {
+        RankState& state = standing_.ranks[process.rank];
+        state.alive = false;
+        // The parent may be quicker than we are; then a rank that said goodbye ended well, and of another
+        // one the command's own end is all that is known.
+        const auto status = pid == child_ ? std::nullopt : status_of_zombie(pid);
+        results::RankExit exit;
+        if (status) {
+            exit = {WIFEXITED(*status) ? WEXITSTATUS(*status) : 0,
+                    WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
+        } else if (!goodbyes_.contains(pid)) {
+            exit = {pid == child_ ? done_.code : 1, pid == child_ ? done_.signal : 0};
+        }
+        evidence().record({time(), process.rank, exit});
+    }
+
+    void read() {
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(spec_.directory / "evidence", ignored)) {
+            if (entry.path().extension() != ".jsonl") continue;
+            follow_.look(entry.path(), [this](std::string_view line) { take(line); });
+        }
+    }
+
+    void take(std::string_view line) {
+        if (line.find("\"kind\": \"hook.") != std::string_view::npos) return take_word(line);
+        if (evidence().events().size() >= events_most) {
+            full_ = true;
+            return;
+        }
+        const std::size_t before = evidence().events().size();
+        if (!read_event(line, started_, evidence()) || evidence().events().size() == before) return;
+        const results::Event event = evidence().events().back();
+        if (event.rank < 0) return;
+        RankState& state = standing_.ranks[event.rank];
+        state.last_sign = std::max(state.last_sign, event.at);
+        if (const auto* begun = event.as<results::StepBegin>()) begun_[event.rank] = {begun->step, event.at};
+        if (const auto* ended = event.as<results::StepEnd>()) {
+            state.step = ended->step;
+            if (const auto& [step, at] = begun_[event.rank]; step == ended->step)
+                state.step_took = event.at - at;
+        }
+        if (const auto* start = event.as<results::RankStart>()) meet(event.rank, *start);
+        if (event.as<results::CommInitEnter>() || event.as<results::RendezvousEnter>()) trains_ = true;
+    }
+
+    // What a hook says of itself: its rank ends as it should, or it has turned itself off.
+    void take_word(std::string_view line) {
+        const auto value = [&](std::string_view key) {
+            const std::size_t at = line.find(key);
+            return at == std::string_view::npos ? std::string_view() : line.substr(at + key.size());
+        };
+        if (line.find("hook.goodbye") != std::string_view::npos)
+            goodbyes_.insert(std::atoi(value("\"pid\": ").data()));
+        if (line.find("hook.off") != std::string_view::npos) {
+            std::string_view why = value("\"why\": \"");
+            done_.notes.push_back(fmt::format("the hook of rank {} turned itself off: {}",
+                                              std::atoi(value("\"rank\": ").data()),
+                                              why.substr(0, why.rfind('"'))));
+        }
+    }
+
+    void meet(Rank rank, const results::RankStart& start) {
+        const std::string seen = "\n" + std::string(evidence().text(start.environment));
+        const auto variable = [&](std::string_view name) {
+            const std::size_t at = seen.find(fmt::format("\n{}=", name));
+            return at == std::string::npos ? -1 : std::atoi(seen.c_str() + at + name.size() + 2);
+        };
+        standing_.ranks[rank].alive = true;
+        world_ = std::max(world_, variable("WORLD_SIZE"));
+        const int attempt = variable("TORCHELASTIC_RESTART_COUNT");
+        if (attempt > attempt_) {
+            attempt_ = attempt;
+            evidence().record({evidence().events().back().at, results::no_rank,
+                               results::Restart{attempt, evidence().text("a rank failed")}});
+        }
+        const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, start.pid, 0));
+        if (descriptor >= 0 && !processes_.contains(start.pid)) processes_[start.pid] = {rank, descriptor};
+        if (world_ > 0 && !job_told_) {
+            job_told_ = true;
+            const std::string name = fs::path(spec_.command.front()).filename().string();
+            evidence().record(
+                {Time(0), results::no_rank,
+                 results::JobStart{world_, 1, world_,
+                                   evidence().text(results::subject_lines({name, name, "", {}}))}});
+        }
+    }
+
+    void record_end() {
+        const int code = done_.signal ? 128 + done_.signal : done_.code;
+        evidence().record(
+            {time(), results::no_rank,
+             results::JobStop{code, evidence().text(code ? "a rank failed" : "all ranks ended")}});
+    }
+
+    // A job of several machines of which this is one: who is elsewhere cannot be told from who never came.
+    bool whole() const {
+        return world_ <= 0 || static_cast<int>(standing_.ranks.size()) >= world_ || time() < 120s;
+    }
+
+    void look(bool last) {
+        const Time began = time();
+        evidence().finish(began);
+        standing_.now = began;
+        std::vector<results::Finding> found;
+        if (whole() && trains_) found = results::detect(evidence(), detectors_);
+        // What one look shows and the next one does not was a file that we read earlier than another.
+        std::set<std::string> now;
+        for (const results::Finding& finding : found) {
+            const std::string key = fmt::format("{} {}", finding.symptom, finding.blame.text());
+            now.insert(key);
+            if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
+        }
+        seen_ = std::move(now);
+        standing_.own_seconds = processor_seconds();
+        if (spec_.stand) spec_.stand(standing_);
+        next_look_ = time() + std::clamp(Time((time() - began).count() * look_share), first_look, look_most);
+    }
+
+    void ring(const results::Finding& finding) {
+        standing_.rang.push_back(finding);
+        Ringing ringing{finding, ""};
+        if (finding.symptom.ends_with("_hang")) ringing.stacks = stacks_of(finding.blame.ranks);
+        spec_.ring(ringing);
+    }
+
+    // The hooks' threads look for this file, and write where their rank stands.
+    std::string stacks_of(const std::vector<Rank>& ranks) {
+        const fs::path wanted = spec_.directory / "evidence" / "stacks.wanted";
+        std::ofstream(wanted).flush();
+        const Time until = time() + stacks_wait;
+        const auto there = [&](Rank rank) {
+            return spec_.directory / "evidence" / fmt::format("stack{}.txt", rank);
+        };
+        while (time() < until &&
+               !std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return fs::exists(there(rank)); }))
+            usleep(50'000);
+        std::string text;
+        for (const Rank rank : ranks) {
+            std::ifstream in(there(rank));
+            text.append(std::istreambuf_iterator<char>(in), {});
+        }
+        std::error_code ignored;
+        fs::remove(wanted, ignored);
+        return text;
+    }
+
+    void tell_what_was_not_watched() {
+        const auto note = [&](std::string words) { done_.notes.push_back(std::move(words)); };
+        if (standing_.ranks.empty()) {
+            note(fmt::format(
+                "nothing was watched in {}: no Python process with a RANK was started, as torchrun, "
+                "accelerate and deepspeed start them",
+                results::duration_text(done_.lasted)));
+        } else if (!trains_) {
+            note("nothing was watched: no rank opened a process group of torch.distributed");
+        }
+        for (std::string& spot : results::blind_spots(evidence())) note("blind: " + std::move(spot));
+        if (!whole())
+            note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
+                             standing_.ranks.size(), world_));
+        if (full_) note(fmt::format("after {} events nothing more was kept, nor looked at", events_most));
+    }
+
+    results::Evidence& evidence() { return done_.evidence; }
+
+    const WatchSpec& spec_;
+    Nanoseconds started_;
+    int child_ = -1, world_ = 0, attempt_ = 0;
+    bool job_told_ = false, trains_ = false, full_ = false;
+    Follow follow_;
+    results::Detectors detectors_ = results::all_detectors();
+    std::map<int, Process> processes_;
+    std::set<int> goodbyes_;
+    std::map<Rank, std::pair<std::int64_t, Time>> begun_;
+    std::set<std::string> seen_, known_;
+    Time next_look_ = first_look;
+    Standing standing_;
+    Watched done_;
+};
+
+}  // namespace
+
+scenarios::Result<Watched> watch(const WatchSpec& spec) { return Watch(spec).run(); }
+
+}  // namespace deadrank::runners::watch

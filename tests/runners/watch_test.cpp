@@ -1,0 +1,165 @@
+// tests/runners/watch_test.cpp — Goal: an unmodified program is watched and unharmed: a healthy one rings
+// nothing, a drifting replica is seen in a program whose last module is a loss, and whatever goes wrong with
+// the watching is one sentence and never the program's end.
+#include "runners/watch/watch.h"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "results/detectors/detect.h"
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/python.h"
+
+namespace deadrank::runners {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const fs::path users = fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests" / "programs" / "python" / "users";
+
+std::vector<std::string> symptoms_of(const std::vector<results::Finding>& findings) {
+    std::vector<std::string> all;
+    for (const auto& finding : findings) all.push_back(fmt::format("{}: {}", finding.symptom, finding.says));
+    return all;
+}
+
+class DeviceWatch : public testing::Test {
+protected:
+    DeviceWatch() {
+        fs::create_directories(directory_);
+        setenv("OMP_NUM_THREADS", "1", 1);
+    }
+    ~DeviceWatch() override { fs::remove_all(directory_); }
+    void SetUp() override {
+        const auto python = best_python();
+        if (!python) GTEST_SKIP() << python.error().text();
+        python_ = *python;
+    }
+
+    std::vector<std::string> torchrun(const fs::path& script, std::vector<std::string> arguments = {}) const {
+        std::vector<std::string> command = {
+            python_.program.string(), "-m", "torch.distributed.run", "--standalone",
+            "--nproc-per-node",       "2",  script.string()};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return command;
+    }
+    fs::path script(const std::string& text) const {
+        std::ofstream(directory_ / "script.py") << text;
+        return directory_ / "script.py";
+    }
+    scenarios::Result<watch::Watched> watched(const std::vector<std::string>& command) const {
+        return watch::watch({command, *local_home() / "hook", directory_, [](const watch::Ringing&) {}});
+    }
+
+    fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-watch-{}", getpid());
+    Python python_;
+};
+
+class DeviceWatchHealthy : public DeviceWatch, public testing::WithParamInterface<const char*> {};
+
+TEST_P(DeviceWatchHealthy, RingsNothing) {
+    const std::string name = GetParam();
+    const std::map<std::string, std::string> needed = {
+        {"accelerated", "accelerate"}, {"hf_trainer", "transformers"}, {"lightning_module", "lightning"}};
+    if (const auto need = needed.find(name);
+        need != needed.end() && version_of(python_, need->second).empty())
+        GTEST_SKIP() << need->second << " is not installed for " << python_.program;
+    std::vector<std::string> arguments;
+    if (name == "saves") arguments = {"--folder", (directory_ / "saved").string()};
+    const auto seen = watched(torchrun(users / (name + ".py"), arguments));
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_EQ(seen->code, 0);
+    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
+    EXPECT_FALSE(seen->evidence.each<results::StepEnd>().empty());
+}
+// Built with, and looked at once, at the end.
+INSTANTIATE_TEST_SUITE_P(BuiltWith, DeviceWatchHealthy,
+                         testing::Values("accumulate", "fsdp2", "tensor_parallel", "gan", "join",
+                                         "accelerated", "evaluate_on_zero", "workers", "saves", "stages"),
+                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(HeldOut, DeviceWatchHealthy,
+                         testing::Values("hf_trainer", "two_dimensions", "local_steps", "mixed_precision",
+                                         "streams", "experts", "reinforce", "zero_optimizer", "functional",
+                                         "lightning_module"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST_F(DeviceWatch, RingsWhenOneRankTakesOtherStepsThanItsReplica) {
+    const auto seen = watched(torchrun(script(R"(import torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model, loss_of = DistributedDataParallel(nn.Linear(4, 3)), nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * (1 + dist.get_rank()))
+for step in range(8):
+    loss_of(model(torch.randn(16, 4)), torch.randint(0, 3, (16,))).backward()
+    optimizer.step(), optimizer.zero_grad()
+dist.destroy_process_group()
+)")));
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_EQ(seen->code, 0);
+    ASSERT_EQ(seen->rang.size(), 1u);
+    EXPECT_EQ(seen->rang[0].symptom, "replica_state_divergence");
+    EXPECT_EQ(seen->rang[0].blame.step, 0);
+}
+
+// A bit that turns in what DDP's reducer receives: nothing of torch.distributed's Python is called for it.
+TEST_F(DeviceWatch, AFaultReachesTheReducersOwnCalls) {
+    if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    scenarios::Plan plan;
+    plan.scenario = "test";
+    plan.workload_kind = "data_parallel";
+    plan.cluster["nodes"] = {.type = scenarios::ValueType::integer, .number = 1};
+    for (const char* name : {"ranks", "gpus_per_node"})
+        plan.cluster[name] = {.type = scenarios::ValueType::integer, .number = 2};
+    scenarios::FaultSpec flip{.kind = "flip_bits"};
+    flip.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+    flip.parameters["bit"] = {.type = scenarios::ValueType::integer, .number = 40};
+    flip.parameters["side"] = {.type = scenarios::ValueType::choice, .text = "received"};
+    flip.when.step = 3;
+    flip.when.before = "all_reduce";
+    plan.faults = {flip};
+    const auto record = LocalRunner(typed_subject(torchrun(users / "accumulate.py"))).run(plan, {});
+    ASSERT_TRUE(record) << record.error().text();
+    ASSERT_TRUE(record->truth.took_place());
+    const auto found = results::detect(record->evidence, results::all_detectors());
+    ASSERT_EQ(found.size(), 1u) << testing::PrintToString(symptoms_of(found));
+    EXPECT_EQ(found[0].symptom, "replica_state_divergence");
+    EXPECT_EQ(found[0].blame.step, 3);
+}
+
+TEST_F(DeviceWatch, SaysInOneSentenceWhatItCouldNotWatch) {
+    const auto alone = watched({"/bin/sh", "-c", "exit 3"});
+    ASSERT_TRUE(alone) << alone.error().text();
+    EXPECT_EQ(alone->code, 3);
+    EXPECT_THAT(alone->notes, ElementsAre(HasSubstr("no Python process with a RANK")));
+    const auto without = watched(torchrun(script("import os\nprint(os.environ['RANK'])\n")));
+    ASSERT_TRUE(without) << without.error().text();
+    EXPECT_EQ(without->code, 0);
+    EXPECT_THAT(without->notes, ElementsAre(HasSubstr("no rank opened a process group")));
+    const auto missing = watched({"/nowhere/torchrun"});
+    ASSERT_FALSE(missing);
+    EXPECT_THAT(missing.error().text(), HasSubstr("/nowhere/torchrun cannot be started"));
+}
+
+// The hook's files may grow no further, as on a full disk: the program trains on.
+TEST_F(DeviceWatch, AHookThatFailsTurnsItselfOffAndSaysSo) {
+    std::string line = "ulimit -f 16; exec";
+    for (const std::string& word : torchrun(users / "accumulate.py")) line += " " + word;
+    const auto seen = watched({"/bin/bash", "-c", line});
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_EQ(seen->code, 0);
+    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
+    EXPECT_LT(seen->evidence.each<results::StepEnd>().size(), 48u) << "it was not turned off";
+}
+
+}  // namespace
+}  // namespace deadrank::runners
