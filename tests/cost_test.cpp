@@ -20,7 +20,7 @@
 #include "scenarios/model/error.h"
 #include "sim/cluster/cluster.h"
 #include "sim/engine/stage.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 #include "tests/sim/ring.h"
 
 namespace deadrank::sim {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "results/preflight/job_snapshot.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/line/line.h"
 #include "scenarios/format/resolve.h"
 #include "tests/support/beyond_the_start.h"

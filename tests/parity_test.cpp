@@ -10,12 +10,12 @@
 #include <iostream>
 #include <set>
 
+#include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/gpu/gpu_runner.h"
-#include "runners/backends/gpu/machine.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/process/python.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"

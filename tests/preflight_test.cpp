@@ -7,11 +7,11 @@
 #include <set>
 
 #include "results/preflight/examine.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/line/line.h"
+#include "scenarios/format/resolve.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

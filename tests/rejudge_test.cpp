@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/line/line.h"
 #include "runners/line/run_files.h"
 #include "tests/support/catalog.h"

@@ -1,12 +1,11 @@
 // tests/storm_test.cpp — Goal: a storm is its table, by seed and within its budget; what is noticed of it is
 // counted and not assumed.
-#include "runners/studies/storm.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 
+#include "runners/studies/storm_study.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 

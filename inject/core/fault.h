@@ -53,7 +53,7 @@ struct FaultRow {
     std::string awaits = {};  // needed where `when` names nothing: a call (see trigger.h), or "step"
 };
 
-// Explicit table in inject/faults/catalog.cpp.
+// Explicit table in inject/faults/fault_catalog.cpp.
 const std::vector<FaultRow>& fault_catalog();
 
 // The parameters that many faults share, so that one word means one thing everywhere.

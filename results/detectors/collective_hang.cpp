@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
+#include "results/facts/call_order.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
-#include "results/facts/program.h"
 #include "results/facts/waits.h"
 #include "results/text/words.h"
 

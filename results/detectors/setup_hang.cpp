@@ -7,9 +7,9 @@
 #include <set>
 
 #include "results/detectors/shared.h"
+#include "results/facts/call_order.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
-#include "results/facts/program.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "results/diagnosis/clue.h"
+#include "results/facts/call_order.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/odd.h"
-#include "results/facts/program.h"
 #include "results/facts/waits.h"
 
 namespace deadrank::results::diagnosis {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/emitters/snapshot.h"
 
 namespace deadrank::results::emitters {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/emitters/snapshot.h"
 
 namespace deadrank::results::emitters {

@@ -2,7 +2,7 @@
 // NVIDIA's resiliency extension's of each restart cycle.
 #pragma once
 
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/emitters/snapshot.h"
 
 namespace deadrank::results::emitters {

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::results::external {
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 extern char** environ;
 

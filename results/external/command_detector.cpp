@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::results::external {
 

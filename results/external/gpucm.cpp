@@ -9,7 +9,7 @@
 
 #include "results/emitters/logs.h"
 #include "results/emitters/snapshot.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::results::external {
 

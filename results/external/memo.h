@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/external/bounded.h"
 
 namespace deadrank::results::external {

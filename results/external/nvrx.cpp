@@ -13,7 +13,7 @@
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
 #include "results/external/bounded.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::results::external {
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::results::external {
 

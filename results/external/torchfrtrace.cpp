@@ -9,7 +9,7 @@
 
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/flight_recorder.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::external {

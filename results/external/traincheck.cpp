@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/facts/pairs.h"
 
 namespace deadrank::results::external {

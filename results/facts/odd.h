@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "results/facts/call_order.h"
 #include "results/facts/calls.h"
-#include "results/facts/program.h"
 
 namespace deadrank::results::detectors {
 

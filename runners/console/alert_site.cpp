@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "results/text/toml_tree.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/console/selection.h"
 #include "runners/studies/scenario_incident.h"
 #include "scenarios/format/resolve.h"

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "runners/backends/catalog/backend.h"
-#include "runners/backends/local/job.h"
+#include "runners/backends/local/local_job.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/shared_controls.h"
 

@@ -8,7 +8,7 @@
 
 #include "results/detectors/detect.h"
 #include "results/detectors/shared.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/manual/markdown.h"
 #include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"

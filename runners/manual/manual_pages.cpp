@@ -12,7 +12,7 @@
 #include "runners/manual/workload_page.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/model/plan.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::manual {
 

@@ -8,9 +8,9 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/record/event.h"
-#include "runners/backends/gpu/machine.h"
+#include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/process/python.h"
 #include "runners/console/command.h"
 #include "runners/line/build.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "inject/core/fault.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
 

@@ -8,7 +8,7 @@
 
 #include "results/detectors/detect.h"
 #include "scenarios/model/vocabulary.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
 
@@ -26,8 +26,8 @@ struct Extension {
 
 // All words that a scenario may use, joined from the two rooms that own them.
 
-// The faults of inject/faults/catalog.cpp, the workloads of sim/workloads/catalog.cpp, and those of the
-// extension.
+// The faults of inject/faults/fault_catalog.cpp, the workloads of sim/workloads/workload_catalog.cpp, and
+// those of the extension.
 scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners

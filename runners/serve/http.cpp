@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace deadrank::runners::serve {
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/process/processes.h"
+#include "runners/backends/process/job_processes.h"
 #include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {

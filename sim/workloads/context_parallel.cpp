@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::sim {
 

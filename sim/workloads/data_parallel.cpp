@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/startup.h"
 #include "sim/workloads/step_share.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::sim {
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/pipeline_stage.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::sim {
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "sim/workloads/catalog.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/step_share.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::sim {
 

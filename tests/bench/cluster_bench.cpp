@@ -7,7 +7,7 @@
 #include "sim/cluster/cluster.h"
 #include "sim/engine/stage.h"
 #include "sim/engine/trace_hash.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 #include "tests/bench/measuring.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
 #include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"

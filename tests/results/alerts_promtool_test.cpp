@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "results/alerts/promtool_player.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {

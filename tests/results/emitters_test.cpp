@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "results/emitters/c10d_names.h"
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
 #include "tests/results/incident.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "scenarios/format/storm.h"
+#include "scenarios/format/storm_file.h"
 #include "scenarios/model/chance.h"
 
 namespace deadrank::runners {
@@ -73,7 +73,8 @@ TEST(FailureFit, AStormComesInBurstsAtTheTablesRate) {
     const std::size_t calm = scenarios::draw_incidents(storm, 1).size();
     storm.shape = 0.7;
     const auto incidents = scenarios::draw_incidents(storm, 1);
-    EXPECT_NEAR(static_cast<double>(incidents.size()), static_cast<double>(calm), 0.06 * static_cast<double>(calm));
+    EXPECT_NEAR(static_cast<double>(incidents.size()), static_cast<double>(calm),
+                0.06 * static_cast<double>(calm));
     FailureTable table;
     for (const auto& one : incidents) table.failures.push_back({.at = static_cast<double>(one.at) / 1e9});
     const FailureStudy study = study_failures(table, 1, 50);

@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "results/detectors/detect.h"
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
 #include "results/external/bounded.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/importers/unpickle.h"
 #include "scenarios/format/resolve.h"
 #include "tests/results/evidence_builder.h"

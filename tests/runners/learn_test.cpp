@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/detectors/detect.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
 #include "runners/learn/pages.h"

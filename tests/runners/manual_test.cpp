@@ -16,7 +16,7 @@
 #include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "results/exporters/series.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "runners/serve/http.h"
 #include "runners/serve/live_replay.h"
 #include "runners/serve/server_player.h"

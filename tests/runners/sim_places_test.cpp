@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "sim/workloads/catalog.h"
 #include "sim/workloads/places.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::tests {
 namespace {

@@ -1,10 +1,11 @@
 // tests/runners/sim_runner_test.cpp — Goal: a plan played in the simulator does what its faults say, when
 // they say it; the truth keeps it; and one plan is one run, on any thread and beside any other.
+#include "runners/backends/sim/sim_runner.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "runners/backends/sim/runner.h"
 #include "runners/runner/extension.h"
 #include "scenarios/format/resolve.h"
 

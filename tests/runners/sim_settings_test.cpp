@@ -2,7 +2,7 @@
 // is dropped.
 #include <gtest/gtest.h>
 
-#include "runners/runner/settings.h"
+#include "runners/runner/plan_settings.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/line/line.h"
 #include "runners/runner/extension.h"
 

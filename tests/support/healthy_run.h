@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
 #include "scenarios/format/resolve.h"
 #include "scenarios/model/plan.h"

@@ -11,7 +11,7 @@
 
 #include "inject/core/trigger.h"
 #include "inject/shims/core/session.h"
-#include "inject/shims/files/keeper.h"
+#include "inject/shims/files/file_keeper.h"
 
 namespace deadrank::inject::shims {
 

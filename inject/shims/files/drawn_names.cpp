@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/shims/files/calls.h"
+#include "inject/shims/files/file_calls.h"
 
 namespace deadrank::inject::shims {
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "inject/shims/core/session.h"
-#include "inject/shims/files/calls.h"
+#include "inject/shims/files/file_calls.h"
 
 namespace deadrank::inject::shims {
 

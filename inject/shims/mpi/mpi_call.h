@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "inject/core/levers.h"
-#include "inject/shims/mpi/mpi_library.h"
+#include "inject/shims/mpi/mpi_below.h"
 
 namespace deadrank::inject::shims {
 

@@ -9,8 +9,8 @@
 
 #include "inject/shims/core/call_lines.h"
 #include "inject/shims/core/session.h"
+#include "inject/shims/mpi/mpi_below.h"
 #include "inject/shims/mpi/mpi_call.h"
-#include "inject/shims/mpi/mpi_library.h"
 
 namespace deadrank::inject::shims {
 

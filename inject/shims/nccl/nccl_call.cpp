@@ -1,7 +1,7 @@
 // inject/shims/nccl/nccl_call.cpp — One NCCL call with its arguments, and the communicators that are open.
 #include "inject/shims/nccl/nccl_call.h"
 
-#include "inject/shims/nccl/nccl_library.h"
+#include "inject/shims/nccl/nccl_below.h"
 
 namespace deadrank::inject::shims {
 

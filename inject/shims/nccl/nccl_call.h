@@ -11,7 +11,7 @@
 #include "inject/core/levers.h"
 #include "inject/shims/core/session.h"
 #include "inject/shims/nccl/nccl_abi.h"
-#include "inject/shims/nccl/nccl_library.h"
+#include "inject/shims/nccl/nccl_below.h"
 
 namespace deadrank::inject::shims {
 

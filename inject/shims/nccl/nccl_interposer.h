@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "inject/shims/core/session.h"
+#include "inject/shims/nccl/nccl_below.h"
 #include "inject/shims/nccl/nccl_call.h"
-#include "inject/shims/nccl/nccl_library.h"
 
 namespace deadrank::inject::shims {
 

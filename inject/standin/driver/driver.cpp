@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "inject/standin/device/device_memory.h"
 #include "inject/standin/device/portrait.h"
+#include "inject/standin/device/standin_memory.h"
 
 // Devices, contexts, errors, and functions by name.
 using namespace deadrank::standin;

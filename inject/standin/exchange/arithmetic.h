@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/standin/exchange/wire.h"
+#include "inject/standin/exchange/exchange_wire.h"
 
 namespace deadrank::standin {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "inject/standin/exchange/wire.h"
+#include "inject/standin/exchange/exchange_wire.h"
 #include "results/record/codes.h"
 
 namespace deadrank::standin {

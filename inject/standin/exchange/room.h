@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "inject/standin/exchange/arithmetic.h"
-#include "inject/standin/exchange/wire.h"
+#include "inject/standin/exchange/exchange_wire.h"
 
 namespace deadrank::standin {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "inject/standin/exchange/wire.h"
+#include "inject/standin/exchange/exchange_wire.h"
 #include "inject/standin/nccl/standin_communicator.h"
 
 namespace deadrank::standin {

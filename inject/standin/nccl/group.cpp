@@ -7,10 +7,10 @@
 #include <map>
 #include <thread>
 
-#include "inject/standin/device/device_memory.h"
+#include "inject/standin/device/standin_memory.h"
 #include "inject/standin/exchange/arithmetic.h"
 #include "inject/standin/nccl/call_evidence.h"
-#include "inject/standin/nccl/job.h"
+#include "inject/standin/nccl/standin_job.h"
 
 namespace deadrank::standin {
 

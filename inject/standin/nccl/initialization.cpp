@@ -4,10 +4,10 @@
 #include <array>
 #include <cstring>
 
-#include "inject/standin/device/device_memory.h"
+#include "inject/standin/device/standin_memory.h"
 #include "inject/standin/nccl/group.h"
-#include "inject/standin/nccl/job.h"
 #include "inject/standin/nccl/standin_communicator.h"
+#include "inject/standin/nccl/standin_job.h"
 
 using namespace deadrank::standin;
 

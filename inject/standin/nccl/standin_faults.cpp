@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "inject/standin/nccl/call_evidence.h"
-#include "inject/standin/nccl/job.h"
+#include "inject/standin/nccl/standin_job.h"
 
 namespace deadrank::standin {
 

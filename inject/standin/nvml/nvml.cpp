@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "inject/standin/device/device_memory.h"
 #include "inject/standin/device/portrait.h"
+#include "inject/standin/device/standin_memory.h"
 
 using namespace deadrank::standin;
 

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "inject/standin/device/device_memory.h"
+#include "inject/standin/device/standin_memory.h"
 
 namespace deadrank::standin {
 

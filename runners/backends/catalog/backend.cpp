@@ -8,7 +8,7 @@
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners {

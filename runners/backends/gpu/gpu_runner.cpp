@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "runners/backends/gpu/machine.h"
+#include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/process/home.h"
-#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/play.h"
+#include "runners/backends/ranks/rank_levers.h"
 
 namespace deadrank::runners {
 

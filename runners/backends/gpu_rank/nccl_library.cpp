@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/gpu_rank/wire.h"
+#include "runners/backends/gpu_rank/nccl_wire.h"
 #include "sim/collectives/library_texts.h"
 #include "sim/collectives/nccl_settings.h"
 #include "sim/world/failure.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runners/backends/gpu_rank/api.h"
-#include "runners/backends/gpu_rank/wire.h"
+#include "runners/backends/gpu_rank/nccl_wire.h"
 
 namespace deadrank::runners {
 

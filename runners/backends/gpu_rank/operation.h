@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "runners/backends/gpu_rank/buffers.h"
-#include "runners/backends/gpu_rank/line.h"
-#include "runners/backends/ranks/library.h"
+#include "runners/backends/gpu_rank/nccl_line.h"
+#include "runners/backends/ranks/comm_library.h"
 
 namespace deadrank::runners {
 

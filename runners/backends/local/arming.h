@@ -8,8 +8,8 @@
 
 #include "inject/core/fault.h"
 #include "results/record/truth.h"
-#include "runners/backends/local/levers.h"
-#include "runners/backends/local/subject.h"
+#include "runners/backends/local/local_levers.h"
+#include "runners/backends/local/local_subject.h"
 
 namespace deadrank::runners {
 

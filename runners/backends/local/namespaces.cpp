@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
 

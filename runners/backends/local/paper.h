@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/backends/local/levers.h"
-#include "runners/backends/local/subject.h"
+#include "runners/backends/local/local_levers.h"
+#include "runners/backends/local/local_subject.h"
 
 namespace deadrank::runners {
 

@@ -5,8 +5,8 @@
 
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/backends/ranks/levers.h"
 #include "runners/backends/ranks/play.h"
+#include "runners/backends/ranks/rank_levers.h"
 
 namespace deadrank::runners {
 

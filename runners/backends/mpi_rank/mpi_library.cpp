@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runners/backends/mpi_rank/calls.h"
+#include "runners/backends/mpi_rank/mpi_calls.h"
 
 namespace deadrank::runners {
 

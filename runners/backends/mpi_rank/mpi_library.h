@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "runners/backends/ranks/library.h"
+#include "runners/backends/ranks/comm_library.h"
 
 namespace deadrank::runners {
 

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "results/external/bounded.h"
+#include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/kept_files.h"
-#include "runners/backends/process/processes.h"
 
 namespace deadrank::runners {
 

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "runners/backends/process/event_reader.h"
+#include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/journal.h"
-#include "runners/backends/process/processes.h"
 
 namespace deadrank::runners {
 

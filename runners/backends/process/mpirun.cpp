@@ -2,7 +2,7 @@
 // directory, so that nothing stays when it is removed.
 #include "runners/backends/process/mpirun.h"
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "runners/backends/process/home.h"
 
 namespace deadrank::runners {

@@ -1,7 +1,7 @@
 // runners/backends/ranks/comm_calls.cpp — The calls of sim::Comm, each as what a library needs to know of it.
 #include <algorithm>
 
-#include "runners/backends/ranks/comm.h"
+#include "runners/backends/ranks/rank_comm.h"
 
 namespace deadrank::runners {
 

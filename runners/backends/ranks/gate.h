@@ -7,7 +7,7 @@
 #include "inject/core/injector.h"
 #include "results/record/time.h"
 #include "results/record/truth.h"
-#include "runners/backends/ranks/levers.h"
+#include "runners/backends/ranks/rank_levers.h"
 #include "runners/backends/ranks/trail.h"
 #include "scenarios/model/plan.h"
 #include "sim/machine/call.h"

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runners/backends/ranks/world.h"
+#include "runners/backends/ranks/job_world.h"
 #include "runners/runner/extension.h"
-#include "runners/runner/settings.h"
+#include "runners/runner/plan_settings.h"
 #include "scenarios/format/plan_file.h"
-#include "sim/workloads/catalog.h"
+#include "sim/workloads/workload_catalog.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "runners/backends/ranks/library.h"
+#include "runners/backends/ranks/comm_library.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {

@@ -12,9 +12,9 @@
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/gate.h"
-#include "runners/backends/ranks/harvest.h"
 #include "runners/backends/ranks/life.h"
-#include "sim/workloads/catalog.h"
+#include "runners/backends/ranks/rank_harvest.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "runners/backends/process/launch.h"
-#include "runners/backends/ranks/levers.h"
+#include "runners/backends/ranks/rank_levers.h"
 #include "runners/runner/runner.h"
 
 namespace deadrank::runners {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "inject/core/injector.h"
-#include "runners/backends/sim/levers.h"
+#include "runners/backends/sim/sim_levers.h"
 
 namespace deadrank::runners {
 

@@ -13,7 +13,7 @@
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/studies/failure_fit.h"
-#include "runners/studies/storm.h"
+#include "runners/studies/storm_study.h"
 
 namespace deadrank::runners::commands {
 

@@ -11,13 +11,13 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/text/toml_tree.h"
 #include "runners/console/alert_site.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/serve/server_player.h"
-#include "runners/studies/kept.h"
+#include "runners/studies/kept_tests.h"
 
 namespace deadrank::runners::commands {
 
@@ -220,7 +220,8 @@ private:
                 return nullptr;
             }
             return std::make_unique<serve::ServerPlayer>(
-                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, arguments_.verify}, tool_);
+                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, arguments_.verify},
+                tool_);
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/emitters/catalog.h"
+#include "results/emitters/emitter_catalog.h"
 #include "results/text/words.h"
 #include "runners/console/command.h"
 #include "runners/console/selection.h"

@@ -14,7 +14,7 @@
 #include "results/judging/coverage.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/record/evidence.h"
 #include "tests/support/shell.h"
 

@@ -2,7 +2,7 @@
 // gives every rank another one.
 #include <gtest/gtest.h>
 
-#include "inject/standin/device/device_memory.h"
+#include "inject/standin/device/standin_memory.h"
 
 namespace deadrank::standin {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/detectors/detect.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/judging/known_limits.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
 #include "runners/studies/score.h"
 #include "scenarios/format/scenario_file.h"

@@ -10,7 +10,7 @@
 
 #include "results/detectors/detect.h"
 #include "results/diagnosis/operator_answer.h"
-#include "results/external/program.h"
+#include "results/external/tool_program.h"
 #include "results/importers/import.h"
 
 namespace deadrank::tests {

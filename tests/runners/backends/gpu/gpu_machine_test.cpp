@@ -1,12 +1,13 @@
 // tests/runners/backends/gpu/gpu_machine_test.cpp — Goal: what this machine has for a GPU job is found and
 // said; where it is not enough, the answer is a sentence.
+#include "runners/backends/gpu/gpu_machine.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "runners/backends/gpu/gpu_runner.h"
-#include "runners/backends/gpu/machine.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/ranks/play.h"
 #include "tests/runners/backends/ranks/rank_job.h"

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/backends/gpu/machine.h"
-#include "runners/backends/ranks/levers.h"
+#include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/ranks/play.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/ranks/rank_levers.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "tests/inject/standin/torch_here.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"

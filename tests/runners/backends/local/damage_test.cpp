@@ -9,7 +9,7 @@
 
 #include "results/external/bounded.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/local/subject.h"
+#include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/python.h"

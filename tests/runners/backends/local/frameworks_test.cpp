@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/local/subject.h"
+#include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"
 

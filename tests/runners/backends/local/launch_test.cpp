@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/process/processes.h"
+#include "runners/backends/process/job_processes.h"
 
 namespace deadrank::runners {
 namespace {

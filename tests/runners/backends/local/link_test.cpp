@@ -2,7 +2,7 @@
 // slows down, by gloo's own sockets; what a link of this machine cannot do is refused with what would help.
 #include <gtest/gtest.h>
 
-#include "runners/backends/local/levers.h"
+#include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/python.h"

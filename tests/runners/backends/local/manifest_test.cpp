@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runners/backends/local/subject.h"
+#include "runners/backends/local/local_subject.h"
 
 namespace deadrank::runners {
 namespace {

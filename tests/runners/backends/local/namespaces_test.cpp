@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
-#include "runners/backends/local/levers.h"
+#include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/python.h"
 #include "tests/runners/backends/local/small_plan.h"

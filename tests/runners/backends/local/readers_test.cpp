@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "results/record/evidence.h"
-#include "runners/backends/local/log_reader.h"
+#include "runners/backends/local/rank_log.h"
 #include "runners/backends/process/event_reader.h"
 
 namespace deadrank::runners {

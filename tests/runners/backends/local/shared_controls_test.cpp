@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/backends/process/processes.h"
+#include "runners/backends/process/job_processes.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

@@ -1,8 +1,6 @@
 // tests/runners/backends/mpi/levers_test.cpp — Goal: each rank does what is meant for it and leaves the rest
 // to the others; what MPI has no lever for is refused with the reason; the ranks are not told what bug they
 // play.
-#include "runners/backends/ranks/levers.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/ranks/life.h"
+#include "runners/backends/ranks/rank_levers.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 
 namespace deadrank::runners {

@@ -2,7 +2,7 @@
 // the program's own calls, and each rank's end is told.
 #include <gtest/gtest.h>
 
-#include "runners/backends/local/job.h"
+#include "runners/backends/local/local_job.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/console/under_test.h"

@@ -10,12 +10,12 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/process/processes.h"
-#include "runners/backends/sim/runner.h"
+#include "runners/backends/process/job_processes.h"
+#include "runners/backends/sim/sim_runner.h"
+#include "scenarios/format/resolve.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
 #include "tests/support/shell.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
 namespace {

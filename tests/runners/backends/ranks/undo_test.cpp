@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "runners/backends/gpu/machine.h"
+#include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/process/python.h"
 #include "tests/support/shell.h"

@@ -1,0 +1,204 @@
+// inject/faults/startup_faults.cpp — Faults that a job meets before it starts: environment, versions,
+// packages, ranks, ports and names.
+#include <fmt/format.h>
+
+#include "inject/core/fault.h"
+
+namespace deadrank::inject {
+
+// A rank starts with another environment than it should: a stale launch script, one node's own profile.
+extern const FaultRow set_env_row{
+    {.name = "set_env",
+     .what = "An environment variable of the process has another value.",
+     .parameters = {rank_parameter(),
+                    {"name", ValueType::text, "", "the variable"},
+                    {"value", ValueType::text, "", "its value; absent = empty", {}, true}},
+     .levers = {SetEnv::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string name = spec.text("name");
+        const std::string value = spec.text("value");
+        return make_deed(spec, {.apply =
+                                    [name, value](Levers& levers, Rank rank) {
+                                        return levers.pull(SetEnv{rank, name, value});
+                                    },
+                                .blame = aimed(spec, {.variable = name})});
+    }};
+
+// A variable that the launcher, the container or the scheduler should have passed on is not there.
+extern const FaultRow unset_env_row{
+    {.name = "unset_env",
+     .what = "An environment variable of the process is missing.",
+     .parameters = {rank_parameter(), {"name", ValueType::text, "", "the variable"}},
+     .levers = {UnsetEnv::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string name = spec.text("name");
+        return make_deed(spec, {.apply =
+                                    [name](Levers& levers, Rank rank) {
+                                        return levers.pull(UnsetEnv{rank, name});
+                                    },
+                                .blame = aimed(spec, {.variable = name})});
+    }};
+
+// Two processes got each other's rank: a host file in another order, ranks derived from host names.
+extern const FaultRow swap_ranks_row{
+    {.name = "swap_ranks",
+     .what = "RANK of two processes is exchanged.",
+     .parameters = {{"rank", ValueType::ranks, "", "the two: [1, 2], \"any 2\", …"}},
+     .levers = {SwapRanks::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::vector<std::int64_t> pair = spec.ranks();
+        const auto swap = [pair](Levers& levers, Rank rank) -> Result<Done> {
+            if (pair.size() != 2) {
+                return scenarios::refuse(scenarios::ErrorCode::bad_input,
+                                         "swap_ranks needs two ranks, not " + std::to_string(pair.size()),
+                                         "`rank = \"any 2\"` draws two");
+            }
+            if (rank == pair.back()) return Done{};  // both have their occasion, and one exchange is enough
+            return levers.pull(SwapRanks{static_cast<Rank>(pair.front()), static_cast<Rank>(pair.back())});
+        };
+        return make_deed(spec, {.apply = swap, .blame = aimed(spec, {.variable = "RANK"})});
+    }};
+
+// A rank runs another version of a package than its peers: one image was rebuilt, one node was not.
+extern const FaultRow skew_version_row{
+    {.name = "skew_version",
+     .what = "A package has another version on these ranks.",
+     .parameters = {rank_parameter(),
+                    {"package", ValueType::text, "", "nccl, torch, cuda, driver, python, …"},
+                    {"version", ValueType::text, "", "the version they see"}},
+     .levers = {SetVersion::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string package = spec.text("package");
+        const std::string version = spec.text("version");
+        return make_deed(spec, {.apply =
+                                    [package, version](Levers& levers, Rank rank) {
+                                        return levers.pull(SetVersion{rank, package, version});
+                                    },
+                                .blame = aimed(spec, {.component = package})});
+    }};
+
+// The last line of the traceback, as the public reports of each problem have it.
+namespace {
+
+std::string last_line_of(const std::string& package, const std::string& problem, const std::string& symbol) {
+    if (problem == "not_installed") return fmt::format("ModuleNotFoundError: No module named '{}'", package);
+    if (problem == "missing_symbol")
+        return fmt::format("ImportError: cannot import name '{}' from '{}'", symbol, package);
+    if (problem == "wrong_found_first") {
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
+            "symbol: {}CommRegister",
+            package);
+    }
+    if (problem == "abi_skew") {
+        return fmt::format(
+            "ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
+            "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
+            package);
+    }
+    if (problem == "other_cuda_major") {
+        return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed "
+               "CUDA "
+               "version 12.2 does not match the version torch was compiled with 11.7, unable to compile "
+               "cuda/cpp "
+               "extensions without a matching cuda version.";
+    }
+    return fmt::format("RuntimeError: Error building extension '{}': {}", package,
+                       problem == "missing_header" ? "fatal error: Python.h: No such file or directory"
+                                                   : "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
+}
+
+}  // namespace
+
+// A package cannot be built, found or imported on some ranks, or another one is found first.
+extern const FaultRow break_package_row{
+    {.name = "break_package",
+     .what = "A package fails when the rank builds or loads it.",
+     .parameters = {rank_parameter(),
+                    {"package", ValueType::text, "", "nccl, torch, cuda, …"},
+                    {"problem",
+                     ValueType::choice,
+                     "not_installed",
+                     "what is wrong with it",
+                     {"not_installed", "missing_symbol", "wrong_found_first", "abi_skew", "missing_header",
+                      "missing_compiler", "other_cuda_major"}},
+                    {"symbol", ValueType::text, "log", "missing_symbol: the name that cannot be imported"}},
+     .levers = {BreakPackage::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string package = spec.text("package");
+        const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
+        return make_deed(spec, {.apply =
+                                    [package, says](Levers& levers, Rank rank) {
+                                        return levers.pull(BreakPackage{rank, package, says});
+                                    },
+                                .blame = aimed(spec, {.component = package})});
+    }};
+
+// Somebody else listens where the job wants to meet: another job, or the orphan of the last one.
+extern const FaultRow take_port_row{
+    {.name = "take_port",
+     .what = "A port of the node is taken before the job comes.",
+     .parameters = {node_parameter(),
+                    {"port", ValueType::text, "29500", "the number of the port"},
+                    {"mute", ValueType::boolean, "false",
+                     "accepts connections and never answers, so that nobody is told"}},
+     .levers = {TakePort::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const auto take = [nodes = nodes_of(spec), port = spec.text("port"), mute = spec.number("mute") != 0](
+                              Levers& levers, Rank) {
+            return for_each(nodes, [&](int node) { return levers.pull(TakePort{node, port, mute}); });
+        };
+        return make_deed(spec, {.apply = take, .blame = aimed(spec, {.variable = "MASTER_PORT"})});
+    }};
+
+// The published address is of no use to some: a name their resolver does not know, a network out of reach.
+extern const FaultRow break_name_row{
+    {.name = "break_name",
+     .what = "A host name does not lead to its host for these ranks.",
+     .parameters = {rank_parameter(),
+                    {"host", ValueType::text, "node0", "the name"},
+                    {"how",
+                     ValueType::choice,
+                     "unresolvable",
+                     "unknown to the resolver, or known and out of reach",
+                     {"unresolvable", "unroutable"}}},
+     .levers = {BreakName::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string host = spec.text("host");
+        const NameTrouble how = results::name_trouble_named(spec.text("how"));
+        return make_deed(spec, {.apply =
+                                    [host, how](Levers& levers, Rank rank) {
+                                        return levers.pull(BreakName{rank, host, how});
+                                    },
+                                .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
+    }};
+
+// A node has one more network interface than expected: a container bridge, a management network.
+extern const FaultRow add_interface_row{
+    {.name = "add_interface",
+     .what = "The node has a further network interface, which may be chosen wrongly.",
+     .parameters = {node_parameter(),
+                    {"name", ValueType::text, "veth0", "the interface"},
+                    {"routable", ValueType::boolean, "false", "can peers be reached through it?"},
+                    {"sorts_first", ValueType::boolean, "true", "is it listed before the right one?"}},
+     .levers = {AddInterface::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string name = spec.text("name");
+        const auto add = [nodes = nodes_of(spec), name, routable = spec.number("routable") != 0,
+                          first = spec.number("sorts_first") != 0](Levers& levers, Rank) {
+            return for_each(nodes, [&](int node) {
+                return levers.pull(AddInterface{node, name, routable, first});
+            });
+        };
+        return make_deed(spec, {.apply = add, .blame = aimed(spec, {.component = name})});
+    }};
+
+}  // namespace deadrank::inject

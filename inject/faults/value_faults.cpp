@@ -1,0 +1,101 @@
+// inject/faults/value_faults.cpp — Faults of what is computed: bits, named values, shards, and steps of the
+// program that are left out.
+#include "inject/core/fault.h"
+
+namespace deadrank::inject {
+
+// A bit flips in what a rank sends or receives, or on the way from it to a peer: silent corruption, which no
+// checksum on the wire sees.
+extern const FaultRow flip_bits_row{
+    {.name = "flip_bits",
+     .what = "One bit of the call's payload is flipped.",
+     .parameters = {rank_parameter(),
+                    {"bit", ValueType::integer, "40", "element × 64 + bit", {}, false, 0},
+                    {"side",
+                     ValueType::choice,
+                     "sent",
+                     "in what the rank contributes, in what it gets, or in the bytes on the way to a "
+                     "peer, below the library",
+                     {"sent", "received", "way"}}},
+     .levers = {AlterCall::flip}},
+    [](const FaultSpec& spec) {
+        return make_alteration(spec, {.flip_bit = spec.number("bit"),
+                                      .flip_received = spec.text("side") == "received",
+                                      .flip_on_the_way = spec.text("side") == "way"});
+    },
+    "collective"};
+
+// A named quantity of the program is wrong on some ranks: a divisor, an index, a seed, a stride. The workload
+// publishes its names (`seams`); result = value × multiply / divide + add, or what `set` says.
+extern const FaultRow bend_value_row{
+    {.name = "bend_value",
+     .what = "A named value of the workload is other than it should be.",
+     .parameters = {rank_parameter(),
+                    {"seam", ValueType::text, "", "name of the value, one of the workload's seams"},
+                    {"set", ValueType::integer, "", "the value itself", {}, true},
+                    {"add", ValueType::integer, "0", "added to it"},
+                    {"multiply", ValueType::integer, "1", "multiplied with it"},
+                    {"divide", ValueType::integer, "1", "divides it", {}, false, 1}},
+     .levers = {BendValue::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string seam = spec.text("seam");
+        const Bend bend{.set_it = spec.parameters.count("set") > 0,
+                        .set = spec.number("set"),
+                        .add = spec.number("add"),
+                        .multiply = spec.number("multiply"),
+                        .divide = spec.number("divide")};
+        return make_deed(spec, {.apply =
+                                    [seam, bend](Levers& levers, Rank rank) {
+                                        return levers.pull(BendValue{rank, seam, bend});
+                                    },
+                                .revert =
+                                    [seam](Levers& levers, Rank rank) {
+                                        (void)levers.pull(Unbend{rank, seam});
+                                    },
+                                .blame = aimed(spec)});
+    }};
+
+// A rank believes that its shard begins elsewhere: an off-by-one in the partition, a rank counted from one.
+extern const FaultRow shift_shard_row{
+    {.name = "shift_shard",
+     .what = "The rank's shard begins some elements further on.",
+     .parameters = {rank_parameter(),
+                    {"by", ValueType::integer, "1", "elements further on (or back, when negative)"}},
+     .levers = {BendValue::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        return make_deed(spec, {.apply =
+                                    [by = spec.number("by")](Levers& levers, Rank rank) {
+                                        return levers.pull(BendValue{rank, "shard.offset", {.add = by}});
+                                    },
+                                .revert =
+                                    [](Levers& levers, Rank rank) {
+                                        (void)levers.pull(Unbend{rank, "shard.offset"});
+                                    },
+                                .blame = aimed(spec)});
+    }};
+
+// A step of the program is not executed on some ranks: the forgotten line, the wrong `if`. The workload
+// publishes its names (`blocks`).
+extern const FaultRow skip_block_row{
+    {.name = "skip_block",
+     .what = "A named step of the workload is left out.",
+     .parameters = {rank_parameter(),
+                    {"block", ValueType::text, "", "name of the step, one of the workload's blocks"}},
+     .levers = {SkipBlock::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string block = spec.text("block");
+        return make_deed(spec, {.apply =
+                                    [block](Levers& levers, Rank rank) {
+                                        return levers.pull(SkipBlock{rank, block, true});
+                                    },
+                                .revert =
+                                    [block](Levers& levers, Rank rank) {
+                                        (void)levers.pull(SkipBlock{rank, block, false});
+                                    },
+                                .blame = aimed(spec)});
+    }};
+
+}  // namespace deadrank::inject

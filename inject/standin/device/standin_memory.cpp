@@ -1,0 +1,202 @@
+// inject/standin/device/standin_memory.cpp — The devices that a process sees, and their memory.
+#include "inject/standin/device/standin_memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace deadrank::standin {
+
+// Blocks are aligned as cudaMalloc aligns, and never move.
+
+namespace {
+constexpr std::size_t alignment = 512;
+}
+
+std::size_t Memory::used(int device) const {
+    std::size_t sum = 0;
+    for (const auto& [begin, block] : blocks_) {
+        if (block.where == Where::device && block.device == device) sum += block.size;
+    }
+    return sum;
+}
+
+void* Memory::take(std::size_t size, Where where, int device) {
+    const std::lock_guard lock(mutex_);
+    if (size > capacity || (where == Where::device && used(device) + size > capacity)) return nullptr;
+    const std::size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
+    char* at = static_cast<char*>(std::aligned_alloc(alignment, rounded));
+    if (at) blocks_[at] = {at, size, where, device};
+    return at;
+}
+
+bool Memory::give_back(void* at) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(static_cast<char*>(at));
+    if (found == blocks_.end() || found->second.where == Where::registered) return false;
+    blocks_.erase(found);
+    std::free(at);
+    return true;
+}
+
+bool Memory::enrol(void* at, std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    char* begin = static_cast<char*>(at);
+    return begin && blocks_.try_emplace(begin, Block{begin, size, Where::registered, 0}).second;
+}
+
+bool Memory::strike(void* at) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(static_cast<char*>(at));
+    if (found == blocks_.end() || found->second.where != Where::registered) return false;
+    blocks_.erase(found);
+    return true;
+}
+
+std::optional<Block> Memory::find(const void* at) const {
+    const std::lock_guard lock(mutex_);
+    const char* place = static_cast<const char*>(at);
+    auto found = blocks_.upper_bound(place);
+    if (found == blocks_.begin()) return std::nullopt;
+    const Block& block = (--found)->second;
+    if (place >= block.begin + std::max<std::size_t>(block.size, 1)) return std::nullopt;
+    return block;
+}
+
+std::size_t Memory::left(int device) const {
+    const std::lock_guard lock(mutex_);
+    return capacity - used(device);
+}
+
+// Handles are addresses that are looked up, so that a wrong one is refused rather than followed.
+
+namespace {
+
+thread_local int current_device = 0;
+
+int count_from_environment() {
+    const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
+    const int count = said ? std::atoi(said) : 0;
+    return count > 0 ? std::min(count, 64) : 8;
+}
+
+template <class Set>
+auto find_in(Set& set, const void* handle) {
+    return std::find_if(set.begin(), set.end(), [&](const auto& one) { return one.get() == handle; });
+}
+
+}  // namespace
+
+Devices& Devices::of_this_process() {
+    static Devices& all = *new Devices;  // outlives the threads of streams
+    return all;
+}
+
+// A stream is there even where no device is: handles of nothing are asked for all the same.
+Devices::Devices()
+    : on_machine_(count_from_environment()),
+      visible_(visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), on_machine_)) {
+    for (int device = 0; device < std::max(1, count()); ++device)
+        defaults_.push_back(std::make_unique<Stream>(device, 0, 0));
+}
+
+int Devices::physical(int device) const {
+    return device < 0 || device >= count() ? -1 : visible_[static_cast<std::size_t>(device)];
+}
+
+int Devices::visible(int physical) const {
+    const auto found = std::find(visible_.begin(), visible_.end(), physical);
+    return found == visible_.end() ? -1 : static_cast<int>(found - visible_.begin());
+}
+
+int Devices::current() const { return current_device; }
+
+bool Devices::choose(int device) {
+    if (device < 0 || device >= count()) return false;
+    current_device = device;
+    return true;
+}
+
+Stream& Devices::default_stream(int device) { return *defaults_[static_cast<std::size_t>(device)]; }
+
+Stream* Devices::stream(const void* handle) {
+    if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return &default_stream(current_device);
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(streams_, handle);
+    if (found != streams_.end()) return found->get();
+    const auto same = find_in(defaults_, handle);
+    return same == defaults_.end() ? nullptr : same->get();
+}
+
+Stream* Devices::open(unsigned flags, int priority) {
+    const std::lock_guard lock(mutex_);
+    return streams_.insert(std::make_unique<Stream>(current_device, flags, priority)).first->get();
+}
+
+// Its work is done all the same, so the stream itself stays: a program destroys few of them.
+bool Devices::close(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(streams_, handle);
+    if (found == streams_.end()) return false;
+    closed_.push_back(streams_.extract(found).value().release());
+    return true;
+}
+
+std::vector<Stream*> Devices::of(int device) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Stream*> all{&default_stream(device)};
+    for (const auto& stream : streams_) {
+        if (stream->device == device) all.push_back(stream.get());
+    }
+    for (Stream* stream : closed_) {
+        if (stream->device == device) all.push_back(stream);
+    }
+    return all;
+}
+
+void Devices::push(Stream& stream, Stream::Work work) {
+    Stream& standard = default_stream(stream.device);
+    if (&stream != &standard) {
+        if (!(stream.flags & non_blocking) && !standard.idle()) {
+            stream.push([&standard, number = standard.pushed()] { standard.wait(number); });
+        }
+        stream.push(std::move(work));
+        return;
+    }
+    for (Stream* other : of(stream.device)) {
+        if (other == &stream || (other->flags & non_blocking) || other->idle()) continue;
+        stream.push([other, number = other->pushed()] { other->wait(number); });
+    }
+    stream.push(std::move(work));
+}
+
+void Devices::drain(int device) {
+    for (const Stream* stream : of(device)) stream->drain();
+}
+
+bool Devices::idle(int device) {
+    const auto all = of(device);
+    return std::all_of(all.begin(), all.end(), [](const Stream* stream) { return stream->idle(); });
+}
+
+Event* Devices::open_event(unsigned flags) {
+    const std::lock_guard lock(mutex_);
+    return events_.insert(std::make_unique<Event>(flags)).first->get();
+}
+
+// Linear in what a program holds at once, which is some hundreds.
+Event* Devices::event(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(events_, handle);
+    return found == events_.end() ? nullptr : found->get();
+}
+
+bool Devices::close_event(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_in(events_, handle);
+    if (found == events_.end()) return false;
+    events_.erase(found);
+    return true;
+}
+
+}  // namespace deadrank::standin

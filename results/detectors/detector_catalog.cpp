@@ -1,0 +1,100 @@
+// results/detectors/detector_catalog.cpp — All detectors of our own, one line each. Their order means
+// nothing: settling is done after.
+#include <algorithm>
+#include <utility>
+
+#include "results/detectors/detect.h"
+#include "results/detectors/shared.h"
+
+namespace deadrank::results {
+
+namespace detectors {
+extern const DetectorRow version_skew_row, environment_fault_row, rank_order_row, setup_failure_row,
+    setup_hang_row, collective_mismatch_row, collective_hang_row, collective_timeout_row, peer_connection_row,
+    transport_degraded_row, shard_mismatch_row, replica_divergence_row, straggler_row, low_throughput_row,
+    loss_anomaly_row, value_wrong_row, parallel_mismatch_row, inference_inconsistency_row, device_memory_row,
+    unbalanced_memory_row, host_exhaustion_row, checkpoint_save_row, checkpoint_integrity_row, reshard_row,
+    resume_regression_row, sample_coverage_row, unexpected_parallelization_row, device_fault_row,
+    wrong_device_row, package_failure_row, loading_failure_row, runtime_exception_row, native_crash_row,
+    tensor_shape_row, restart_failure_row, test_failure_row;
+
+extern const Thresholds straggler_thresholds, low_throughput_thresholds, loss_anomaly_thresholds,
+    host_exhaustion_thresholds, transport_degraded_thresholds, unbalanced_memory_thresholds,
+    peer_connection_thresholds;
+
+const Thresholds& thresholds_of(std::string_view detector) {
+    static const Thresholds none;
+    static const std::pair<std::string_view, const Thresholds*> known[] = {
+        {"straggler", &straggler_thresholds},
+        {"low_throughput", &low_throughput_thresholds},
+        {"loss_anomaly", &loss_anomaly_thresholds},
+        {"host_exhaustion", &host_exhaustion_thresholds},
+        {"transport_degraded", &transport_degraded_thresholds},
+        {"unbalanced_memory", &unbalanced_memory_thresholds},
+        {"peer_connection", &peer_connection_thresholds},
+    };
+    for (const auto& [name, thresholds] : known) {
+        if (name == detector) return *thresholds;
+    }
+    return none;
+}
+}  // namespace detectors
+
+const std::vector<const DetectorRow*>& detector_catalog() {
+    // clang-format off
+    static const std::vector<const DetectorRow*> rows = {
+        &detectors::version_skew_row,
+        &detectors::environment_fault_row,
+        &detectors::rank_order_row,
+        &detectors::setup_failure_row,
+        &detectors::setup_hang_row,
+        &detectors::collective_mismatch_row,
+        &detectors::collective_hang_row,
+        &detectors::collective_timeout_row,
+        &detectors::peer_connection_row,
+        &detectors::transport_degraded_row,
+        &detectors::shard_mismatch_row,
+        &detectors::replica_divergence_row,
+        &detectors::straggler_row,
+        &detectors::low_throughput_row,
+        &detectors::loss_anomaly_row,
+        &detectors::value_wrong_row,
+        &detectors::parallel_mismatch_row,
+        &detectors::inference_inconsistency_row,
+        &detectors::device_memory_row,
+        &detectors::unbalanced_memory_row,
+        &detectors::host_exhaustion_row,
+        &detectors::checkpoint_save_row,
+        &detectors::checkpoint_integrity_row,
+        &detectors::reshard_row,
+        &detectors::resume_regression_row,
+        &detectors::sample_coverage_row,
+        &detectors::unexpected_parallelization_row,
+        &detectors::device_fault_row,
+        &detectors::wrong_device_row,
+        &detectors::package_failure_row,
+        &detectors::loading_failure_row,
+        &detectors::runtime_exception_row,
+        &detectors::native_crash_row,
+        &detectors::tensor_shape_row,
+        &detectors::restart_failure_row,
+        &detectors::test_failure_row,
+    };
+    // clang-format on
+    return rows;
+}
+
+const DetectorRow* find_detector(std::string_view name) {
+    const auto& rows = detector_catalog();
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const auto* row) { return row->name == name; });
+    return found == rows.end() ? nullptr : *found;
+}
+
+Detectors all_detectors() {
+    Detectors detectors;
+    for (const DetectorRow* row : detector_catalog()) detectors.push_back(make_detector(*row));
+    return detectors;
+}
+
+}  // namespace deadrank::results

@@ -1,0 +1,116 @@
+// results/detectors/resharding.cpp — A sound checkpoint does not fit the ranks: shards are missing, doubled,
+// or for another layout. Missing and doubled shards show when they are written; a layout that does not fit,
+// when it is read.
+#include <fmt/format.h>
+#include <map>
+
+#include "results/detectors/detector.h"
+#include "results/facts/checkpoints.h"
+#include "results/facts/complaints.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// When every rank had gone on after this save or left, so that nobody will complete it any more.
+Time left_behind(const Evidence& evidence, const SavedStep& saved) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, Time> gone_on;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        if (event->at >= saved.first && event->as<StepBegin>()->step > saved.step)
+            gone_on.try_emplace(event->rank, event->at);
+    }
+    if (gone_on.empty()) return never;
+    Time all{0};
+    for (const Life& life : lives.of(saved.attempt)) {
+        const auto on = gone_on.find(life.process);
+        if (life.start) all = std::max(all, on == gone_on.end() ? life.ended : on->second);
+    }
+    return all;
+}
+
+bool somebody_died_before(const Lives& lives, int attempt, Time time) {
+    for (const Life& life : lives.of(attempt)) {
+        if (life.failed() && life.ended <= time) return true;
+    }
+    return false;
+}
+
+Finding reshard_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::int64_t step,
+                        std::string says) {
+    Finding found{.symptom = "reshard_restore_failure",
+                  .blame = blame_ranks(lives, std::move(ranks)),
+                  .at = at,
+                  .says = std::move(says),
+                  .causes = {"layout_dependent_checkpoint_format", "rank_or_device_derivation_error"}};
+    found.blame.step = step;
+    return found;
+}
+
+std::vector<Finding> at_save(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    for (const SavedStep& saved : evidence.facts<Checkpoints>().steps()) {
+        for (const auto& [path, writers] : saved.writers) {
+            if (writers.size() < 2) continue;
+            std::vector<Rank> ranks(writers.begin(), writers.end());
+            Finding found = reshard_finding(
+                lives, ranks, saved.last, saved.step,
+                fmt::format("{} all wrote {} of step {}", ranks_text(ranks), path, saved.step));
+            found.blame.shard = path;
+            return {found};
+        }
+        const Time at = left_behind(evidence, saved);
+        if (saved.whole() || at == never || somebody_died_before(lives, saved.attempt, at)) continue;
+        const auto missing = saved.missing();
+        // Where each rank writes one shard, the missing ones name their ranks.
+        const bool one_each = saved.shards == lives.count();
+        return {reshard_finding(lives, one_each ? missing : std::vector<Rank>{}, at, saved.step,
+                                fmt::format("the checkpoint of step {} lacks shard {} of {}", saved.step,
+                                            ranges_text(missing), saved.shards))};
+    }
+    return {};
+}
+
+// The file was never meant to exist: the checkpoint is whole, the reader asks for another layout.
+std::vector<Finding> at_load(const Evidence& evidence) {
+    const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
+    std::vector<Rank> ranks;
+    const Event* first = nullptr;
+    for (const Event* event : evidence.each<CheckpointLoad>()) {
+        const auto* load = event->as<CheckpointLoad>();
+        const SavedStep* step = checkpoints.find(load->step, event->at);
+        const bool misfit = load->result == Code::not_found && step && step->whole() &&
+                            !checkpoints.saved(evidence.text(load->path), event->at);
+        if (!misfit) continue;
+        if (!first) first = event;
+        ranks.push_back(event->rank);
+    }
+    if (!first) return {};
+    const auto* load = first->as<CheckpointLoad>();
+    Finding found =
+        reshard_finding(evidence.facts<Lives>(), ranks, first->at, load->step,
+                        fmt::format("{} asked for {}, which a whole checkpoint of {} shards does not have",
+                                    ranks_text(sorted(ranks)), evidence.text(load->path),
+                                    checkpoints.find(load->step, first->at)->shards));
+    found.blame.shard = evidence.text(load->path);
+    return {found};
+}
+
+}  // namespace
+
+Findings reshard(const Evidence& evidence) {
+    if (auto found = at_save(evidence); !found.empty()) return found;
+    if (auto found = at_load(evidence); !found.empty()) return found;
+    std::vector<Finding> findings;
+    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::reshard)) {
+        findings.push_back(finding_of(evidence, outbreak, "reshard_restore_failure",
+                                      {"layout_dependent_checkpoint_format"}));
+    }
+    return findings;
+}
+
+extern const DetectorRow reshard_row{
+    .name = "reshard", .reports = {"reshard_restore_failure"}, .examine = reshard};
+
+}  // namespace deadrank::results::detectors

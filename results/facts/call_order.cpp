@@ -1,0 +1,116 @@
+// results/facts/call_order.cpp — The calls of one process in their order, and whether one of them was usual
+// there.
+#include "results/facts/call_order.h"
+
+#include <algorithm>
+
+namespace deadrank::results::detectors {
+
+// Only built for processes under suspicion, so that clarity wins over speed.
+
+namespace {
+
+constexpr std::size_t memory = 12;  // so many calls back make the situation
+
+}  // namespace
+
+Program::Program(const Evidence& evidence, int attempt, Rank process, Time until) {
+    const Lives& lives = evidence.facts<Lives>();
+    const Calls& calls = evidence.facts<Calls>();
+    for (const Event* event : evidence.each<CollectiveEnter>()) {
+        if (event->rank != process || event->at > until || lives.attempt_at(event->at) != attempt) continue;
+        const auto* enter = event->as<CollectiveEnter>();
+        const Communicator* comm = calls.find(attempt, enter->comm);
+        steps_.push_back(
+            {{comm ? comm->name : "", enter->op, enter->count, enter->dtype, enter->reduce, enter->root},
+             enter->comm,
+             enter->seq,
+             event->at});
+    }
+}
+
+std::optional<std::size_t> Program::index_of(CommId comm, std::int64_t seq) const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        if (steps_[i].comm == comm && steps_[i].seq == seq) return i;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::size_t> Program::like(std::size_t index) const {
+    std::size_t best_length = 0;
+    std::optional<std::size_t> best;
+    for (std::size_t earlier = index; earlier-- > 1;) {
+        std::size_t length = 0;
+        while (length < memory && length < earlier &&
+               steps_[earlier - 1 - length].act == steps_[index - 1 - length].act) {
+            ++length;
+        }
+        if (length <= best_length) continue;
+        best_length = length;
+        best = earlier;
+        if (length == memory) break;
+    }
+    // One call that fits says little; two in a row, or a whole short lap, say what came next.
+    return best_length >= 2 ? best : std::nullopt;
+}
+
+std::optional<Act> Program::usual_at(std::size_t index) const {
+    const auto earlier = like(index);
+    return earlier ? std::optional(steps_[*earlier].act) : std::nullopt;
+}
+
+std::optional<Act> Program::usual_after(std::size_t index) const {
+    const auto earlier = like(index);
+    return earlier && *earlier + 1 < index ? std::optional(steps_[*earlier + 1].act) : std::nullopt;
+}
+
+bool Program::skipped_at(std::size_t index) const {
+    const auto usual = usual_at(index);
+    const auto after = usual_after(index);
+    if (!usual || !after || index >= steps_.size() || steps_[index].act == *usual) return false;
+    const bool came_later = index + 1 < steps_.size() && steps_[index + 1].act == *usual;
+    return steps_[index].act == *after && !came_later;
+}
+
+std::size_t Program::first_unusual() const {
+    for (std::size_t i = 2; i < steps_.size(); ++i) {
+        const auto usual = usual_at(i);
+        if (usual && !(*usual == steps_[i].act)) return i;
+    }
+    return steps_.size();
+}
+
+// A rendezvous says the same at both ends of a job; the step in between tells them apart.
+
+bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before) {
+    const Lives& lives = evidence.facts<Lives>();
+    const Life* life = lives.find(attempt, process);
+    if (!life || life->step < 0) return false;
+    // Events are in order of time: nearly every rendezvous lies before the first step, and costs one look.
+    const auto steps = evidence.each<StepBegin>();
+    const Time begin = lives.begins(attempt);
+    auto step =
+        std::partition_point(steps.begin(), steps.end(), [&](const Event* each) { return each->at < begin; });
+    for (; step != steps.end() && (*step)->at < before; ++step) {
+        if ((*step)->rank == process) return true;
+    }
+    return false;
+}
+
+std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Leaving> all;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (lives.attempt_at(event->at) != attempt) continue;
+        if (had_worked(evidence, attempt, event->rank, event->at)) all.push_back({event->rank, event->at});
+    }
+    for (const Event* event : evidence.each<RendezvousLeave>()) {
+        for (Leaving& one : all) {
+            if (one.process == event->rank && event->at >= one.entered)
+                one.left = std::min(one.left, event->at);
+        }
+    }
+    return all;
+}
+
+}  // namespace deadrank::results::detectors

@@ -1,0 +1,47 @@
+// runners/backends/gpu_rank/nccl_wire.h — A communicator of our ranks over NCCL: one line for its
+// collectives, and one from each sender to each receiver, opened by their first message. A line does one
+// thing at a time, so that a rank which sends without waiting and then receives would stand in its own way on
+// a single one.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "runners/backends/gpu_rank/nccl_line.h"
+#include "runners/backends/gpu_rank/operation.h"
+
+namespace deadrank::runners {
+
+// What all communicators of this process share.
+struct NcclHouse {
+    Api api;
+    int device = 0;
+    NcclManner manner = {};
+    std::unique_ptr<Buffers> buffers = {};
+    std::vector<std::shared_ptr<NcclLine>> lines = {};
+};
+
+class NcclWire final : public Wire {
+public:
+    NcclWire(NcclHouse& house, std::shared_ptr<NcclLine> line, MeetingPlace here);
+
+    std::shared_ptr<Operation> begin(const RealCall& call) override { return post(call, false); }
+    std::shared_ptr<Operation> begin_stuck(const RealCall& call) override { return post(call, true); }
+    results::Code async_error() override;
+    std::string error_text() const override { return error_; }
+    void abort() override;
+
+private:
+    std::shared_ptr<Operation> post(const RealCall& call, bool stuck);
+    std::shared_ptr<NcclLine> line_for(const RealCall& call);
+    std::shared_ptr<NcclLine> open_message_line(int from, int to);
+
+    NcclHouse& house_;
+    std::shared_ptr<NcclLine> line_;
+    MeetingPlace here_;
+    std::map<std::pair<int, int>, std::shared_ptr<NcclLine>> messages_;  // by sender and receiver
+    bool aborted_ = false;
+    std::string error_;
+};
+
+}  // namespace deadrank::runners

@@ -1,0 +1,307 @@
+// runners/backends/local/local_harvest.cpp — Hooks' lines, logs, exits and torchrun's error files become one
+// timeline; what the hooks did, the truth.
+#include "runners/backends/local/local_harvest.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "inject/core/injector.h"
+#include "results/record/subject.h"
+#include "runners/backends/local/rank_log.h"
+#include "runners/backends/process/event_reader.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using results::Rank;
+using results::Time;
+
+namespace {
+
+// Puts the loss that the rank printed in the place of the one the hook computed from its own samples.
+class Printed final : public results::EventSink {
+public:
+    Printed(results::Evidence& evidence, const LogReading& log) : evidence_(evidence), log_(log) {}
+
+    void record(const results::Event& event) override {
+        results::Event said = event;
+        if (auto* step = std::get_if<results::StepEnd>(&said.what)) {
+            const auto found = log_.steps.find({said.rank, step->step});
+            if (found != log_.steps.end()) step->loss = found->second.loss;
+        }
+        evidence_.record(said);
+    }
+    results::TextId text(std::string_view words) override { return evidence_.text(words); }
+
+private:
+    results::Evidence& evidence_;
+    const LogReading& log_;
+};
+
+std::vector<fs::path> files_in(const fs::path& directory, std::string_view ending) {
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::recursive_directory_iterator(directory, ignored)) {
+        if (entry.path().filename().string().ends_with(ending)) found.push_back(entry.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+int read_evidence_files(const Harvest& harvest, results::EventSink& sink) {
+    int torn = 0;
+    for (const fs::path& file : files_in(harvest.directory / "evidence", ".jsonl")) {
+        std::ifstream in(file);
+        for (std::string line; std::getline(in, line);)
+            torn += !read_event(line, harvest.launched.started, sink);
+    }
+    return torn;
+}
+
+// torchrun's error files: what a rank's own @record wrote when it failed.
+void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
+    for (const fs::path& file : files_in(harvest.directory / "logs", "error.json")) {
+        std::ifstream in(file);
+        const json error = json::parse(in, nullptr, false);
+        const json* inner = error.is_object() && error.contains("message") ? &error["message"] : nullptr;
+        if (!inner) continue;
+        const std::string message = inner->is_object()   ? inner->value("message", "")
+                                    : inner->is_string() ? inner->get<std::string>()
+                                                         : "";
+        const Rank rank = std::atoi(file.parent_path().filename().c_str());
+        // torchrun's own stamp in the file has whole seconds only, which would put it before its cause.
+        const Time at(written_at(file) - harvest.launched.started);
+        evidence.record({at, rank, results::RankLog{2, evidence.text("error file: " + message)}});
+    }
+}
+
+ExitReport exit_of(int pid, Rank rank, const Launched& launched, const LogReading& log) {
+    const Gone& gone = launched.gone.at(pid);
+    if (gone.code >= 0) return {gone.code, gone.signal};
+    if (const auto said = log.exits.find(pid); said != log.exits.end()) return said->second;
+    if (log.ends.empty()) return {};
+    const auto said = log.ends.find(rank);
+    if (said == log.ends.end()) return {0, SIGTERM};  // mpirun ends the others itself
+    return said->second.code == code_of_launcher ? ExitReport{launched.launcher.code, 0} : said->second;
+}
+
+void record_exits(const Harvest& harvest, const LogReading& log, Record& record) {
+    const Launched& launched = harvest.launched;
+    record.truth.ends.assign(static_cast<std::size_t>(harvest.plan.world_size()), results::RankEnd::running);
+    const auto end_of = [&](Rank rank) -> results::RankEnd* {
+        const auto index = static_cast<std::size_t>(rank);
+        return index < record.truth.ends.size() ? &record.truth.ends[index] : nullptr;
+    };
+    for (const auto& [pid, gone] : launched.gone) {
+        const auto known = launched.ranks.find(pid);
+        if (known == launched.ranks.end()) continue;
+        const ExitReport exit = exit_of(pid, known->second, launched, log);
+        record.evidence.record(
+            {Time(gone.at - launched.started), known->second, results::RankExit{exit.code, exit.signal}});
+        if (auto* end = end_of(known->second)) {
+            *end = exit.signal ? results::RankEnd::killed
+                   : exit.code ? results::RankEnd::failed
+                               : results::RankEnd::finished;
+        }
+    }
+    // A program that nobody watched from inside: its launcher speaks for all ranks.
+    if (launched.ranks.empty() && launched.end == LaunchEnd::ended) {
+        const bool well = launched.launcher.code == 0 && launched.launcher.signal == 0;
+        std::fill(record.truth.ends.begin(), record.truth.ends.end(),
+                  well ? results::RankEnd::finished : results::RankEnd::failed);
+    }
+    for (const auto& [pid, state] : launched.left) {
+        const auto known = launched.ranks.find(pid);
+        auto* end = known == launched.ranks.end() ? nullptr : end_of(known->second);
+        if (end) *end = state == 'T' ? results::RankEnd::stopped : results::RankEnd::stuck;
+    }
+}
+
+void record_job(const Harvest& harvest, const std::string& what, Record& record) {
+    const Launched& launched = harvest.launched;
+    const auto ranks = static_cast<std::int32_t>(harvest.plan.world_size());
+    results::Evidence& evidence = record.evidence;
+    evidence.record({Time(0), results::no_rank, results::JobStart{ranks, 1, ranks, evidence.text(what)}});
+    if (launched.end != LaunchEnd::ended) return;  // nobody saw it end: we ended it
+    const Gone& launcher = launched.launcher;
+    const int code = launcher.signal ? 128 + launcher.signal : launcher.code;
+    evidence.record({Time(launched.ended - launched.started), results::no_rank,
+                     results::JobStop{code, evidence.text(code ? "a rank failed" : "all ranks ended")}});
+}
+
+// Steps that were only printed: the hook saw none, or there was no hook.
+void record_printed_steps(const Harvest& harvest, const LogReading& log, results::Evidence& evidence) {
+    std::set<Rank> seen;
+    for (const results::Event* event : evidence.each<results::StepEnd>()) seen.insert(event->rank);
+    std::map<Rank, Nanoseconds> before;
+    for (const auto& [key, printed] : log.steps) {
+        const auto& [rank, step] = key;
+        const Time at(printed.at - harvest.launched.started);
+        if (!printed.digest.empty()) {
+            const std::uint64_t digest = std::hash<std::string>{}(printed.digest);
+            evidence.record(
+                {at, rank,
+                 results::ParametersDigest{.step = step,
+                                           .digest = digest,
+                                           .group = evidence.text(fmt::format("printed by rank {}", rank)),
+                                           .name = evidence.text("printed result")}});
+        }
+        if (seen.count(rank) > 0) continue;
+        const auto previous = before.find(rank);
+        const Time begun = previous == before.end() ? at : Time(previous->second - harvest.launched.started);
+        evidence.record({begun, rank, results::StepBegin{.step = step}});
+        evidence.record({at, rank, results::StepEnd{.step = step, .loss = printed.loss}});
+        before[rank] = printed.at;
+    }
+}
+
+// "torch 2.11.0": of the package that the manifest names, as the ranks themselves saw it.
+std::string version_seen(const Harvest& harvest, const results::Evidence& evidence) {
+    const std::string name = harvest.manifest.version_of;
+    for (const results::Event* event : evidence.each<results::RankStart>()) {
+        const std::string lines =
+            "\n" + std::string(evidence.text(event->as<results::RankStart>()->versions));
+        const std::size_t at = lines.find("\n" + name + "=");
+        if (at == std::string::npos) continue;
+        const std::size_t begin = at + name.size() + 2;
+        return name + " " + lines.substr(begin, lines.find('\n', begin) - begin);
+    }
+    return "";
+}
+
+std::string debug_of(const Manifest& manifest) {
+    const auto stated = manifest.environment.find("TORCH_DISTRIBUTED_DEBUG");
+    return stated == manifest.environment.end() ? "" : stated->second;
+}
+
+// torchrun counts its attempts in the ranks' environment.
+void record_restarts(results::Evidence& evidence) {
+    std::map<int, Time> first;
+    for (const results::Event* event : evidence.each<results::RankStart>()) {
+        const std::string_view seen = evidence.text(event->as<results::RankStart>()->environment);
+        constexpr std::string_view name = "TORCHELASTIC_RESTART_COUNT=";
+        const std::size_t at = seen.find(name);
+        const int attempt = at == std::string_view::npos ? 0 : std::atoi(seen.data() + at + name.size());
+        if (attempt > 0) first.try_emplace(attempt, event->at);
+    }
+    for (const auto& [attempt, at] : first) {
+        evidence.record({at, results::no_rank, results::Restart{attempt, evidence.text("a rank failed")}});
+    }
+}
+
+// A line that a hook or a library wrote, as what it says of one fault.
+class TruthReader {
+public:
+    TruthReader(const Harvest& harvest, results::Truth& truth) : harvest_(harvest), truth_(truth) {}
+
+    void read(const json& said) {
+        const std::vector<inject::PlannedFault>& faults = harvest_.arming.faults;
+        const std::size_t index = said.is_object() ? said.value("fault", std::size_t{0}) : faults.size();
+        if (index >= faults.size()) return;
+        const inject::PlannedFault& planned = faults[index];
+        const std::string word = said.value("kind", ""), call = said.value("call", "");
+        const auto kind = results::mark_kind_named(word);
+        inject::Moment moment;
+        moment.rank = said.value("rank", results::no_rank);
+        moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
+        moment.step = said.value("step", std::int64_t{-1});
+        moment.call = call;
+        if (word == "fault.waits") {
+            waits_.try_emplace(index, said);
+        } else if (kind == results::MarkKind::applied) {
+            happened_.insert(index);
+            // It waited for a file: the step is that of its moment.
+            if (const auto begun = waits_.find(index); begun != waits_.end() && moment.step < 0)
+                moment.step = begun->second.value("step", std::int64_t{-1});
+            truth_.marks.push_back(
+                inject::applied_mark(index, planned, moment.rank, moment, harvest_.levers));
+        } else if (kind == results::MarkKind::reverted) {
+            truth_.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
+        } else if (kind == results::MarkKind::refused) {
+            happened_.insert(index);
+            const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
+            truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
+        }
+    }
+
+    // A damage whose moment came, and no file with it: nothing that followed was its doing.
+    void refuse_what_met_no_file() {
+        for (const auto& [index, said] : waits_) {
+            if (happened_.contains(index)) continue;
+            const inject::PlannedFault& planned = harvest_.arming.faults[index];
+            const auto path = planned.spec.parameters.find("path");
+            const bool named = path != planned.spec.parameters.end() && !path->second.text.empty();
+            inject::Moment moment;
+            moment.rank = said.value("rank", results::no_rank);
+            moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
+            moment.step = said.value("step", std::int64_t{-1});
+            const scenarios::Error error{
+                scenarios::ErrorCode::unsupported,
+                fmt::format("nothing was damaged, since after this moment the job wrote and read no {}",
+                            named ? "file whose path has '" + path->second.text + "' in it"
+                                  : std::string("checkpoint that we saw"))};
+            truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
+        }
+    }
+
+private:
+    const Harvest& harvest_;
+    results::Truth& truth_;
+    std::map<std::size_t, json> waits_;
+    std::set<std::size_t> happened_;
+};
+
+void read_truth(const Harvest& harvest, results::Truth& truth) {
+    truth.marks = harvest.arming.marks;
+    std::vector<json> lines;
+    for (const fs::path& file : files_in(harvest.directory / "truth", ".jsonl")) {
+        std::ifstream in(file);
+        for (std::string line; std::getline(in, line);) {
+            if (json said = json::parse(line, nullptr, false); said.is_object())
+                lines.push_back(std::move(said));
+        }
+    }
+    const auto time_of = [](const json& said) { return said.value("t", std::int64_t{0}); };
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const json& a, const json& b) { return time_of(a) < time_of(b); });
+    TruthReader reader(harvest, truth);
+    for (const json& said : lines) reader.read(said);
+    reader.refuse_what_met_no_file();
+    std::stable_sort(truth.marks.begin(), truth.marks.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+}
+
+}  // namespace
+
+void gather(const Harvest& harvest, Record& record) {
+    results::Evidence& evidence = record.evidence;
+    StepPattern steps;
+    if (!harvest.manifest.step.empty()) steps = {std::regex(harvest.manifest.step), harvest.manifest.fields};
+    const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence, steps);
+    Printed printed(evidence, log);
+    if (const int torn = read_evidence_files(harvest, printed)) {
+        record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
+    }
+    record_printed_steps(harvest, log, evidence);
+    record_job(harvest,
+               results::subject_lines({harvest.manifest.name, harvest.manifest.framework,
+                                       version_seen(harvest, evidence), harvest.timeout,
+                                       debug_of(harvest.manifest)}),
+               record);
+    read_error_files(harvest, evidence);
+    record_exits(harvest, log, record);
+    record_restarts(evidence);
+    read_truth(harvest, record.truth);
+    record.ended = Time(harvest.launched.ended - harvest.launched.started);
+    record.truth.waiting = harvest.launched.waiting;
+    evidence.finish(record.ended);
+    record.events = evidence.events().size();
+}
+
+}  // namespace deadrank::runners

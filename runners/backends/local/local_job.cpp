@@ -1,0 +1,215 @@
+// runners/backends/local/local_job.cpp — A program under test as processes: started by torchrun or by mpirun,
+// watched and ended.
+#include "runners/backends/local/local_job.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <unistd.h>
+
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/local/namespaces.h"
+#include "runners/backends/process/home.h"
+#include "runners/backends/process/mpirun.h"
+
+extern char** environ;
+
+namespace deadrank::runners {
+
+// What a shell script around a training job does, with nothing left to the user's shell.
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+// Where a plan says nothing else, torchrun looks at its ranks as often as it does by itself.
+constexpr std::int64_t usual_monitor_interval = 5'000'000'000;
+
+constexpr const char* names_of_ranks[] = {"RANK",       "WORLD_SIZE",  "LOCAL_RANK",
+                                          "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"};
+
+// The user's own environment, without what would steer a job, and with what keeps it small and on this
+// machine.
+Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, const JobPlace& place) {
+    Variables job;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos || text.starts_with("DEADRANK_")) continue;
+        job[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+    }
+    for (const char* name : names_of_ranks) job.erase(name);
+    for (const char* name : {"PYTHONHOME", "PYTHONSTARTUP"}) job.erase(name);
+    job["OMP_NUM_THREADS"] = "1";
+    job["CUDA_VISIBLE_DEVICES"] = "";
+    job["PYTHONUNBUFFERED"] = "1";
+    job["PYTHONDONTWRITEBYTECODE"] = "1";
+    if (!place.network.empty()) {
+        job["DEADRANK_NETWORK"] = place.network;
+        job["GLOO_SOCKET_IFNAME"] = Namespaces::interface;
+    }
+    job["TMPDIR"] = (place.directory / "temporary").string();
+    for (const auto& [name, value] : manifest.environment) job[name] = value;
+    const auto debug = plan.cluster.find("debug");
+    if (debug != plan.cluster.end() && debug->second.text == "detail")
+        job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
+    if (const auto stated = plan.cluster.find("environment"); stated != plan.cluster.end()) {
+        for (const auto& [name, value] : stated->second.table) job[name] = value;
+    }
+    const std::string before = job["PYTHONPATH"];
+    if (manifest.hook) job["PYTHONPATH"] = place.hook.string() + (before.empty() ? "" : ":" + before);
+    if (!place.preload.empty()) {
+        const std::string others = job["LD_PRELOAD"];
+        job["LD_PRELOAD"] = place.preload + (others.empty() ? "" : ":" + others);
+    }
+    job["DEADRANK_FILES"] = "told";  // by the hook, which reads the plan
+    job["DEADRANK_EVIDENCE"] = (place.directory / "evidence").string();
+    job["DEADRANK_PLAN"] = (place.directory / "plan.json").string();
+    if (!place.kept.empty()) job["DEADRANK_KEPT"] = place.kept.string();
+    if (!place.store.empty()) job["DEADRANK_STORE"] = place.store;
+    job["DEADRANK_STARTED"] = std::to_string(now());
+    return job;
+}
+
+std::vector<std::string> lines(const Variables& variables) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
+    return list;
+}
+
+ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Python& python,
+                   const JobPlace& place, const Variables& shared) {
+    ChildSpec child;
+    Variables own = shared;
+    // The agent's store outlives its ranks, and a restarted one may read its peer's old address from it. With
+    // another rendezvous than the static one that can be turned off.
+    own.try_emplace("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1");
+    child.environment = lines(own);
+    child.command = {python.program.string(), "-m", "torch.distributed.run"};
+    const auto say = [&](std::string name, std::string value) {
+        child.command.push_back(std::move(name));
+        child.command.push_back(std::move(value));
+    };
+    say("--nproc_per_node", std::to_string(plan.world_size()));
+    const std::int64_t restarts = cluster_number(plan, "restarts_max", 0);
+    if (restarts == 0) {
+        say("--master_addr", place.address);
+        say("--master_port", std::to_string(place.port));
+    } else {
+        say("--rdzv_backend", "c10d");
+        say("--rdzv_endpoint", fmt::format("{}:{}", place.address, place.port));
+        say("--rdzv_id", "deadrank");
+        if (python.major() >= 2) say("--local_addr", place.address);
+    }
+    say("--max_restarts", std::to_string(restarts));
+    const std::int64_t looks_every = cluster_number(plan, "monitor_interval", usual_monitor_interval);
+    if (looks_every != usual_monitor_interval)
+        say("--monitor_interval", fmt::format("{}", static_cast<double>(looks_every) / 1e9));
+    say("--log_dir", (place.directory / "logs").string());
+    if (python.major() >= 2) {
+        say("--redirects", "3");
+    } else {  // torch 1.13 cannot read "3" under Python 3.11; both together mean the same
+        say("--redirects", "2");
+        say("--tee", "1");
+    }
+    if (!subject.script) child.command.emplace_back("--no-python");
+    child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());
+    return child;
+}
+
+// A command that starts its own ranks. torchrun takes what it was not told from the environment, so that each
+// rank's output goes to a file of its own here as well.
+ChildSpec by_itself(const Subject& subject, const Python& python, const JobPlace& place, Variables shared) {
+    if (!python.program.empty())  // so that `torchrun` is the one of that Python
+        shared["PATH"] = python.program.parent_path().string() + ":" + shared["PATH"];
+    shared["PET_LOG_DIR"] = (place.directory / "logs").string();
+    if (python.major() >= 2) shared["PET_REDIRECTS"] = "3";
+    return {.rank = results::no_rank, .command = subject.command, .environment = lines(shared)};
+}
+
+ChildSpec bare_rank(results::Rank rank, std::int64_t ranks, const Subject& subject, const Python& python,
+                    const JobPlace& place, Variables shared) {
+    shared["RANK"] = shared["LOCAL_RANK"] = shared["DEADRANK_RANK"] = std::to_string(rank);
+    shared["WORLD_SIZE"] = shared["LOCAL_WORLD_SIZE"] = std::to_string(ranks);
+    shared["MASTER_ADDR"] = place.address;
+    shared["MASTER_PORT"] = std::to_string(place.port);
+    ChildSpec child{.rank = rank, .command = {}, .environment = lines(shared)};
+    if (subject.script) child.command.push_back(python.program.string());
+    child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());
+    return child;
+}
+
+}  // namespace
+
+std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
+                                   const Subject& subject, const Python& python, const JobPlace& place) {
+    Variables shared = shared_by_all(plan, manifest, place);
+    if (manifest.starts == Starts::itself) return {by_itself(subject, python, place, std::move(shared))};
+    if (!starts_bare(plan)) return {torchrun(plan, subject, python, place, shared)};
+    std::vector<ChildSpec> children;
+    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {
+        children.push_back(
+            bare_rank(static_cast<results::Rank>(rank), plan.world_size(), subject, python, place, shared));
+    }
+    return children;
+}
+
+// What remains of the MPI runner where the program is not ours: mpirun's settings. The rest is that of a
+// command which starts its own ranks.
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+// Its calls are all that is seen of it.
+scenarios::Result<void> shows_the_moments(const scenarios::Plan& plan) {
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        const scenarios::Trigger& when = fault.when;
+        if (when.step < 0 && when.until_step < 0 && when.phase.empty()) continue;
+        return refuse(
+            ErrorCode::unsupported,
+            fmt::format("{} waits for a step or a phase, which an MPI program does not show", fault.kind),
+            "name a call, as in when = { before = \"all_reduce\", nth = 3 }");
+    }
+    return {};
+}
+
+Manifest started_by(const std::filesystem::path& mpirun, const std::filesystem::path& library,
+                    const std::vector<std::string>& command) {
+    Manifest manifest = typed_subject(command);
+    const MpiJob job{mpirun, {}, "{checkpoints}", 1, false};
+    manifest.command = mpirun_words(job);
+    const std::string preload = library.string() + ":" + files_shim().string();  // else its guard is lost
+    manifest.command.insert(manifest.command.end(), {"-np", "{ranks}", "-x", "LD_PRELOAD=" + preload});
+    manifest.command.insert(manifest.command.end(), command.begin(), command.end());
+    manifest.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
+    manifest.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+    manifest.hook = false;
+    return manifest;
+}
+
+}  // namespace
+
+scenarios::Capabilities MpiProgram::capabilities() const {
+    return {.backend = "mpi",
+            .levers = {"kill", "exit", "stop", "alter_call.answer", "alter_call.count", "alter_call.delay",
+                       "alter_call.dtype", "alter_call.flip", "alter_call.hang", "alter_call.hold",
+                       "alter_call.root", "alter_call.skip"},
+            .workloads = {"*"},
+            .ranks_max = 16};
+}
+
+scenarios::Result<Record> MpiProgram::run(const scenarios::Plan& plan, const RunOptions& options) {
+    if (const auto shown = shows_the_moments(plan); !shown) return tl::unexpected(shown.error());
+    const auto mpirun = mpirun_program();
+    if (!mpirun) return tl::unexpected(mpirun.error());
+    const auto library = mpi_shim();
+    if (library.empty())
+        return refuse(ErrorCode::unsupported, "libdeadrank-mpi.so is not beside this program",
+                      "install Open MPI (Debian: libopenmpi-dev) and build again, without a sanitizer");
+    scenarios::Plan played = plan;
+    played.cluster.erase("launcher");  // it is mpirun, whatever else would have been
+    return LocalRunner(started_by(*mpirun, library, command_)).run(played, options);
+}
+
+}  // namespace deadrank::runners

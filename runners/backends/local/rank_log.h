@@ -1,0 +1,50 @@
+// runners/backends/local/rank_log.h — What a job prints, as events: every line, and what some lines say
+// besides.
+#pragma once
+
+#include <map>
+#include <regex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "results/record/event.h"
+#include "runners/backends/process/launch.h"
+
+namespace deadrank::runners {
+
+struct PrintedStep {
+    Nanoseconds at = 0;
+    double loss = 0;
+    std::string digest;  // as it was printed; empty when it was not
+};
+
+// How a line that tells of a step looks: a pattern, and what its groups are (rank, step, loss, digest).
+struct StepPattern {
+    std::regex pattern;
+    std::vector<std::string> fields;
+};
+StepPattern own_steps();  // of our own programs: "step=3 loss=0.25"
+
+// What launchers say about their children's ends, by pid. Later lines overrule earlier ones.
+struct ExitReport {
+    int code = 0;
+    int signal = 0;
+};
+
+constexpr int code_of_launcher = -1;  // an exit whose code only the launcher has
+
+struct LogReading {
+    std::map<std::pair<results::Rank, std::int64_t>, PrintedStep> steps;  // by rank and step
+    std::map<int, ExitReport> exits;
+    std::map<results::Rank, ExitReport> ends;  // by rank: what mpirun says
+};
+
+// Writes rank.log for each line, and rank.config and shard.layout where a line says so.
+LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
+                    const StepPattern& steps = own_steps());
+
+int level_of(const std::string& line, bool error);  // 0 info, 1 warning, 2 error
+
+}  // namespace deadrank::runners

@@ -1,0 +1,124 @@
+// runners/backends/ranks/comm_library.h — The communication library as ranks use it, and the creation of a
+// communicator by name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runners/backends/ranks/gate.h"
+#include "runners/backends/ranks/meeting_place.h"
+#include "sim/world/comm.h"
+#include "sim/world/world.h"
+
+namespace deadrank::runners {
+
+// What a library of real messages is to our ranks: it makes communicators, takes calls without blocking, and
+// says in its own words what went wrong.
+
+struct RealCall {
+    results::Op op = results::Op::none;
+    const sim::Number* in = nullptr;
+    sim::Number* out = nullptr;
+    std::int64_t in_size = 0, out_size = 0;
+    std::int64_t count = 0;  // elements, as NCCL counts them for this operation
+    std::int32_t root = -1;  // or the peer
+    std::int32_t tag = 0;
+    results::Dtype dtype = results::Dtype::f32, declared = results::Dtype::f32;  // as called, as meant
+    results::ReduceOp reduce = results::ReduceOp::sum;
+    std::int64_t flip_bit = -1;
+    bool flip_received = false;
+};
+
+// What an operation reads and writes on one rank of `size` when it counts so many elements.
+struct Extent {
+    std::int64_t in = 0, out = 0;
+};
+Extent extent_of(const RealCall& call, std::int64_t size);
+bool has_root(results::Op op);  // or a peer
+
+// A call under way. It outlives whoever waits for it: the library may still read and write its buffers.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    virtual bool done() = 0;                 // asks the library; after it, the caller's buffers are filled
+    virtual results::Code code() const = 0;  // other than ok: it failed, and is done
+    virtual std::string error_text() const = 0;
+};
+
+// This rank's end of one communicator.
+class Wire {
+public:
+    virtual ~Wire() = default;
+    virtual std::shared_ptr<Operation> begin(const RealCall& call) = 0;
+    // One that is taken and never ends. None: the library is not called at all.
+    virtual std::shared_ptr<Operation> begin_stuck(const RealCall&) { return nullptr; }
+    virtual void group_start() {}
+    virtual void group_end() {}
+    virtual results::Code async_error() { return results::Code::ok; }  // only when polled
+    virtual std::string error_text() const { return {}; }              // of that one
+    virtual void abort() {}
+};
+
+// What all communicators of a rank share.
+struct RealRank {
+    Gate& gate;
+    Trail& evidence;
+    bool watchdog = true;
+    results::Time collective_timeout{0};
+};
+
+// A rank on its way into a communicator.
+struct Joining {
+    results::CommId id = 0;
+    results::Rank process = 0, place = 0, size = 0;
+    results::Time store_timeout{0};
+    MeetingPlace here;  // of this communicator alone
+};
+
+struct Opening {
+    std::map<std::string, std::string> environment;                // as the plan has it
+    std::map<std::string, std::string, std::less<>> claimed = {};  // versions that this rank is to claim
+    int node = 0;
+    std::int64_t ranks_per_node = 1;
+};
+
+class Library {
+public:
+    virtual ~Library() = default;
+    virtual std::string_view name() const = 0;                                       // MPI, NCCL
+    virtual scenarios::Result<void> open(const Opening& /*opening*/) { return {}; }  // once, before all else
+    // Returns when all have come. Throws sim::LibraryError, after the evidence of it is written.
+    virtual std::unique_ptr<Wire> join(RealRank& rank, const Joining& joining) = 0;
+    virtual std::string exception(results::Code code, const std::string& text) const = 0;
+    // Nothing where the library itself finds out.
+    virtual std::optional<std::string> wrong_root(std::int32_t root, std::int32_t size) const = 0;
+    virtual std::string no_communicator() const = 0;
+    // So much of its device's memory is left to everybody, the rest is taken; -1 gives back what was taken.
+    virtual void leave_free(std::int64_t /*bytes*/) {}
+    // Of a package; nothing where the plan's word counts.
+    virtual std::optional<std::string> version(std::string_view /*package*/) const { return std::nullopt; }
+};
+
+// As evidence, then thrown: a communicator that cannot be made.
+[[noreturn]] void fail_to_join(RealRank& rank, const Library& library, results::CommId id, results::Code code,
+                               const std::string& text);
+// As c10d when nobody brings the unique id: throws when `there` is not true in time.
+void wait_for_first(RealRank& rank, const Joining& joining, const std::function<bool()>& there);
+
+// A communicator by name: its members find its number at the meeting place, then the library makes it. Who
+// never comes is waited for without an end, as NCCL's bootstrap does.
+
+struct Joiner {
+    results::Rank process = 0;
+    int nth = 0;  // how often it has asked for that name before
+    results::Time store_timeout{0};
+};
+
+std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, Library& library, const MeetingPlace& place,
+                                             const Joiner& joiner, const sim::CommRequest& request);
+
+}  // namespace deadrank::runners

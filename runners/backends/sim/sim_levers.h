@@ -1,0 +1,69 @@
+// runners/backends/sim/sim_levers.h — The levers of the simulated cluster, and of the call that is under way
+// in it. Bends and left-out blocks are kept here: the cluster only asks, at every seam and block of an armed
+// rank.
+#pragma once
+
+#include <map>
+
+#include "inject/core/levers.h"
+#include "sim/cluster/cluster.h"
+#include "sim/machine/call.h"
+
+namespace deadrank::runners {
+
+using inject::Done;
+using results::Rank;
+using scenarios::Result;
+
+class SimLevers final : public inject::LeversOf<SimLevers> {
+public:
+    explicit SimLevers(sim::Cluster& cluster) : cluster_(cluster) {}
+
+    // The call that alterations reach; nullptr between calls.
+    void under_way(sim::Call* call) { call_ = call; }
+
+    // Bends the value of a seam, leaves out a block.
+    void shape(sim::Call& call);
+    bool shapes(Rank rank) const { return bent_.count(rank) > 0; }
+
+    Rank ranks() const override { return cluster_.processes(); }
+    int node_of(Rank rank) const override { return cluster_.node_of(rank); }
+    std::vector<Rank> ranks_of(int node) const override { return cluster_.processes_of(node); }
+    std::optional<bool> was_asked(const inject::Subject& subject) const override;
+
+    Result<Done> carry_out(const inject::SetEnv& pull);
+    Result<Done> carry_out(const inject::UnsetEnv& pull);
+    Result<Done> carry_out(const inject::SetVersion& pull);
+    Result<Done> carry_out(const inject::SwapRanks& pull);
+    Result<Done> carry_out(const inject::BreakPackage& pull);
+    Result<Done> carry_out(const inject::TakePort& pull);
+    Result<Done> carry_out(const inject::BreakName& pull);
+    Result<Done> carry_out(const inject::AddInterface& pull);
+    Result<Done> carry_out(const inject::Kill& pull);
+    Result<Done> carry_out(const inject::Exit& pull);
+    Result<Done> carry_out(const inject::Stop& pull);
+    Result<Done> carry_out(const inject::Resume& pull);
+    Result<Done> carry_out(const inject::ChangeDevice& pull);
+    Result<Done> carry_out(const inject::ChangeHost& pull);
+    Result<Done> carry_out(const inject::ChangeLink& pull);
+    Result<Done> carry_out(const inject::ChangeStorage& pull);
+    Result<Done> carry_out(const inject::ChangeStore& pull);
+    Result<Done> carry_out(const inject::Preempt& pull);
+    Result<Done> carry_out(const inject::AlterCall& pull);
+    Result<Done> carry_out(const inject::BendValue& pull);
+    Result<Done> carry_out(const inject::Unbend& pull);
+    Result<Done> carry_out(const inject::SkipBlock& pull);
+
+private:
+    tl::unexpected<scenarios::Error> missing(const inject::Lever& lever) const override;
+    Result<Done> on_rank(Rank rank) const;
+    Result<Done> on_process(Rank rank) const;  // one that lives
+    Result<Done> on_node(int node) const;
+    sim::BentPoints& points_of(Rank rank);
+
+    sim::Cluster& cluster_;
+    sim::Call* call_ = nullptr;
+    std::map<Rank, sim::BentPoints> bent_;
+};
+
+}  // namespace deadrank::runners

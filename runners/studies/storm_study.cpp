@@ -1,0 +1,147 @@
+// runners/studies/storm_study.cpp — Each incident's scenario is laid over the storm's cluster and played
+// there; after it the job starts again from its last checkpoint.
+#include "runners/studies/storm_study.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace deadrank::runners {
+
+namespace {
+
+using results::Time;
+using scenarios::Scenario;
+using scenarios::Storm;
+
+std::vector<const Scenario*> scenarios_of(const Storm& storm, const std::string& row,
+                                          const std::vector<Scenario>& catalog) {
+    std::vector<const Scenario*> found;
+    for (const std::string& name : storm.scenarios.at(row)) {
+        for (const Scenario& scenario : catalog) {
+            if (scenario.id.substr(scenario.id.find('/') + 1) == name) found.push_back(&scenario);
+        }
+    }
+    return found;
+}
+
+scenarios::Setting concrete(std::int64_t number) {
+    scenarios::Setting setting;
+    setting.options.push_back({.type = scenarios::ValueType::integer, .number = number});
+    return setting;
+}
+
+// The same bug on the storm's cluster.
+Scenario at_scale(const Scenario& scenario, const Storm& storm) {
+    Scenario large = scenario;
+    large.cluster["nodes"] = concrete(storm.nodes);
+    large.cluster["gpus_per_node"] = concrete(storm.gpus_per_node);
+    large.cluster.erase("ranks");
+    return large;
+}
+
+class Striking {
+public:
+    Striking(const Storm& storm, const std::vector<Scenario>& catalog,
+             const scenarios::Vocabulary& vocabulary, std::atomic<bool>* stop)
+        : storm_(storm), catalog_(catalog), vocabulary_(vocabulary) {
+        line_.stop = stop;
+        line_.healed = false;
+    }
+
+    StruckIncident strike(const scenarios::Incident& incident, Runner& runner) const {
+        StruckIncident struck{.incident = incident, .scenario = {}, .trouble = {}};
+        const auto choices = scenarios_of(storm_, incident.row, catalog_);
+        if (choices.empty()) {
+            struck.trouble = "no scenario of the catalogue stands for this row";
+            return struck;
+        }
+        const Scenario& scenario = *choices[incident.scenario % choices.size()];
+        struck.scenario = scenario.id;
+        const Trialled trial = play(at_scale(scenario, storm_), {incident.seed}, runner, vocabulary_, line_);
+        if (!trial.fault || !trial.control || !trial.outcome.fault) {
+            struck.trouble = trial.outcome.reason;
+            return struck;
+        }
+        judge(struck, trial);
+        return struck;
+    }
+
+private:
+    void judge(StruckIncident& struck, const Trialled& trial) const {
+        const results::Judgement& judgement = *trial.outcome.fault;
+        if (judgement.fault_at == results::never) {
+            struck.trouble = judgement.reason;
+            return;
+        }
+        struck.named = judgement.answer >= 0 && judgement.verdict == results::Verdict::pass;
+        struck.false_alarms = trial.control->findings.size();
+        Time first = results::never;
+        for (const results::Finding& finding : trial.fault->findings) first = std::min(first, finding.at);
+        struck.detected = first != results::never;
+        struck.to_detect =
+            struck.detected ? std::max(Time{0}, first - judgement.fault_at) : Time{storm_.unnoticed};
+        struck.lost = Time{struck.incident.since_checkpoint} + struck.to_detect + Time{storm_.restart};
+    }
+
+    const Storm& storm_;
+    const std::vector<Scenario>& catalog_;
+    const scenarios::Vocabulary& vocabulary_;
+    LineOptions line_;
+};
+
+void add_to(StormRow& row, const StruckIncident& one) {
+    ++row.struck;
+    if (!one.trouble.empty()) return;
+    ++row.played;
+    row.detected += one.detected;
+    row.named += one.named;
+    row.false_alarms += one.false_alarms;
+    row.lost += one.lost;
+    if (one.detected) row.to_detect.push_back(one.to_detect);
+}
+
+}  // namespace
+
+void StormCard::add(StruckIncident one) {
+    add_to(all, one);
+    add_to(rows[one.incident.row], one);
+    incidents.push_back(std::move(one));
+}
+
+StormCard play_storm(const Storm& storm, std::uint64_t seed, const std::vector<Scenario>& catalog,
+                     const scenarios::Vocabulary& vocabulary,
+                     const std::function<std::unique_ptr<Runner>()>& make_runner,
+                     const StormOptions& options) {
+    const Striking striking(storm, catalog, vocabulary, options.stop);
+    const auto incidents = scenarios::draw_incidents(storm, seed);
+    std::vector<std::optional<StruckIncident>> struck(incidents.size());
+    std::atomic<std::size_t> next = 0, done = 0;
+    std::mutex telling;
+    const auto stopped = [&] { return options.stop && options.stop->load(); };
+    const auto work = [&] {
+        const std::unique_ptr<Runner> runner = make_runner();
+        for (std::size_t i = next++; i < incidents.size() && !stopped(); i = next++) {
+            StruckIncident one = striking.strike(incidents[i], *runner);
+            if (stopped()) return;
+            struck[i] = std::move(one);
+            const std::size_t so_far = ++done;
+            if (!options.progress) continue;
+            const std::lock_guard lock(telling);
+            options.progress(so_far, incidents.size());
+        }
+    };
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
+    work();
+    for (std::thread& helper : helpers) helper.join();
+    StormCard card;
+    card.stopped = stopped();
+    for (auto& one : struck) {
+        if (one) card.add(std::move(*one));
+    }
+    return card;
+}
+
+}  // namespace deadrank::runners

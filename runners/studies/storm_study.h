@@ -1,0 +1,55 @@
+// runners/studies/storm_study.h — A storm played: around each incident a segment of the job, with the fault
+// and without. What lies between is quiet by construction and is accounted for, not played.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runners/line/line.h"
+#include "scenarios/format/storm_file.h"
+
+namespace deadrank::runners {
+
+struct StruckIncident {
+    scenarios::Incident incident;
+    std::string scenario;   // id; empty = the catalog has none for this row
+    std::string trouble;    // why it was not played
+    bool detected = false;  // something was said of the faulty segment
+    bool named = false;     // the right thing about the right one, in time
+    results::Time to_detect{0};
+    std::size_t false_alarms = 0;  // findings in the quiet segment
+    results::Time lost{0};         // work done again, plus the time until the job trained again
+};
+
+struct StormRow {
+    std::size_t struck = 0, played = 0, detected = 0, named = 0, false_alarms = 0;
+    results::Time lost{0};
+    std::vector<results::Time> to_detect;  // of those detected
+};
+
+struct StormCard {
+    std::vector<StruckIncident> incidents;  // in order of time
+    StormRow all;
+    std::map<std::string, StormRow> rows;  // of the table; only those that struck
+    bool stopped = false;
+
+    void add(StruckIncident one);
+};
+
+struct StormOptions {
+    int threads = 1;
+    std::atomic<bool>* stop = nullptr;
+    std::function<void(std::size_t done, std::size_t all)> progress = {};
+};
+
+// `catalog`: all scenarios there are; a row's are found by name.
+StormCard play_storm(const scenarios::Storm& storm, std::uint64_t seed,
+                     const std::vector<scenarios::Scenario>& catalog, const scenarios::Vocabulary& vocabulary,
+                     const std::function<std::unique_ptr<Runner>()>& make_runner,
+                     const StormOptions& options);
+
+}  // namespace deadrank::runners

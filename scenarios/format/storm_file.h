@@ -1,0 +1,51 @@
+// scenarios/format/storm_file.h — Many incidents over days, drawn from a published table: which row, which
+// scenario, and when. Integers only: one seed is one storm on every machine.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/model/taxonomy.h"
+
+namespace deadrank::scenarios {
+
+struct Storm {
+    std::string id;     // of the file
+    std::string story;  // the comment that opens it
+    IncidentTable table;
+    std::map<std::string, std::vector<std::string>> scenarios;  // row → names of scenarios, without stage
+    std::int64_t days = 1;
+    std::int64_t nodes = 2;
+    std::int64_t gpus_per_node = 8;
+    std::int64_t budget = 100;  // incidents at most
+    // [gaps] shape: below 1 failures come in bursts (Weibull), as on real machines; 1 = memoryless. Only
+    // tables of counts have gaps.
+    double shape = 1;
+    // Nanoseconds.
+    std::int64_t checkpoint_every = 0;
+    std::int64_t restart = 0;    // from the alarm to the next step, without what has to be done again
+    std::int64_t unnoticed = 0;  // how long a fault that nobody names goes on
+
+    std::int64_t ranks() const { return nodes * gpus_per_node; }
+};
+
+// Errors: io, bad_input; a table that the taxonomy does not have, a row that the table does not have or that
+// the file leaves out.
+Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxonomy);
+
+struct Incident {
+    std::int64_t at = 0;  // nanoseconds since the storm began
+    std::string row;
+    std::size_t scenario = 0;           // which of those that the row names, modulo how many there are
+    std::int64_t since_checkpoint = 0;  // nanoseconds of work that a restart has to do again
+    std::uint64_t seed = 1;             // of the scenario's own draws
+};
+
+// In order of time, within the budget. A table of counts strikes at its own rate, scaled to the number of
+// ranks (linearly: an assumption); a table of shares strikes each row once at most, with its share as the
+// chance.
+std::vector<Incident> draw_incidents(const Storm& storm, std::uint64_t seed);
+
+}  // namespace deadrank::scenarios
