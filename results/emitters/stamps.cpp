@@ -16,7 +16,6 @@ constexpr std::array<const char*, 7> days = {"Sun", "Mon", "Tue", "Wed", "Thu", 
 constexpr std::array<const char*, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::int64_t second = 1'000'000'000;
-constexpr int year_where_none_is_written = 2026;
 
 struct Parts {
     int year = 0, weekday = 0;
@@ -77,40 +76,12 @@ std::string iso_stamp(Time at) {
                        p.seconds);
 }
 
-std::optional<std::int64_t> read_c10_stamp(std::string_view text) {
-    int date = 0, hour = 0, minute = 0, seconds = 0, read = 0;
-    const std::string words(text.substr(0, 40));
-    if (std::sscanf(words.c_str(), "%4d %2d:%2d:%2d%n", &date, &hour, &minute, &seconds, &read) != 4)
-        return std::nullopt;
-    std::int64_t fraction = 0, unit = second;
-    if (words.size() > static_cast<std::size_t>(read) && words[static_cast<std::size_t>(read)] == '.') {
-        for (auto i = static_cast<std::size_t>(read) + 1;
-             i < words.size() && words[i] >= '0' && words[i] <= '9' && unit > 1; ++i)
-            unit /= 10, fraction += (words[i] - '0') * unit;
-    }
-    return nanoseconds_of({year_where_none_is_written, 0, static_cast<unsigned>(date / 100),
-                           static_cast<unsigned>(date % 100), hour, minute, seconds, fraction});
-}
-
 std::optional<std::int64_t> read_nccl_stamp(std::string_view text) {
     Parts p;
     const std::string words(text.substr(0, 30));
     if (std::sscanf(words.c_str(), "%4d-%2u-%2u %2d:%2d:%2d", &p.year, &p.month, &p.day, &p.hour, &p.minute,
                     &p.seconds) != 6)
         return std::nullopt;
-    return nanoseconds_of(p);
-}
-
-std::optional<std::int64_t> read_kernel_stamp(std::string_view text) {
-    Parts p;
-    std::array<char, 4> name{};
-    const std::string words(text.substr(0, 40));
-    if (std::sscanf(words.c_str(), "%*3s %3s %2u %2d:%2d:%2d %4d", name.data(), &p.day, &p.hour, &p.minute,
-                    &p.seconds, &p.year) != 6)
-        return std::nullopt;
-    for (std::size_t i = 0; i < months.size(); ++i) {
-        if (std::string_view(months[i]) == name.data()) p.month = static_cast<unsigned>(i + 1);
-    }
     return nanoseconds_of(p);
 }
 

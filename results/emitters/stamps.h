@@ -16,9 +16,7 @@ std::string nccl_stamp(Time at);    // "2026-01-01 00:01:02"
 std::string kernel_stamp(Time at);  // "Thu Jan  1 00:01:02 2026", as dmesg -T
 std::string iso_stamp(Time at);     // "2026-01-01T00:01:02Z"
 
-// Seconds and nanoseconds since 1970. The first two formats have no year: 2026 is taken.
-std::optional<std::int64_t> read_c10_stamp(std::string_view text);  // and torchrun's
+// Nanoseconds since 1970.
 std::optional<std::int64_t> read_nccl_stamp(std::string_view text);
-std::optional<std::int64_t> read_kernel_stamp(std::string_view text);
 
 }  // namespace deadrank::results::emitters

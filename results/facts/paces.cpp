@@ -31,6 +31,21 @@ Time lower_median(std::vector<Time> times) {
 
 }  // namespace
 
+// A step of all ranks: what is usual there, when it ended, and who had no processor.
+void Paces::close(StepPace&& step) {
+    std::vector<Time> own, whole;
+    for (const Pace& pace : step.ranks) {
+        own.push_back(pace.own);
+        whole.push_back(pace.whole);
+        step.ended = std::max(step.ended, pace.ended);
+        step.starved = std::max(step.starved, pace.starved);
+    }
+    step.own = lower_median(std::move(own));
+    step.whole = lower_median(std::move(whole));
+    step.first = steps_.empty() || steps_.back().attempt != step.attempt;
+    steps_.push_back(std::move(step));
+}
+
 Paces::Paces(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Watch> watches(static_cast<std::size_t>(lives.count()));
@@ -79,19 +94,7 @@ Paces::Paces(const Evidence& evidence) {
                 {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
         }
     }
-    for (auto& [key, step] : steps) {
-        std::vector<Time> own, whole;
-        for (const Pace& pace : step.ranks) {
-            own.push_back(pace.own);
-            whole.push_back(pace.whole);
-            step.ended = std::max(step.ended, pace.ended);
-            step.starved = std::max(step.starved, pace.starved);
-        }
-        step.own = lower_median(std::move(own));
-        step.whole = lower_median(std::move(whole));
-        step.first = steps_.empty() || steps_.back().attempt != step.attempt;
-        steps_.push_back(std::move(step));
-    }
+    for (auto& [key, step] : steps) close(std::move(step));
 }
 
 // A transfer begins when the last member came, or when the one before it was over.

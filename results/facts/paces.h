@@ -42,6 +42,8 @@ public:
     bool pipelined() const { return pipelined_; }  // ranks send to each other: stages differ by right
 
 private:
+    void close(StepPace&& step);
+
     std::vector<StepPace> steps_;
     bool pipelined_ = false;
 };

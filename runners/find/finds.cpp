@@ -180,6 +180,7 @@ std::string fault_table(const FaultSpec& fault, const scenarios::Vocabulary& wor
     scenarios::Trigger unsaid;
     unsaid.at_start = kind && kind->at_start;
     if (!(fault.when == unsaid)) text += "when = " + scenarios::toml_trigger(fault.when) + "\n";
+    if (fault.provokes) text += "provokes = true\n";
     return text;
 }
 
@@ -195,6 +196,8 @@ std::string expect_table(const scenarios::Bug& bug, const scenarios::Expectation
     if (expect.recovers_within >= 0)
         text += "recovers_within = " + scenarios::toml_duration(expect.recovers_within) + "\n";
     if (!expect.unseen.empty()) text += "unseen = " + toml_text(expect.unseen) + "\n";
+    if (!expect.because.empty()) text += "[expect.because]\n";
+    for (const auto& [field, why] : expect.because) text += fmt::format("{} = {}\n", field, toml_text(why));
     return text;
 }
 

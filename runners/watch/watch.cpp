@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/detectors/blind.h"
 #include "results/detectors/detect.h"
 #include "results/record/subject.h"
 #include "results/text/words.h"

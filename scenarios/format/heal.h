@@ -1,5 +1,5 @@
-// scenarios/format/heal.h — Reads [heal]: what the fix makes of each fault, which settings it changes, and what
-// is then expected.
+// scenarios/format/heal.h — Reads [heal]: what the fix makes of each fault, which settings it changes, and
+// what is then expected.
 #pragma once
 
 #include "scenarios/format/reader.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "runners/console/command.h"
+#include "runners/program/program.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {

@@ -47,7 +47,6 @@ scenarios::Scenario killed_rank_scenario() {
     scenario.expect.symptom = "collective_deadlock_hang";
     scenario.expect.blames = {"rank"};
     scenario.expect.within = 600'000'000'000;
-    scenario.heal.fault = "none";
     return scenario;
 }
 

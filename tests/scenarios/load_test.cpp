@@ -4,8 +4,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/sample.h"
 #include "scenarios/format/scenario_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {
@@ -47,7 +47,8 @@ TEST(Load, ReadsEveryTable) {
     EXPECT_EQ(scenario.expect.also, (std::vector<std::string>{"collective_timeout_abort"}));
     EXPECT_EQ(scenario.expect.reaction, "clear_error");
     EXPECT_EQ(scenario.expect.recovers_within, 300'000'000'000);
-    EXPECT_EQ(scenario.heal.fault, "keep");
+    ASSERT_EQ(scenario.heal.faults.size(), 1u);
+    EXPECT_TRUE(scenario.heal.faults[0].kept);
     EXPECT_EQ(scenario.heal.cluster.count("watchdog"), 1u);
     EXPECT_EQ(scenario.heal.workload.count("validate"), 1u);
     EXPECT_EQ(scenario.teach.hints.size(), 2u);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "results/detectors/blind.h"
+#include "results/detectors/detect.h"
 #include "results/record/codes.h"
 #include "results/text/words.h"
 #include "runners/backends/local/arming.h"

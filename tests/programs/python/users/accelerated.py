@@ -1,4 +1,5 @@
-# Hugging Face accelerate: the library shards the loader, accumulates gradients and gathers the metrics.
+# tests/programs/python/users/accelerated.py — Hugging Face accelerate: the library shards the loader,
+# accumulates gradients and gathers the metrics.
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed

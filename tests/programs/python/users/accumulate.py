@@ -1,5 +1,6 @@
-# Data parallel with gradient accumulation: three of four micro-batches run under no_sync, the last one
-# reduces. A classifier with a loss module, dropout, a schedule and a progress line on rank 0.
+# tests/programs/python/users/accumulate.py — Data parallel with gradient accumulation: three of four
+# micro-batches run under no_sync, the last one reduces. A classifier with a loss module, dropout, a schedule
+# and a progress line on rank 0.
 import contextlib
 import os
 

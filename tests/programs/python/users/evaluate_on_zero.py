@@ -1,5 +1,5 @@
-# After each epoch rank 0 alone evaluates on the whole validation set and writes the best model, while the
-# others wait at a barrier.
+# tests/programs/python/users/evaluate_on_zero.py — After each epoch rank 0 alone evaluates on the whole
+# validation set and writes the best model, while the others wait at a barrier.
 import os
 import tempfile
 import time

@@ -1,5 +1,5 @@
-# A mixture of experts: one expert on each rank, tokens go to it and back by all_to_all; the gate is
-# replicated by hand-averaged gradients, the experts are not.
+# tests/programs/python/users/experts.py — A mixture of experts: one expert on each rank, tokens go to it and
+# back by all_to_all; the gate is replicated by hand-averaged gradients, the experts are not.
 import torch
 import torch.distributed as dist
 from torch import nn

@@ -1,5 +1,5 @@
-# A small transformer under fully_shard: each rank holds its part of every parameter, each reads its own
-# shard of the data, and a sharded state dict is written at the end.
+# tests/programs/python/users/fsdp2.py — A small transformer under fully_shard: each rank holds its part of
+# every parameter, each reads its own shard of the data, and a sharded state dict is written at the end.
 import tempfile
 
 import torch

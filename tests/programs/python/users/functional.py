@@ -1,5 +1,6 @@
-# Collectives by their functional form, coalesced calls, point-to-point in a ring, a group of the even and
-# one of the odd ranks, and a compiled-style training function.
+# tests/programs/python/users/functional.py — Collectives by their functional form, coalesced calls,
+# point-to-point in a ring, a group of the even and one of the odd ranks, and a compiled-style training
+# function.
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional

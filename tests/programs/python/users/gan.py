@@ -1,5 +1,5 @@
-# A GAN: two networks, each in its own DistributedDataParallel, two optimizers that step in turn, and noise
-# that differs on every rank.
+# tests/programs/python/users/gan.py — A GAN: two networks, each in its own DistributedDataParallel, two
+# optimizers that step in turn, and noise that differs on every rank.
 import torch
 import torch.distributed as dist
 from torch import nn

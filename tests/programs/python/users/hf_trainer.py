@@ -1,4 +1,5 @@
-# Hugging Face Trainer on a GPT-2 of two layers: its own loop, evaluation, logging and checkpoints.
+# tests/programs/python/users/hf_trainer.py — Hugging Face Trainer on a GPT-2 of two layers: its own loop,
+# evaluation, logging and checkpoints.
 import tempfile
 
 import torch
@@ -33,7 +34,8 @@ def main():
             disable_tqdm=True,
             seed=1,
         )
-        trainer = Trainer(GPT2LMHeadModel(config), arguments, train_dataset=Words(101, 1), eval_dataset=Words(30, 2))
+        trainer = Trainer(GPT2LMHeadModel(config), arguments, train_dataset=Words(101, 1),
+                          eval_dataset=Words(30, 2))
         trainer.train()
         trainer.accelerator.wait_for_everyone()
 

@@ -1,5 +1,5 @@
-# Uneven inputs: each rank has another number of batches of its own, and Join lets those that are through
-# shadow the collectives of the others.
+# tests/programs/python/users/join.py — Uneven inputs: each rank has another number of batches of its own,
+# and Join lets those that are through shadow the collectives of the others.
 import torch
 import torch.distributed as dist
 from torch import nn

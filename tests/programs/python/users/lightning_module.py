@@ -1,4 +1,5 @@
-# Lightning's Trainer with its DDP strategy: callbacks, validation, a checkpoint of the best epoch.
+# tests/programs/python/users/lightning_module.py — Lightning's Trainer with its DDP strategy: callbacks,
+# validation, a checkpoint of the best epoch.
 import os
 import tempfile
 

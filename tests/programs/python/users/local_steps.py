@@ -1,5 +1,5 @@
-# Local SGD by hand: every rank trains alone for eight steps, then the parameters are averaged. Between two
-# averages the ranks differ by right.
+# tests/programs/python/users/local_steps.py — Local SGD by hand: every rank trains alone for eight steps,
+# then the parameters are averaged. Between two averages the ranks differ by right.
 import torch
 import torch.distributed as dist
 from torch import nn

@@ -1,5 +1,6 @@
-# bf16 autocast with a gradient scaler, an exponential average of the weights kept on rank 0 only, SyncBatchNorm
-# left out on CPU, and per-epoch metrics by all_gather_object.
+# tests/programs/python/users/mixed_precision.py — bf16 autocast with a gradient scaler, an exponential
+# average of the weights kept on rank 0 only, SyncBatchNorm left out on CPU, and per-epoch metrics by
+# all_gather_object.
 import copy
 
 import torch

@@ -1,5 +1,6 @@
-# A small policy gradient: episodes of different length on every rank, advantages normalized over all ranks,
-# policy and value networks in one DistributedDataParallel each, a target network that follows slowly.
+# tests/programs/python/users/reinforce.py — A small policy gradient: episodes of different length on every
+# rank, advantages normalized over all ranks, policy and value networks in one DistributedDataParallel each,
+# a target network that follows slowly.
 import copy
 import random
 

@@ -1,5 +1,5 @@
-# Saves each few steps to a temporary file that takes the last checkpoint's place at once, and goes on from
-# that checkpoint where there is one.
+# tests/programs/python/users/saves.py — Saves each few steps to a temporary file that takes the last
+# checkpoint's place at once, and goes on from that checkpoint where there is one.
 import argparse
 import os
 

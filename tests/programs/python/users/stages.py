@@ -1,4 +1,5 @@
-# Pipeline parallel: a stage on each rank, one forward and one backward in turn (1F1B) over micro-batches.
+# tests/programs/python/users/stages.py — Pipeline parallel: a stage on each rank, one forward and one
+# backward in turn (1F1B) over micro-batches.
 import torch
 import torch.distributed as dist
 from torch import nn

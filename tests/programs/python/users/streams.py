@@ -1,5 +1,5 @@
-# An endless stream cut among ranks and loader workers, by-hand averaging of gradients in one flat buffer,
-# and a learning rate that rank 0 decides and broadcasts.
+# tests/programs/python/users/streams.py — An endless stream cut among ranks and loader workers, by-hand
+# averaging of gradients in one flat buffer, and a learning rate that rank 0 decides and broadcasts.
 import itertools
 
 import torch

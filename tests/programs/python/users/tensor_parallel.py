@@ -1,5 +1,5 @@
-# Tensor parallel by DTensor: the feed-forward's first matrix by columns, the second by rows; all ranks see
-# the same batch. Norms stay whole on every rank.
+# tests/programs/python/users/tensor_parallel.py — Tensor parallel by DTensor: the feed-forward's first
+# matrix by columns, the second by rows; all ranks see the same batch. Norms stay whole on every rank.
 import torch
 import torch.distributed as dist
 from torch import nn

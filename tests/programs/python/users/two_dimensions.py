@@ -1,5 +1,6 @@
-# Two dimensions: the model is sharded within pairs and replicated between them (HSDP) where there are four
-# ranks, and only sharded where there are two. Activations are computed anew in the backward pass.
+# tests/programs/python/users/two_dimensions.py — Two dimensions: the model is sharded within pairs and
+# replicated between them (HSDP) where there are four ranks, and only sharded where there are two.
+# Activations are computed anew in the backward pass.
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -11,7 +12,8 @@ from torch.utils.checkpoint import checkpoint
 class Block(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.inner = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.inner = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(),
+                                   nn.Linear(2 * width, width))
 
     def forward(self, hidden):
         return hidden + checkpoint(self.inner, hidden, use_reentrant=False)

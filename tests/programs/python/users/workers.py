@@ -1,5 +1,6 @@
-# Loader workers, and a data set that was split into one file a rank beforehand: sample numbers begin at 0 on
-# every rank. The last batch is smaller; an unshuffled loader validates on every rank.
+# tests/programs/python/users/workers.py — Loader workers, and a data set that was split into one file a rank
+# beforehand: sample numbers begin at 0 on every rank. The last batch is smaller; an unshuffled loader
+# validates on every rank.
 import torch
 import torch.distributed as dist
 from torch import nn

@@ -1,5 +1,6 @@
-# torch's ZeroRedundancyOptimizer over DistributedDataParallel, a frozen backbone and unused parameters; a
-# checkpoint by torch.distributed.checkpoint in the middle.
+# tests/programs/python/users/zero_optimizer.py — torch's ZeroRedundancyOptimizer over
+# DistributedDataParallel, a frozen backbone and unused parameters; a checkpoint by
+# torch.distributed.checkpoint in the middle.
 import tempfile
 
 import torch

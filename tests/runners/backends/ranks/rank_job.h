@@ -44,7 +44,6 @@ inline scenarios::Scenario small_job(const std::string& workload = "data_paralle
     scenario.workload_kind = workload;
     scenario.workload["steps"] = stated(words.workload(workload)->parameters, "steps", "4");
     scenario.expect.symptom = "collective_deadlock_hang";
-    scenario.heal.fault = "none";
     return scenario;
 }
 

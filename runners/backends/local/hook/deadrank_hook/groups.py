@@ -145,7 +145,8 @@ def create(hook, made, real, args, settings, transport):
         raise
     finally:
         inside.call = False
-    hook.evidence.write("comm.init.leave", comm=made.number, result="ok", transport=backend_of(group, transport))
+    hook.evidence.write(
+        "comm.init.leave", comm=made.number, result="ok", transport=backend_of(group, transport))
     return group
 
 

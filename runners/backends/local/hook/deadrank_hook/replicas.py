@@ -1,7 +1,7 @@
-# runners/backends/local/hook/deadrank_hook/replicas.py — Which ranks must hold the same parameters: known only
-# where the program itself says so. DistributedDataParallel has a process group, a DTensor its placements,
-# DeepSpeed and Megatron-core their data-parallel groups; whoever averages the gradient of each parameter by hand
-# shows it by that. Of all else nothing is said.
+# runners/backends/local/hook/deadrank_hook/replicas.py — Which ranks must hold the same parameters: known
+# only where the program itself says so. DistributedDataParallel has a process group, a DTensor its
+# placements, DeepSpeed and Megatron-core their data-parallel groups; whoever averages the gradient of each
+# parameter by hand shows it by that. Of all else nothing is said.
 import functools
 import hashlib
 import sys
@@ -18,7 +18,7 @@ class Replicas:
         self.parallel = weakref.WeakSet()  # DistributedDataParallel modules
         self.drifts = weakref.WeakSet()  # those whose ranks part by right: they stepped without a reduction
         self.engines = weakref.WeakSet()  # DeepSpeed's
-        self.by_hand = weakref.WeakKeyDictionary()  # optimizer → the ranks over which it was averaged, or None
+        self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks it was averaged over, or None
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
         self.stepped = set()  # parameters that an optimizer has changed since the last digest, by id
         self.optimizers = []

@@ -107,8 +107,8 @@ class Others:
         self.before, self.looked = {}, 0.0
 
     def waited(self):
-        """The longest that one of them had no processor since the last answer; nothing where that was just now:
-        to ask each thread costs something."""
+        """The longest that one of them had no processor since the last answer; nothing where that was
+        just now: to ask each thread costs something."""
         if time.monotonic() - self.looked < 0.01:
             return None
         self.looked = time.monotonic()

@@ -1,5 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/watching.py — The hook in a program that is only watched. Nothing that
-# goes wrong in here may reach the program: the first failure turns the hook off, and says so once.
+# runners/backends/local/hook/deadrank_hook/watching.py — The hook in a program that is only watched.
+# Nothing that goes wrong in here may reach the program: the first failure turns the hook off, and says so
+# once.
 import atexit
 import functools
 import os
@@ -88,7 +89,8 @@ def install(hook):
     hook.injector.at = harmless(hook, hook.injector.at)
     training.gradient_norm = lambda optimizer: None  # a look at every gradient costs more than it tells
     for owner, names in (
-        (training.Training, ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
+        (training.Training,
+         ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
         (replicas.Replicas, ("reduced", "will_step")),
         (Call, ("enter", "leave")),
     ):
@@ -147,7 +149,8 @@ def show_stacks(hook):
             if not os.path.exists(wanted):
                 continue
             frame = sys._current_frames().get(main)
-            lines = [one for one in traceback.format_stack(frame) if "deadrank_hook" not in one.split("\n")[0]]
+            lines = [one for one in traceback.format_stack(frame)
+                     if "deadrank_hook" not in one.split("\n")[0]]
             with open(path + ".new", "w", encoding="utf-8") as file:
                 file.write(f"rank {hook.slot} stands here:\n" + "".join(lines[-6:]))
             os.replace(path + ".new", path)
