@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.substr(one.param.find('/') + 1)); });
 
 // What files say otherwise than the run itself, since no format carries what it takes to know better: the
-// root of a broadcast, earlier attempts of a job, the layout of shards, that a build or a test was what ran,
+// root of a broadcast, earlier attempts of a job, the layout of shards, that a test was what ran,
 // the address that a name leads to.
 const std::map<std::string, std::string> said_otherwise = {
     {"communication/broadcast_from_different_roots", "collective_timeout_abort"},
@@ -106,9 +106,7 @@ const std::map<std::string, std::string> said_otherwise = {
     {"fault_tolerance/ranks_disagree_whether_a_checkpoint_exists", "collective_deadlock_hang"},
     {"fault_tolerance/restart_limit_reached", "framework_runtime_exception"},
     {"fault_tolerance/sequence_rank_used_as_model_rank", "checkpoint_unreadable"},
-    {"initialization/build_fails_for_want_of_a_header", "import_or_symbol_error"},
     {"initialization/master_name_leads_to_an_unroutable_address", "communication_setup_failure"},
-    {"initialization/op_builder_cuda_major_mismatch", "import_or_symbol_error"},
     {"initialization/parallel_unit_test_fails_in_ci", "framework_runtime_exception"}};
 
 // Goal: over the whole catalogue files say what the run itself says, or less, but for these; and they accuse

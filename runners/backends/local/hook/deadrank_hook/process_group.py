@@ -41,8 +41,8 @@ def watch(hook, c10d):
 
     class Watched(base):
         """In front of a plain group with the same backends, which does the work. Through `super()` it
-        would be done with the interpreter locked, and gloo's thread waits for that while it holds what we wait
-        for."""
+        would be done with the interpreter locked, and gloo's thread waits for that while it holds what
+        we wait for."""
 
         def __init__(self, store, rank, size):
             super().__init__(rank, size)
