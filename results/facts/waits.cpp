@@ -162,8 +162,16 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     return message;
 }
 
-// Of a circle, those are to blame who do not do what their siblings do; else those whom most of a group wait
-// for; else those who do not do what they used to do; else the smaller side; else all of it.
+// The ranks wait for each other in a circle, so that no rank is simply absent. Four questions are asked in
+// this order, and the first that has an answer names the culprits:
+//   1. Does a rank do something else than its siblings, the ranks of the same place in groups of the same
+//   name?
+//   2. Has most of one group come to a collective, and only a few are missing? Then those few.
+//   3. Does a rank do something else than it did after the same calls before?
+//   4. Is one side of the circle smaller than the other? Then the smaller one.
+// Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the world,
+// and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has come, so
+// rank 0 is named.
 void Waits::culprits_in_circle(Standstill& found) const {
     if (waits_.empty()) return;
     const std::vector<Rank> circle = circle_from(waits_.begin()->first);

@@ -171,8 +171,8 @@ Result<void> write_findings(const std::vector<Finding>& findings, const std::fil
     return write_text(dumped({{"format", format}, {"findings", findings_json(findings)}}, 2) + "\n", file);
 }
 
-// How one framework stood one bug, as part of a line of `run --json`, and back: runs that were played one
-// after the other, or on several machines, make one table.
+// How one framework reacted to one bug, as part of a line of `run --json`, and back: runs that were played
+// one after the other, or on several machines, make one table.
 
 std::string with_standing(const std::string& json_line, const Standing& standing) {
     Json json = Json::parse(json_line);

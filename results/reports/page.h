@@ -35,8 +35,8 @@ public:
     // Any thread may bring a case; `place` orders them.
     void add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs);
 
-    // How a program under test stood a bug: a cell of the page's table. `place` is that of its case, where
-    // the page has one. What ran nothing of its own, as the simulator, is left out.
+    // How a program under test reacted to a bug: a cell of the page's table. `place` is that of its case,
+    // where the page has one. What ran nothing of its own, as the simulator, is left out.
     void stand(std::size_t place, const Standing& standing);
 
     // `card` counts what was added; `headline` says what was asked for. Errors: io.
@@ -52,8 +52,8 @@ private:
     std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
 };
 
-// How a program stood a bug, as the page's data: a cell of its table. JSON in a form of its own, which only
-// the page reads.
+// How a program reacted to a bug, as the page's data: a cell of its table. JSON in a form of its own, which
+// only the page reads.
 
 // Without the number of its case on the page: that is known last.
 Json standing_view(const Standing& standing);

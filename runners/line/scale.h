@@ -6,10 +6,10 @@
 
 namespace deadrank::runners {
 
-// As it is written, where it has so many ranks on several nodes. Else two nodes where the number is even, so
-// that what is aimed at a node leaves another. Groups that the
-// workload states larger than the job shrink to it. A rank that the scenario names and that is no longer
-// there is refused when it is resolved.
+// The scenario on `ranks` ranks. Its cluster is kept where it has that many ranks on several nodes. Otherwise
+// the ranks are spread over two nodes when their number is even, so that a fault aimed at one node leaves
+// another one untouched. Groups larger than the job shrink to its size. A rank that the scenario names and
+// that no longer exists is refused when the scenario is resolved.
 scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks);
 
 }  // namespace deadrank::runners

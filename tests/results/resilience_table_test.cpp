@@ -1,5 +1,5 @@
-// tests/results/resilience_table_test.cpp — Goal: the table of how frameworks stood each bug leads from each
-// bad cell to a command, and the one that is shipped is what the command printed.
+// tests/results/resilience_table_test.cpp — Goal: the table of how frameworks reacted to each bug leads from
+// each bad cell to a command, and the one that is shipped is what the command printed.
 #include "results/reports/resilience_table.h"
 
 #include <filesystem>

@@ -73,8 +73,9 @@ std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std
     return manifest.start.count() + 4 * setting("steps") * setting("step_time") + 2 * quiet;
 }
 
-// A job that we had to end was watched on a machine that left it no processor: nothing of what it did not do
-// is its own. A job that waits for a message wants none, and is told on a busy machine, too.
+// A job that we had to end, and whose processes had waited for a processor, says nothing about the fault: the
+// machine may be why it did not get further. A job that waits for a message wants no processor, so it is
+// judged on a busy machine, too.
 std::string too_slow(const Launched& launched) {
     const bool by_time = launched.end == LaunchEnd::silent || launched.end == LaunchEnd::stuck ||
                          launched.end == LaunchEnd::over_limit;

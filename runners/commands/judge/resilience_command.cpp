@@ -1,6 +1,6 @@
-// runners/commands/judge/resilience_command.cpp — deadrank resilience: tables of how frameworks stood bugs,
-// from lines that `run --json` printed. Several runs, one table: the last line about a bug and a program
-// counts, so that a run repeated replaces what it repeats.
+// runners/commands/judge/resilience_command.cpp — deadrank resilience: tables of how frameworks reacted to
+// bugs, from lines that `run --json` printed. Several runs, one table: the last line about a bug and a
+// program counts, so that a run repeated replaces what it repeats.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -109,7 +109,7 @@ void add_resilience(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow resilience_row{
-    "resilience", "Makes one table of how frameworks stood bugs, from several runs on real processes",
+    "resilience", "Makes one table of how frameworks reacted to bugs, from several runs on real processes",
     add_resilience};
 
 }  // namespace deadrank::runners::commands
