@@ -169,9 +169,9 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
 //   2. Has most of one group come to a collective, and only a few are missing? Then those few.
 //   3. Does a rank do something else than it did after the same calls before?
 //   4. Is one side of the circle smaller than the other? Then the smaller one.
-// Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the world,
-// and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has come, so
-// rank 0 is named.
+// Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
+// world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
+// come, so rank 0 is named.
 void Waits::culprits_in_circle(Standstill& found) const {
     if (waits_.empty()) return;
     const std::vector<Rank> circle = circle_from(waits_.begin()->first);
