@@ -29,16 +29,20 @@ build_product() {
 }
 
 test_command() {
-  local quick=no only='' sanitize='' watched='' builds=no ci=no frameworks=no directory=$BUILD
+  local quick=no only='' sanitize='' watched='' builds=no ci=no frameworks=no promises=no releases=no
+  local directory=$BUILD
   while [ $# -gt 0 ]; do
     case $1 in
       --quick) quick=yes ;;
       --frameworks) frameworks=yes ;;
+      --promises) promises=yes ;;
+      --releases) releases=yes ;;
       --ci) ci=yes builds=yes watched=address WERROR=ON ;;
       --builds) builds=only ;;
       --only) only=${2:-} && shift && [ -n "$only" ] || die "--only needs a regular expression" ;;
       --sanitize) sanitize=${2:-none} && shift ;;
-      *) die "'$1' is none of --quick, --only, --frameworks, --sanitize, --builds and --ci" ;;
+      *) die "'$1' is none of --quick, --only, --frameworks, --promises, --releases, --sanitize, --builds" \
+        "and --ci" ;;
     esac
     [ $# = 0 ] || shift
   done
@@ -62,12 +66,14 @@ test_command() {
   else
     build_product
   fi
-  if [ $builds != only ]; then
+  if [ $promises = yes ]; then keep_promises
+  elif [ $builds != only ]; then
     local label labels="fast slow device"
     [ $quick = yes ] && labels=fast
     for label in $labels; do run_tests "$directory" "$label" "$only"; done
   fi
   [ $frameworks = no ] || stand_frameworks
+  [ $releases = no ] || play_releases
   [ $builds = no ] || compare_builds "${sanitize:-$watched}"
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
@@ -96,6 +102,23 @@ stand_frameworks() {
   phase_may_fail "frameworks under injected faults" python3 "$ROOT/.ci/frameworks.py" "$BUILD/deadrank" \
     --table "$RESULTS/resilience.md" --junit "$RESULTS/frameworks.xml" || true
   [ -e "$RESULTS/frameworks.xml" ] || die "the frameworks could not be played at all: $(tail -n 2 "$log")"
+}
+
+# Every promise of every fault-tolerant framework, judged by runners/promises/known.toml. It takes long.
+keep_promises() {
+  phase_may_fail "promises of frameworks under faults" python3 "$ROOT/.ci/promises.py" "$BUILD/deadrank" \
+    --lines "$RESULTS/promises.jsonl" --junit "$RESULTS/promises.xml" --table "$RESULTS/promises.md" \
+    --html "$RESULTS/promises.html" --healthy 10 --runs 3 || true
+  [ -e "$RESULTS/promises.xml" ] || die "the promises could not be played at all: $(tail -n 2 "$log")"
+  grep '^not played' "$log" || true
+}
+
+# Every bug of a published release. Whether a detector noticed it is told in the table, and is no failure
+# here; that it could not be seen to happen is one.
+play_releases() {
+  phase_may_fail "bugs of published releases" python3 "$ROOT/.ci/releases.py" "$BUILD/deadrank" \
+    --out "$RESULTS/releases" --junit "$RESULTS/releases.xml" || true
+  [ -e "$RESULTS/releases.xml" ] || die "the releases could not be played at all: $(tail -n 2 "$log")"
 }
 
 # One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.

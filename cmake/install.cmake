@@ -11,11 +11,15 @@ install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION $
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY scenarios/catalog scenarios/storms DESTINATION ${deadrank_data}
         FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY scenarios/releases DESTINATION ${deadrank_data}
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.py" PATTERN "*.txt" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY results/exporters/metrics results/exporters/signatures
         DESTINATION ${deadrank_data}/exporters FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects
         DESTINATION ${deadrank_data}/runners/backends/local
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY runners/promises DESTINATION ${deadrank_data}/runners
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}
         PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)

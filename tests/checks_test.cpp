@@ -3,8 +3,10 @@
 // by playing it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "results/judging/coverage.h"
@@ -217,7 +219,10 @@ const runners::Proofs& proofs() {
 }
 
 // The numbers only rise: a heal that is rewritten to what the fix really is raises them here.
-constexpr std::size_t heals_that_leave_the_trigger = 95;
+constexpr std::size_t heals_that_leave_the_trigger = 127;
+constexpr std::size_t heals_that_differ = 131;
+// Caught from plain evidence alone, with what hooks observe, with what programs assert of themselves.
+constexpr runners::BySource caught_at_least{118, 196, 218};
 constexpr std::size_t causes_first = 90;
 
 TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
@@ -225,6 +230,7 @@ TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
     const auto checks = results::coverage_of(catalog.scenarios, shipped_words()).checks;
     EXPECT_EQ(fmt::format("{}", fmt::join(checks.heals_unsaid, ", ")), "");
     EXPECT_GE(proofs().heals_with_trigger.size(), heals_that_leave_the_trigger);
+    EXPECT_GE(proofs().heals_with_trigger.size() + proofs().heals_by_settings.size(), heals_that_differ);
     EXPECT_EQ(proofs().heals_that_are_controls.size(), checks.heals_control)
         << "what differs on paper must differ when it is played: "
         << fmt::format("{}", fmt::join(proofs().heals_that_are_controls, ", "));
@@ -248,6 +254,31 @@ TEST(Catalogue, ExpectationsStateWhomHowAndHowSoonOrSayWhyNot) {
     EXPECT_EQ(fmt::format("{}", fmt::join(checks.reaction.open, ", ")), "");
     EXPECT_EQ(fmt::format("{}", fmt::join(proofs().loose, ", ")), "")
         << "allow more than three times what is needed";
+}
+
+TEST(Catalogue, SaysFromWhichSourceOfEvidenceEachAlarmComes) {
+    for (const results::Source source : results::all_sources) {
+        const auto place = static_cast<std::size_t>(source);
+        std::cout << fmt::format("caught with {} evidence: {}\n", results::name_of(source),
+                                 proofs().caught[place]);
+        EXPECT_GE(proofs().caught[place], caught_at_least[place]);
+    }
+}
+
+// Goal: the front page counts what the catalogue proves, and not what it once proved.
+TEST(Catalogue, IsCountedOnTheFrontPage) {
+    std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/README.md");
+    const std::string page(std::istreambuf_iterator<char>(in), {});
+    const runners::Proofs& all = proofs();
+    for (const std::string& said :
+         {fmt::format("{} heal with the trigger left in place and {} by another setting",
+                      all.heals_with_trigger.size(), all.heals_by_settings.size()),
+          fmt::format("in {} the healed run is the control again", all.heals_that_are_controls.size()),
+          fmt::format("{} from plain evidence", all.caught[0]),
+          fmt::format("{} with what hooks observe", all.caught[1]),
+          fmt::format("{} with what programs assert", all.caught[2])}) {
+        EXPECT_NE(page.find(said), std::string::npos) << "README.md does not say: " << said;
+    }
 }
 
 TEST(Catalogue, CausesAreJudgedBesideTheVerdict) {

@@ -17,9 +17,6 @@
 
 namespace deadrank::inject {
 
-// A fault is one thing done to one target, and undone. It sees levers, never results. Target, moment and
-// chance live in its FaultSpec and are looked after by the Injector, so no fault re-implements them.
-
 // How long one application holds, and how often it comes again. The trigger's `lasts` overrules `on`.
 struct Rhythm {
     Time on = results::never;  // then it is reverted

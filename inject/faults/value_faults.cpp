@@ -30,12 +30,14 @@ extern const FaultRow flip_bits_row{
 extern const FaultRow bend_value_row{
     {.name = "bend_value",
      .what = "A named value of the workload is other than it should be.",
-     .parameters = {rank_parameter(),
-                    {"seam", ValueType::text, "", "name of the value, one of the workload's seams"},
-                    {"set", ValueType::integer, "", "the value itself", {}, true},
-                    {"add", ValueType::integer, "0", "added to it"},
-                    {"multiply", ValueType::integer, "1", "multiplied with it"},
-                    {"divide", ValueType::integer, "1", "divides it", {}, false, 1}},
+     .parameters =
+         {rank_parameter(),
+          {"seam", ValueType::text, "", "name of the value, one of the workload's seams"},
+          {"set", ValueType::integer, "", "the value itself", {}, true},
+          {"add", ValueType::integer, "0", "added to it"},
+          {"by_rank", ValueType::integer, "", "added once more for each number of the rank", {}, true},
+          {"multiply", ValueType::integer, "1", "multiplied with it"},
+          {"divide", ValueType::integer, "1", "divides it", {}, false, 1}},
      .levers = {BendValue::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
@@ -45,9 +47,12 @@ extern const FaultRow bend_value_row{
                         .add = spec.number("add"),
                         .multiply = spec.number("multiply"),
                         .divide = spec.number("divide")};
+        const std::int64_t by_rank = spec.parameters.count("by_rank") > 0 ? spec.number("by_rank") : 0;
         return make_deed(spec, {.apply =
-                                    [seam, bend](Levers& levers, Rank rank) {
-                                        return levers.pull(BendValue{rank, seam, bend});
+                                    [seam, bend, by_rank](Levers& levers, Rank rank) {
+                                        Bend own = bend;
+                                        (own.set_it ? own.set : own.add) += by_rank * rank;
+                                        return levers.pull(BendValue{rank, seam, own});
                                     },
                                 .revert =
                                     [seam](Levers& levers, Rank rank) {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <regex>
 
+#include "scenarios/model/text.h"
+#include "scenarios/model/vocabulary.h"
+
 namespace deadrank::results::alerts {
 
 namespace {
@@ -54,6 +57,12 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
     return adopted;
 }
 
+std::string slip_of(const std::string& name, const std::vector<std::string>& known) {
+    const std::string near = scenarios::nearest(name, known);
+    const bool same_word = near.substr(0, near.find('_')) == name.substr(0, name.find('_'));
+    return same_word || scenarios::edit_distance(near, name) <= 2 ? near : "";
+}
+
 bool fits(const Selector& selector, const exporters::Labels& labels) {
     return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
         return matcher.label == "__name__" || fits(matcher, label_of(labels, matcher.label));
@@ -75,7 +84,7 @@ Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalo
         const std::size_t healthy = labels.size();
         for (const exporters::Signature& signature : signatures.signatures) {
             for (const exporters::Change& change : signature.changes) {
-                if (change.labels.empty() || !change.touches(metric.name)) continue;
+                if (change.labels.empty() || !change.touches(metric)) continue;
                 for (std::size_t i = 0; i < healthy; ++i) {
                     exporters::Labels changed = labels[i];
                     for (const auto& [label, value] : change.labels) changed[label] = value;

@@ -40,6 +40,10 @@ private:
 // than ours: exporter → job. A job's name is the site's own, and no rule is dead of it.
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
+// The metric that this name is a slip of: the nearest one, if it begins with the same word or two letters at
+// most are different. Long names of two exporters resemble each other by their endings (…_usage_bytes).
+std::string slip_of(const std::string& name, const std::vector<std::string>& known);
+
 // Does a series with these labels satisfy all of the selector's matchers?
 bool fits(const Selector& selector, const exporters::Labels& labels);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/alerts/static_check.h"
+#include "results/text/words.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {
@@ -22,10 +23,6 @@ std::string few_of(const std::set<std::string>& words) {
     return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
 }
 
-bool has(const std::vector<std::string>& list, const std::string& word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 // What is called differently from one exporter, release or relabelling to the next.
 std::string other_word(const std::string& label, const std::set<std::string>& there) {
     static const std::vector<std::vector<std::string>> groups = {
@@ -34,12 +31,8 @@ std::string other_word(const std::string& label, const std::set<std::string>& th
         {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
         {"err_code", "error_code", "xid", "code"},
         {"modelName", "model_name", "gpu_name", "name"}};
-    const auto lower = [](std::string text) {
-        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        return text;
-    };
     for (const std::string& word : there) {
-        if (lower(word) == lower(label)) return word;
+        if (lowered(word) == lowered(label)) return word;
     }
     for (const auto& group : groups) {
         if (!has(group, label)) continue;
@@ -108,8 +101,13 @@ Existence::Shape Existence::no_metric(const std::string& name) {
         return nothing("metric-off", Weight::error, here ? DeadKind::off_by_default : DeadKind::not_simulated,
                        fmt::format("'{}' {}", name, exporters::why_absent(profile, *known)), "");
     }
-    const std::string near = scenarios::nearest(name, catalog.names());
+    const std::string near = slip_of(name, catalog.names());
     const std::string whose = catalog.other_exporter(name);
+    if (catalog.real.contains(name)) {
+        return nothing("exporter-unknown", Weight::note, DeadKind::not_simulated,
+                       fmt::format("'{}' comes from {}, where it is switched on", name, whose),
+                       "describe it in a table of your own (--metrics)");
+    }
     const bool of_ours = name.starts_with("DCGM_") || name.starts_with("dcgm_") ||
                          name.starts_with("node_") || name.starts_with("nccl_") ||
                          name.starts_with("training_");
@@ -149,6 +147,12 @@ Existence::Shape Existence::no_series(const Selector& selector, const Matcher& m
                        near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
     }
     const auto values = emitted_.label_values(selector.metric, matcher.label);
+    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$"})) {
+        return nothing("label-value", Weight::error, DeadKind::contradiction,
+                       fmt::format("{}{{{}{}\"{}\"}} excludes every value that there can be", selector.metric,
+                                   matcher.label, matcher.op, matcher.value),
+                       "leave the matcher out, or name what is to be excluded");
+    }
     const std::string near =
         matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
     const bool foreign_target = selector.metric == "up" && matcher.label == "job" && near.empty();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include "results/alerts/study.h"
 #include "results/text/toml_tree.h"
@@ -17,12 +18,14 @@ using scenarios::refuse;
 using scenarios::Result;
 
 Result<Must> must_of(const TomlNode& node, const std::string& file) {
-    static const std::vector<std::string> keys = {"fault", "within", "place", "alerts", "receiver"};
+    static const std::vector<std::string> keys = {"fault",  "within",   "place",
+                                                  "alerts", "severity", "receiver"};
     if (auto checked = exporters::check_members(node, keys, file); !checked)
         return tl::unexpected(checked.error());
     Must must{.fault = node["fault"].text_or(),
               .place = node["place"].text_or(),
               .alerts = node["alerts"].texts(),
+              .severities = node["severity"].texts(),
               .receiver = node["receiver"].text_or(),
               .line = node.line};
     if (must.fault.empty()) {
@@ -49,6 +52,17 @@ bool place_is_enough(const std::string& wanted, Place place) {
     return true;
 }
 
+// An empty list asks for nothing.
+bool fits_any(const std::vector<std::string>& patterns, const std::string& text) {
+    return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                           [&](const std::string& one) { return fits_glob(one, text); });
+}
+
+std::string severity_of(const Rule& rule) {
+    const auto at = rule.labels.find("severity");
+    return at == rule.labels.end() ? "" : at->second;
+}
+
 // Does any alert answer this demand? If not: why the nearest one does not.
 std::string unmet(const Study& study, const Row& row, const Must& must) {
     const double within = must.within >= 0 ? must.within : row.incident.within;
@@ -57,9 +71,13 @@ std::string unmet(const Study& study, const Row& row, const Must& must) {
         const Cell& cell = row.cells[i];
         const std::string& name = study.rules[i].name;
         if (!cell.noticed()) continue;
-        if (!must.alerts.empty() &&
-            std::find(must.alerts.begin(), must.alerts.end(), name) == must.alerts.end())
+        if (!fits_any(must.alerts, name)) continue;
+        if (!fits_any(must.severities, severity_of(study.rules[i]))) {
+            if (nearest.starts_with("no alert"))
+                nearest =
+                    fmt::format("{} noticed it, but its severity is '{}'", name, severity_of(study.rules[i]));
             continue;
+        }
         if (cell.latency_low > within) {
             nearest =
                 fmt::format("{} noticed it after {}, and {} are allowed", name,
@@ -84,7 +102,7 @@ void hold_musts(const Study& study, const Policy& policy, std::vector<Breach>& f
     for (const Must& must : policy.musts) {
         bool played = false;
         for (const Row& row : study.rows) {
-            if (!fits_fault(must.fault, row.incident.id)) continue;
+            if (!fits_glob(must.fault, row.incident.id)) continue;
             played = true;
             if (!row.trouble.empty()) continue;
             if (std::string why = unmet(study, row, must); !why.empty())
@@ -100,9 +118,21 @@ void hold_musts(const Study& study, const Policy& policy, std::vector<Breach>& f
 
 }  // namespace
 
-bool fits_fault(const std::string& pattern, const std::string& id) {
-    if (pattern.ends_with('*')) return id.starts_with(pattern.substr(0, pattern.size() - 1));
-    return pattern == id;
+bool fits_glob(const std::string& pattern, const std::string& text) {
+    return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+std::vector<std::string> undecided(const Study& study, const Policy& policy) {
+    std::vector<std::string> found;
+    for (const Row& row : study.rows) {
+        const bool asked = std::any_of(policy.musts.begin(), policy.musts.end(), [&](const Must& must) {
+            return fits_glob(must.fault, row.incident.id);
+        });
+        if (asked && !row.trouble.empty())
+            found.push_back(
+                fmt::format("the policy demands {}, which was not judged: {}", row.incident.id, row.trouble));
+    }
+    return found;
 }
 
 Result<Policy> load_policy(const std::filesystem::path& file) {
@@ -119,8 +149,12 @@ Result<Policy> load_policy(const std::filesystem::path& file) {
         policy.musts.push_back(std::move(*must));
     }
     const TomlNode& healthy = (*tree)["healthy"];
+    auto checked = exporters::check_members(healthy, {"silent", "allow", "severity"}, file.string());
+    if (checked) checked = exporters::check_members((*tree)["rules"], {"dead", "sticky"}, file.string());
+    if (!checked) return tl::unexpected(checked.error());
     if (healthy["silent"]) policy.healthy_silent = healthy["silent"].is_true();
-    for (const std::string& name : healthy["allow"].texts()) policy.allowed.insert(name);
+    policy.allowed = healthy["allow"].texts();
+    policy.severities = healthy["severity"].texts();
     policy.forbid_dead = (*tree)["rules"]["dead"].text_or() == "fail";
     policy.forbid_sticky = (*tree)["rules"]["sticky"].text_or() == "fail";
     return policy;
@@ -133,7 +167,9 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     }
     for (std::size_t i = 0; i < study.healthy.size(); ++i) {
         const std::string& name = study.rules[i].name;
-        if (!policy.healthy_silent || policy.allowed.contains(name)) continue;
+        const bool allowed = !policy.allowed.empty() && fits_any(policy.allowed, name);
+        if (!policy.healthy_silent || allowed || !fits_any(policy.severities, severity_of(study.rules[i])))
+            continue;
         const bool loud = study.healthy[i].verdict == AlertVerdict::false_alarm ||
                           (policy.given && study.healthy[i].verdict == AlertVerdict::background);
         if (loud) found.push_back({"healthy", name, study.healthy[i].says});

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,24 +12,27 @@ namespace deadrank::results::alerts {
 
 struct Study;
 
-// [[must]] fault = "nccl_hang", within = "5m", place = "node", alerts = ["…"], receiver = "pager"
+// [[must]] fault = "nccl_hang", within = "5m", place = "node", alerts = ["…"], severity = "critical",
+// receiver = "pager". Faults, alerts and severities are globs: "ib_*", "Gpu*Critical".
 struct Must {
-    std::string fault;                // id, or a pattern with a trailing '*'
-    double within = -1;               // seconds; -1 = the fault's own objective
-    std::string place;                // "" = anywhere, "node", "exact"
-    std::vector<std::string> alerts;  // only these count; empty = any
-    std::string receiver;             // who must be paged; empty = nobody in particular
+    std::string fault;
+    double within = -1;                   // seconds; -1 = the fault's own objective
+    std::string place;                    // "" = anywhere, "node", "exact"
+    std::vector<std::string> alerts;      // only these count; empty = any
+    std::vector<std::string> severities;  // only alerts with one of these in their label severity
+    std::string receiver;                 // who must be paged; empty = nobody in particular
     int line = 0;
 };
 
 struct Policy {
     std::string file;
     std::vector<Must> musts;
-    bool healthy_silent = true;     // [healthy] silent
-    std::set<std::string> allowed;  // [healthy] allow = ["Watchdog"]
-    bool forbid_dead = false;       // [rules] dead = "fail"
-    bool forbid_sticky = false;     // [rules] sticky = "fail"
-    bool given = false;             // false: only what holds without a policy
+    bool healthy_silent = true;           // [healthy] silent
+    std::vector<std::string> allowed;     // [healthy] allow = ["Watchdog", "Info*"]
+    std::vector<std::string> severities;  // [healthy] severity: only these have to be silent; empty = all
+    bool forbid_dead = false;             // [rules] dead = "fail"
+    bool forbid_sticky = false;           // [rules] sticky = "fail"
+    bool given = false;                   // false: only what holds without a policy
 };
 
 scenarios::Result<Policy> load_policy(const std::filesystem::path& file);
@@ -43,6 +45,9 @@ struct Breach {
 // Without a policy file: rules that Prometheus refuses, and false alarms on a healthy cluster.
 std::vector<Breach> breaches(const Study& study, const Policy& policy);
 
-bool fits_fault(const std::string& pattern, const std::string& id);
+// Failures that the policy demands and nobody could judge, each with the reason: neither met nor broken.
+std::vector<std::string> undecided(const Study& study, const Policy& policy);
+
+bool fits_glob(const std::string& pattern, const std::string& text);
 
 }  // namespace deadrank::results::alerts

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "results/text/toml_tree.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::alerts {
 
@@ -132,9 +133,7 @@ private:
 
     void word(const Token& token) {
         reads_.identifiers.insert(token.text);
-        std::string lower = token.text;
-        std::transform(lower.begin(), lower.end(), lower.begin(),
-                       [](unsigned char c) { return std::tolower(c); });
+        const std::string lower = lowered(token.text);
         if (one_of(lower, {"by", "without", "on", "ignoring", "group_left", "group_right"}))
             return labels(lower);
         if (lower == "offset") return;  // read with its selector; of a subquery it changes no name

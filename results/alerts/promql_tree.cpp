@@ -6,17 +6,13 @@
 
 #include "results/alerts/promql.h"
 #include "results/text/toml_tree.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::alerts {
 
 namespace {
 
 using Tree = std::unique_ptr<Expression>;
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
 
 class Parser {
 public:
@@ -29,7 +25,7 @@ public:
 
 private:
     std::string word(std::size_t ahead = 0) const {
-        return at_ + ahead < tokens_.size() ? lower(tokens_[at_ + ahead].text) : std::string();
+        return at_ + ahead < tokens_.size() ? lowered(tokens_[at_ + ahead].text) : std::string();
     }
     bool is_sign(std::string_view text) const {
         return at_ < tokens_.size() && tokens_[at_].kind == Token::Kind::sign && tokens_[at_].text == text;

@@ -20,7 +20,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
 // One test case for each failure and expectation, and one for each alert's silence on the healthy run.
 std::string junit_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
-// Static findings at their line, for code review.
+// Static findings and what rings on the healthy run, at their lines, for code review.
 std::string sarif_report(const Study& study);
 
 // "+2:30", "late", "miss", …: what a cell of the matrix shows, at most seven columns.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
+#include <set>
 #include <sstream>
 
 #include "results/alerts/report.h"
@@ -106,6 +107,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
         json["findings"].push_back({{"id", one.id},
                                     {"file", one.file},
                                     {"line", one.line},
+                                    {"column", one.column},
                                     {"alert", one.alert},
                                     {"says", one.says},
                                     {"remedy", one.remedy},
@@ -145,7 +147,19 @@ std::string sarif_report(const Study& study) {
                fmt::format("{}: {}{}", one.alert, one.says, one.remedy.empty() ? "" : " — " + one.remedy),
                one.file, one.line, one.column);
     }
-    const Json driver = {{"name", "deadrank alerts"}, {"rules", Json::array()}};
+    for (std::size_t i = 0; i < study.healthy.size(); ++i) {
+        const HealthyRow& healthy = study.healthy[i];
+        const Rule& rule = study.rules[i];
+        if (healthy.verdict == AlertVerdict::false_alarm)
+            result("false-alarm", "warning", rule.name + ": " + healthy.says, rule.file, rule.line, 0);
+        else if (healthy.verdict == AlertVerdict::background)
+            result("background", "note", rule.name + ": " + healthy.says, rule.file, rule.line, 0);
+    }
+    std::set<std::string> ids;
+    for (const Json& one : results) ids.insert(one["ruleId"].get<std::string>());
+    Json known = Json::array();
+    for (const std::string& id : ids) known.push_back({{"id", id}});
+    const Json driver = {{"name", "deadrank alerts"}, {"rules", known}};
     const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                         {"version", "2.1.0"},
                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", results}}}}};
@@ -204,7 +218,7 @@ std::string breach_of(const std::vector<Breach>& found, const std::string& fault
 
 bool demanded(const Policy& policy, const std::string& id) {
     for (const Must& must : policy.musts) {
-        if (fits_fault(must.fault, id)) return true;
+        if (fits_glob(must.fault, id)) return true;
     }
     return false;
 }

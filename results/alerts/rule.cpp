@@ -57,6 +57,10 @@ void read_group(const YAML::Node& group, RuleFile& file) {
     }
 }
 
+bool is_resource(const YAML::Node& document) {
+    return document.IsMap() && (document["items"] || document["kind"]);
+}
+
 // Groups of a plain file, of a PrometheusRule, or of a List of them.
 void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& wrapped) {
     if (!document.IsMap()) return;
@@ -79,6 +83,15 @@ std::filesystem::path copy_of(const std::string& path, const std::filesystem::pa
     return scratch / fmt::format("{}-{:08x}{}", std::filesystem::path(path).stem().string(),
                                  exporters::hash_of(std::filesystem::absolute(path).string()) & 0xffffffff,
                                  ending);
+}
+
+// Fields of a group that Thanos Ruler reads and Prometheus refuses.
+bool drop_thanos_fields(std::vector<YAML::Node>& groups) {
+    bool any = false;
+    for (YAML::Node& group : groups) {
+        if (group.IsMap()) any = group.remove("partial_response_strategy") || any;
+    }
+    return any;
 }
 
 Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem::path& scratch,
@@ -141,16 +154,34 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
         std::vector<YAML::Node> groups;
         bool wrapped = false;
         const auto documents = YAML::LoadAll(file.content);
-        for (const YAML::Node& document : documents) collect(document, groups, wrapped);
+        for (const YAML::Node& document : documents) {
+            // Prometheus itself reads the first document of a file and no other; kubectl reads them all.
+            const bool first = &document == &documents.front();
+            if (first || wrapped || is_resource(document))
+                collect(document, groups, wrapped);
+            else if (document.IsMap() && document["groups"])
+                file.notes.push_back(
+                    fmt::format("{}:{}: Prometheus reads the first YAML document of a file alone: the "
+                                "groups from here on are not loaded, and not judged",
+                                file.path, line_of(document)));
+        }
         if (groups.empty() && !documents.empty() && !(documents[0].IsMap() && documents[0]["groups"])) {
             return refuse(ErrorCode::bad_input,
                           "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
                           "a rule file begins with `groups:`", {file.path, 1, 0});
         }
+        const bool thanos = drop_thanos_fields(groups);
         for (const YAML::Node& group : groups) read_group(group, file);
-        if (wrapped) {
+        if (wrapped || thanos) {
             if (auto done = unwrap(groups, scratch, file); !done) return tl::unexpected(done.error());
         }
+        if (wrapped)
+            file.notes.push_back(file.path + " is a Kubernetes resource: its rules were unwrapped into " +
+                                 file.loaded);
+        if (thanos)
+            file.notes.push_back(file.path +
+                                 ": partial_response_strategy is Thanos Ruler's, and was left out for "
+                                 "Prometheus");
     } catch (const YAML::Exception& trouble) {
         if (is_template(file.content)) {
             return refuse(ErrorCode::bad_input, "'" + file.path + "' is a template, not YAML",
@@ -185,6 +216,8 @@ constexpr Stranger strangers[] = {
     {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|)~"
      R"~(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
      "is a Helm template, not YAML", "render it first: helm template CHART > rules.yaml"},
+    {R"~(^\s*\{%-?\s*\w)~", "is a Jinja template, not YAML",
+     "render it first, as Ansible's template task does"},
     {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
      "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
     {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange)"?\s*:)~",

@@ -31,6 +31,7 @@ struct RuleFile {
     std::string content;  // bytes of what promtool gets
     std::vector<Rule> rules;
     bool unwrapped = false;
+    std::vector<std::string> notes;  // what was left out or unwrapped
     std::string broken;  // why it cannot be read as YAML, in the parser's words; the rules are then none
     int broken_line = 0, broken_column = 0;
 };

@@ -185,6 +185,27 @@ std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
     return order;
 }
 
+// Names of drawn alerts. What reaches back for more than a day is left out: promtool would evaluate all of
+// it.
+std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_t seed, std::size_t most) {
+    std::set<std::string> names, far;
+    for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        if (study.analysis.rules[i].look_back > 86400) far.insert(study.rules[i].name);
+    }
+    for (const std::size_t i : drawn(study.rules.size(), seed)) {
+        const std::string& name = study.rules[i].name;
+        if (study.rules[i].is_alert && !row.played.unjudged[i] && !far.contains(name) && names.size() < most)
+            names.insert(name);
+    }
+    return names;
+}
+
+// The past that the drawn alerts alone need; more of it changes no answer.
+double history_of(const Study& study, StaticAnalysis analysis, const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) analysis.rules[i].dead |= !wanted[i];
+    return history_needed(study.rules, analysis, study.world.window);
+}
+
 }  // namespace
 
 std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
@@ -195,11 +216,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         if (rows == 0) break;
         if (row.cells.empty()) continue;
         --rows;
-        std::set<std::string> names;
-        for (const std::size_t i : drawn(study.rules.size(), study.world.seed + number)) {
-            if (study.rules[i].is_alert && !row.played.unjudged[i] && names.size() < alerts)
-                names.insert(study.rules[i].name);
-        }
+        const std::set<std::string> names = sample_of(study, row, study.world.seed + number, alerts);
         std::set<std::string> others;
         for (const Rule& rule : study.rules) {
             if (rule.is_alert && !names.contains(rule.name)) others.insert(rule.name);
@@ -211,8 +228,10 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         }
         std::vector<bool> wanted(study.rules.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = names.contains(study.rules[i].name);
-        auto played =
-            other.play(study.world, row.incident, files, study.rules, narrowed(study.analysis, wanted));
+        const auto analysis = narrowed(study.analysis, wanted);
+        exporters::World world = study.world;
+        world.window.history = history_of(study, analysis, wanted);
+        auto played = other.play(world, row.incident, files, study.rules, analysis);
         if (!played) continue;  // stopped, or out of memory: no word against anything
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             if (!wanted[i] || !study.rules[i].is_alert || played->unjudged[i]) continue;

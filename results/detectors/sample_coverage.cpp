@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -178,6 +179,64 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
                        {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
+std::int64_t parse_step(std::string_view digits) {
+    std::int64_t number = -1;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+}
+
+// An evaluation counted more or fewer samples than its set has.
+std::vector<Finding> wrongly_counted(const Evidence& evidence) {
+    std::vector<Rank> ranks;
+    const Event* shown = nullptr;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        if (evidence.text(sample->name) != "evaluation.samples" || sample->value == sample->expected)
+            continue;
+        if (shown && sample->step != shown->as<ValueSample>()->step) continue;
+        if (!shown) shown = event;
+        ranks.push_back(event->rank);
+    }
+    if (!shown) return {};
+    const auto* sample = shown->as<ValueSample>();
+    Finding found{.symptom = "wrong_sample_coverage",
+                  .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+                  .at = shown->at,
+                  .says = fmt::format("the evaluation after step {} counted {} samples of a set of {}",
+                                      sample->step, sample->value, sample->expected),
+                  .causes = {"uneven_work_or_data_partition", "misused_framework_api"}};
+    found.blame.step = sample->step;
+    return {found};
+}
+
+// Everybody went home early and said that all was well. The last batch of an epoch may be dropped on purpose;
+// a quarter of the job is not.
+std::vector<Finding> ended_early(const Evidence& evidence) {
+    std::int64_t planned = -1, done = -1;
+    const Event* last = nullptr;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (evidence.text(config->name) == "steps")
+            planned = std::max(planned, parse_step(evidence.text(config->value)));
+    }
+    for (const Event* event : evidence.each<StepEnd>()) {
+        if (event->as<StepEnd>()->step <= done) continue;
+        done = event->as<StepEnd>()->step;
+        last = event;
+    }
+    const auto stops = evidence.each<JobStop>();
+    const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
+    if (!well || !last || (done + 1) * 4 > planned * 3) return {};
+    Finding found{
+        .symptom = "wrong_sample_coverage",
+        .blame = {},
+        .at = stops.back()->at,
+        .says = fmt::format("the job ended well after {} of {} configured steps", done + 1, planned),
+        .causes = {"uneven_work_or_data_partition", "misconfigured_resource_or_distributed_settings"}};
+    found.blame.step = done;
+    return {found};
+}
+
 }  // namespace
 
 Findings sample_coverage(const Evidence& evidence) {
@@ -185,6 +244,8 @@ Findings sample_coverage(const Evidence& evidence) {
         if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
         if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
     }
+    if (auto found = wrongly_counted(evidence); !found.empty()) return found;
+    if (auto found = ended_early(evidence); !found.empty()) return found;
     return lost_position(evidence);
 }
 

@@ -20,7 +20,8 @@ Weight weight_of(const Complaint& complaint) {
     const auto has = [&](std::string_view words) {
         return complaint.text.find(words) != std::string_view::npos;
     };
-    if (has("clients joined") || has("wait timeout after") || has("got 0 bytes") || has("Socket Timeout"))
+    if (has("store based barrier") || has("clients joined") || has("wait timeout after") ||
+        has("got 0 bytes") || has("Socket Timeout"))
         return waited;
     if (complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout) return waited;
     if (has("client socket has timed out") || has("failed to connect")) return cannot_reach;
@@ -80,15 +81,38 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     return sorted(std::move(processes));
 }
 
+// Who never came to the meeting at which all ranks are counted when a group was made.
+std::vector<Rank> missed_barrier(const Evidence& evidence, int attempt, std::string_view barrier) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::set<Rank> came;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        const std::string_view endpoint = evidence.text(event->as<RendezvousEnter>()->endpoint);
+        if (lives.attempt_at(event->at) == attempt && endpoint == barrier) came.insert(event->rank);
+    }
+    std::vector<Rank> absent;
+    for (Rank rank = 0; rank < lives.count(); ++rank) {
+        if (!came.contains(rank)) absent.push_back(rank);
+    }
+    return absent;
+}
+
+constexpr std::string_view barrier_prefix = "store_based_barrier_key:";
+
 // All waited, and told of it: for those who believe in another world or endpoint, who never came, or who had
 // ended on their way.
-std::vector<Rank> waited_for(const Evidence& evidence, int attempt, Time told) {
+std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
     const Lives& lives = evidence.facts<Lives>();
+    const Time told = complaint.at;
+    if (const auto at = complaint.text.find(barrier_prefix); at != std::string_view::npos) {
+        const std::string_view rest = complaint.text.substr(at);
+        return missed_barrier(evidence, attempt, rest.substr(0, rest.find(' ')));
+    }
     std::map<std::pair<std::int32_t, TextId>, std::vector<Rank>> beliefs;
     std::set<Rank> came;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         if (lives.attempt_at(event->at) != attempt) continue;
         const auto* enter = event->as<RendezvousEnter>();
+        if (evidence.text(enter->endpoint).starts_with(barrier_prefix)) continue;
         beliefs[{enter->expected, enter->endpoint}].push_back(event->rank);
         came.insert(event->rank);
     }
@@ -172,7 +196,7 @@ Findings setup_failure(const Evidence& evidence) {
         const auto first = std::find_if(complaints.begin(), complaints.end(),
                                         [&](const Complaint& c) { return weight_of(c) == least; });
         std::vector<Rank> culprits = named(evidence, *first);
-        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt, first->at);
+        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt, *first);
         if (culprits.empty()) {
             for (const Complaint& complaint : complaints) {
                 if (weight_of(complaint) == least) culprits.push_back(complaint.process);

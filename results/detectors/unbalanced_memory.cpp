@@ -7,6 +7,7 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/facts/findings.h"
+#include "results/facts/own_devices.h"
 
 namespace deadrank::results::detectors {
 
@@ -16,12 +17,14 @@ constexpr int looks_min = 3;
 
 // What others put on a device that is not theirs.
 std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
+    const OwnDevices& devices = evidence.facts<OwnDevices>();
     std::vector<Rank> ranks;
     const Event* first = nullptr;
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
         const std::string_view what = evidence.text(bind->what);
-        if (bind->requested == bind->actual || (what != "weights" && what != "context")) continue;
+        const std::int32_t own = devices.of(event->rank);
+        if (own < 0 || own == bind->actual || (what != "weights" && what != "context")) continue;
         if (!first) first = event;
         ranks.push_back(event->rank);
     }

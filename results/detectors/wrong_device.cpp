@@ -1,14 +1,16 @@
-// results/detectors/wrong_device.cpp — Work landed on another device than asked for. device.bind says what
-// was asked for and what came of it; two ranks of a host on one device show in nothing else.
+// results/detectors/wrong_device.cpp — Work landed on a device that is not the rank's own. device.bind says
+// where it landed; whose device that is follows from the ranks of its host: the n-th has the n-th one.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
+#include "results/facts/own_devices.h"
 
 namespace deadrank::results::detectors {
 
 Findings wrong_device(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
+    const OwnDevices& devices = evidence.facts<OwnDevices>();
     std::vector<Rank> ranks;
     Time at = never;
     std::string says;
@@ -16,12 +18,13 @@ Findings wrong_device(const Evidence& evidence) {
         const auto* bind = event->as<DeviceBind>();
         const std::string_view what = evidence.text(bind->what);
         // Memory that lies on a stranger's device is the matter of unbalanced_memory.
-        if (bind->requested == bind->actual || what == "weights" || what == "context") continue;
+        const std::int32_t own = devices.of(event->rank);
+        if (own < 0 || own == bind->actual || what == "weights" || what == "context") continue;
         ranks.push_back(event->rank);
         if (at != never) continue;
         at = event->at;
-        says = fmt::format("{} of rank {} was meant for device {} and landed on {}", what, event->rank,
-                           bind->requested, bind->actual);
+        says = fmt::format("{} of rank {} is on device {}, and its place on the host is {}", what,
+                           event->rank, bind->actual, own);
     }
     if (!ranks.empty()) {
         return {{.symptom = "wrong_device_used",

@@ -10,6 +10,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
 #include "results/facts/variables.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -101,33 +102,26 @@ void packages(const Evidence& evidence, Clues& clues) {
     }
 }
 
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    for (const std::string_view word : words) {
-        if (text.find(word) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
 void complaints(const Evidence& evidence, Clues& clues) {
     bool absent = false, endpoint = false, unroutable = false, device = false;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
         const std::string heart(heart_of(complaint.text));
-        if (!absent && contains_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
+        if (!absent && has_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
             absent = true;
             clues.push_back({"variable_absent", fmt::format("rank {}: {}", complaint.process, heart)});
         }
         if (!endpoint &&
-            contains_any(complaint.text, {"address already in use", "EADDRINUSE", "could not be resolved",
-                                          "cannot be resolved", "Name or service not known", "getaddrinfo",
-                                          "failed to listen", "gai error"})) {
+            has_any(complaint.text,
+                    {"address already in use", "EADDRINUSE", "could not be resolved", "cannot be resolved",
+                     "Name or service not known", "getaddrinfo", "failed to listen", "gai error"})) {
             endpoint = true;
             clues.push_back({"endpoint_refused", fmt::format("rank {}: {}", complaint.process, heart)});
         }
-        if (!device && contains_any(complaint.text, {"invalid device ordinal"})) {
+        if (!device && has_any(complaint.text, {"invalid device ordinal"})) {
             device = true;
             clues.push_back({"device_refused", fmt::format("rank {}: {}", complaint.process, heart)});
         }
-        if (!unroutable && contains_any(complaint.text, {"No route to host", "Network is unreachable"})) {
+        if (!unroutable && has_any(complaint.text, {"No route to host", "Network is unreachable"})) {
             unroutable = true;
             clues.push_back({"interface_unroutable", fmt::format("rank {}: {}", complaint.process, heart)});
         }

@@ -11,6 +11,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
 #include "results/record/codes.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -36,11 +37,6 @@ constexpr Signature bad_access{
     "native_crash_or_illegal_access",
     {"numeric_edge_case_error", "dependency_or_hardware_mismatch", "hardware_or_link_fault"},
     {}};
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view one) { return text.find(one) != text.npos; });
-}
 
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 

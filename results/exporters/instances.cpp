@@ -76,14 +76,19 @@ private:
                     {"message_size", "1-4GB"},
                     {"algo_proto", "Ring_Simple"}};
         }
-        Labels labels = {
-            {"gpu", fmt::format("{}", gpu)},
-            {"device", fmt::format("nvidia{}", gpu)},
-            {"Hostname", host},
-            {"UUID", fmt::format("GPU-{:08x}-5a1d-4e2b-9c3f-{:012x}", 0x9e3779b9u * (rank + 1), rank)},
-            {"pci_bus_id", fmt::format("00000000:{:02X}:00.0", 0x19 + gpu * 0x12)},
-            {"modelName", "NVIDIA H100 80GB HBM3"},
-            {"DCGM_FI_DRIVER_VERSION", "580.65.06"}};
+        const std::string uuid = fmt::format("{:08x}-5a1d-4e2b-9c3f-{:012x}", 0x9e3779b9u * (rank + 1), rank);
+        if (metric_.exporter == "nvidia-smi") return {{"uuid", uuid}};
+        if (metric_.exporter == "nvidia-nvml")
+            return {{"minor_number", fmt::format("{}", gpu)},
+                    {"uuid", "GPU-" + uuid},
+                    {"name", "NVIDIA H100 80GB HBM3"}};
+        Labels labels = {{"gpu", fmt::format("{}", gpu)},
+                         {"device", fmt::format("nvidia{}", gpu)},
+                         {"Hostname", host},
+                         {"UUID", "GPU-" + uuid},
+                         {"pci_bus_id", fmt::format("00000000:{:02X}:00.0", 0x19 + gpu * 0x12)},
+                         {"modelName", "NVIDIA H100 80GB HBM3"},
+                         {"DCGM_FI_DRIVER_VERSION", "580.65.06"}};
         for (const auto& [name, value] : world_.profile.dcgm_labels)
             labels.emplace(name, filled(value, node, gpu));
         return labels;

@@ -35,9 +35,9 @@ Result<Scope> scope_of(const TomlNode& node, Scope otherwise, const std::string&
 
 const std::vector<std::string>& metric_keys() {
     static const std::vector<std::string> keys = {
-        "name",    "canonical", "old",    "type",     "scope", "value",     "rate",  "noise",
-        "quantum", "stock",     "labels", "variant",  "every", "unix_time", "clock", "clock_every",
-        "floor",   "per_rank",  "help",   "changing", "min",   "max",       "cpus"};
+        "name",  "canonical", "old",     "type",  "scope",     "value",   "rate",        "noise", "quantum",
+        "stock", "labels",    "variant", "every", "unix_time", "clock",   "clock_every", "floor", "per_rank",
+        "help",  "changing",  "min",     "max",   "cpus",      "follows", "unit"};
     return keys;
 }
 
@@ -90,7 +90,26 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
         read_levels(node, metric);
         metric.least = node["min"].number_or(metric.least);
         metric.most = node["max"].number_or(metric.most);
+        metric.follows = node["follows"].text_or();
+        metric.unit = node["unit"].number_or(1);
         catalog.metrics.push_back(std::move(metric));
+    }
+    return {};
+}
+
+// A metric that follows another has its healthy levels.
+Result<void> resolve_follows(MetricCatalog& catalog, const std::filesystem::path& place) {
+    for (Metric& metric : catalog.metrics) {
+        if (metric.follows.empty()) continue;
+        const Metric* leader = catalog.find(metric.follows);
+        if (leader == nullptr || !leader->follows.empty())
+            return refuse(
+                ErrorCode::bad_input,
+                "'" + metric.name + "' follows '" + metric.follows + "', which is no metric of its own",
+                "name a metric that has levels", {place.string(), 0, 0});
+        metric.type = leader->type;
+        metric.value = leader->value, metric.rate = leader->rate, metric.noise = leader->noise;
+        metric.quantum = leader->quantum, metric.every = leader->every, metric.floor = leader->floor;
     }
     return {};
 }
@@ -100,6 +119,7 @@ Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catal
     if (!tree) return tl::unexpected(tree.error());
     for (const TomlNode& item : (*tree)["exporter"].items)
         catalog.others.push_back({item["name"].text_or(), item["prefixes"].texts()});
+    for (const std::string& name : (*tree)["real"].texts()) catalog.real.insert(name);
     return {};
 }
 
@@ -152,6 +172,7 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
         }
         if (auto read = read_file(file, catalog); !read) return tl::unexpected(read.error());
     }
+    if (auto done = resolve_follows(catalog, directory); !done) return tl::unexpected(done.error());
     return catalog;
 }
 
@@ -168,7 +189,7 @@ Result<void> add_metrics(const std::filesystem::path& file, MetricCatalog& catal
         std::erase_if(catalog.metrics, [&](const Metric& one) { return one.name == metric.name; });
         catalog.metrics.push_back(std::move(metric));
     }
-    return {};
+    return resolve_follows(catalog, file);
 }
 
 }  // namespace deadrank::results::exporters

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,11 @@ struct Metric {
     bool floor = false;      // a counter that is shown in whole numbers
     bool per_rank = false;   // the level is the number of ranks
 
+    // The same quantity from another exporter: levels and what failures do to them are those of this metric,
+    // times `unit`.
+    std::string follows;
+    double unit = 1;
+
     Labels labels;
     std::vector<Variant> variants;
 };
@@ -65,6 +71,7 @@ struct OtherExporter {
 struct MetricCatalog {
     std::vector<Metric> metrics;
     std::vector<OtherExporter> others;  // metrics/known.toml
+    std::set<std::string> real;         // metrics of real exporters that are not simulated, by name
 
     // Whose metric this is, by the longest beginning that fits; empty when it is nobody's.
     std::string other_exporter(std::string_view name) const;

@@ -57,7 +57,7 @@ public:
             } else {
                 last_seen_ = value;
             }
-            out.push_back(value);
+            out.push_back(is_stale(value) || is_absent(value) ? value : value * metric_.unit);
         }
         return out;
     }
@@ -217,7 +217,7 @@ std::vector<Active> active_on(const World& world, const Incident& incident, cons
             if (downs(series, change, world.profile)) {
                 active.push_back({&scrape_fails(series.metric->scope == Scope::target), begin, end});
             }
-            if (!change.touches(series.metric->name)) continue;
+            if (!change.touches(*series.metric)) continue;
             const bool stays = !change.recovers && change.every <= 0;
             if (stays) end = world.window.duration + 1;
             if (begin < end) active.push_back({&change, begin, end});

@@ -130,6 +130,10 @@ bool Change::touches(std::string_view metric) const {
     });
 }
 
+bool Change::touches(const Metric& metric) const {
+    return touches(metric.name) || (!metric.follows.empty() && labels.empty() && touches(metric.follows));
+}
+
 const Signature* SignatureCatalog::find(std::string_view id) const {
     const auto at = std::find_if(signatures.begin(), signatures.end(),
                                  [&](const Signature& one) { return one.id == id; });

@@ -34,6 +34,7 @@ struct Change {
     bool recovers = true;          // false: what was counted or reported stays after the repair
 
     bool touches(std::string_view metric) const;
+    bool touches(const Metric& metric) const;  // itself, or the one that it follows
 };
 
 struct Consequence {

@@ -52,7 +52,7 @@ constexpr Phrase phrases[] = {
     {"mismatch in info from procs", Trouble::setup},
     {"driver version is insufficient", Trouble::setup},
     {"invalid device ordinal", Trouble::setup},
-    {"refusing to start", Trouble::setup},
+    {"new group's world size should be less or equal", Trouble::setup},
     {"clients joined", Trouble::setup},
     {"wait timeout after", Trouble::setup},
     {"client socket has timed out", Trouble::setup},
@@ -92,11 +92,13 @@ constexpr Phrase phrases[] = {
     {"CheckpointException", Trouble::unreadable},
     {"incomplete metadata", Trouble::unreadable},
     {"No such file or directory: 'checkpoint", Trouble::unreadable},
-    {"missing shards", Trouble::reshard},
+    {"didn't get saved by one or more processes", Trouble::reshard},
     {"Automatic adjustment of ZeRO", Trouble::reshard},
-    {"parameters in the checkpoint", Trouble::reshard},
+    {"contains a parameter group that doesn't match", Trouble::reshard},
     {"Missing key(s) in state_dict", Trouble::reshard},
     {"Error(s) in loading state_dict", Trouble::reshard},
+    {"used a DP world size of", Trouble::reshard},
+    {"value from checkpoint", Trouble::reshard},
     {"No space left on device", Trouble::host},
 
     {"Error building extension", Trouble::build},
@@ -134,6 +136,12 @@ constexpr Phrase phrases[] = {
     {"invalid tensor size", Trouble::shape},
     {"Split sizes doesn't match", Trouble::shape},
     {"doesn't match tensor", Trouble::shape},
+    {"must have the same type as input tensor", Trouble::shape},
+    {"must be the same size as output size times", Trouble::shape},
+    {"Mismatch in shape: grad_output", Trouble::shape},
+    {"Dimension out of range", Trouble::shape},
+    {"tuple index out of range", Trouble::shape},
+    {"is out of bounds for dimension", Trouble::shape},
 
     {"Connection closed by", Trouble::connection},
     {"Connection reset by peer", Trouble::connection},
@@ -145,7 +153,10 @@ constexpr Phrase phrases[] = {
     {"No route to host", Trouble::connection},
     {"Connection timed out", Trouble::connection},
 
+    {"Weights only load failed", Trouble::loading},
     {"FileNotFoundError", Trouble::loading},
+    {"Error: Some weights of",
+     Trouble::loading},  // as a warning it is said at the start of many healthy jobs
     {"HFValidationError", Trouble::loading},
 };
 

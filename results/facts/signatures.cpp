@@ -82,8 +82,8 @@ constexpr Row rows[] = {
      "used a DP world size of|Automatic adjustment of ZeRO|Missing key(s) in state_dict|"
      "Unexpected key(s) in state_dict|Error(s) in loading state_dict|Size mismatch between saved|"
      "Cannot merge two lists|values missing out of|zero_shard_files|contains a parameter group|"
-     "different number of parameter groups|create_local_plan|missing shards|"
-     "parameters in the checkpoint|_rigid_load_state_dict"},
+     "different number of parameter groups|create_local_plan|"
+     "didn't get saved by one or more processes|_rigid_load_state_dict"},
     {own, "host_resource_exhaustion", {settings, placement},
      "No space left on device|Disk quota exceeded|FilesystemQuotaExceeded"},
     {own, "collective_mismatch_error", {variable, order, skew},
@@ -138,7 +138,11 @@ constexpr Row rows[] = {
      "size mismatch|Size mismatch|shape mismatch|is invalid for input of size|expected scalar type|"
      "output tensor size must be equal|invalid tensor size|Split sizes doesn't match|"
      "doesn't match tensor|must have the same dtype|shapes cannot be multiplied|"
-     "Sizes of tensors must match|index out of bounds|index out of range|not divisible by|narrow("},
+     "Sizes of tensors must match|index out of bounds|index out of range|not divisible by|narrow(|"
+     "must have the same type as input tensor|must be equal to world_size times input|"
+     "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
+     "tuple index out of range|is out of bounds for dimension"},
+    {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
      "loss scale already at minimum|Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
@@ -155,6 +159,7 @@ constexpr Row rows[] = {
      "unrecognized arguments: --local"},
     {own, "framework_runtime_exception", {settings, misuse},
      "error: unrecognized arguments|error: the following arguments are required|error: argument "},
+    {own, "framework_runtime_exception", {mismatch, misuse}, "got an unexpected keyword argument"},
     {own, "framework_runtime_exception", {misuse, mismatch},
      "has already been destroyed|invalid root|Expected to have finished reduction|marked as ready twice|"
      "marked a variable ready twice"},

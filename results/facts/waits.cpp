@@ -162,6 +162,29 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     return message;
 }
 
+// Questions 3 and 4 of those below.
+std::vector<Rank> Waits::culprits_by_habit(const std::vector<Rank>& circle) const {
+    std::vector<Rank> unusual;
+    std::size_t asked = 0;
+    std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
+    for (const auto& [process, waits] : waits_) {
+        if (waits.front().meeting) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
+        if (++asked > programs_max) continue;
+        const Program program(evidence_, attempt_, process, when_);
+        const std::size_t first = program.first_unusual();
+        if (first < program.steps().size() && program.steps()[first].comm == waits.front().comm->id) {
+            unusual.push_back(process);
+        }
+    }
+    if (!unusual.empty() && unusual.size() < waits_.size()) return sorted(std::move(unusual));
+    if (sides.size() == 2 && sides.begin()->second.size() != sides.rbegin()->second.size()) {
+        const auto& one = sides.begin()->second;
+        const auto& other = sides.rbegin()->second;
+        return sorted(one.size() < other.size() ? one : other);
+    }
+    return sorted(circle);
+}
+
 // The ranks wait for each other in a circle, so that no rank is simply absent. Four questions are asked in
 // this order, and the first that has an answer names the culprits:
 //   1. Does a rank do something else than its siblings, the ranks of the same place in groups of the same
@@ -201,27 +224,7 @@ void Waits::culprits_in_circle(Standstill& found) const {
                                 name_of(theirs.op), theirs.seq, theirs.comm->name);
         return;
     }
-    std::vector<Rank> unusual;
-    std::size_t asked = 0;
-    std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
-    for (const auto& [process, waits] : waits_) {
-        if (waits.front().meeting) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
-        if (++asked > programs_max) continue;
-        const Program program(evidence_, attempt_, process, when_);
-        const std::size_t first = program.first_unusual();
-        if (first < program.steps().size() && program.steps()[first].comm == waits.front().comm->id) {
-            unusual.push_back(process);
-        }
-    }
-    if (!unusual.empty() && unusual.size() < waits_.size()) {
-        found.culprits = sorted(std::move(unusual));
-    } else if (sides.size() == 2 && sides.begin()->second.size() != sides.rbegin()->second.size()) {
-        const auto& one = sides.begin()->second;
-        const auto& other = sides.rbegin()->second;
-        found.culprits = sorted(one.size() < other.size() ? one : other);
-    } else {
-        found.culprits = sorted(circle);
-    }
+    found.culprits = culprits_by_habit(circle);
     const Rank one = circle.front();
     const Rank other = circle.size() > 1 ? circle[1] : one;
     const Wait& mine = waits_.at(one).front();

@@ -50,6 +50,7 @@ private:
     const Wait* nearly_complete() const;
     const Wait* wait_for(const std::vector<Rank>& culprits) const;
     void culprits_in_circle(Standstill& found) const;
+    std::vector<Rank> culprits_by_habit(const std::vector<Rank>& circle) const;
     void explain(Standstill& found) const;
 
     const Evidence& evidence_;

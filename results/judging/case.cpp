@@ -33,8 +33,11 @@ bool Case::differs_as_documented() const {
     const auto passed = [](const std::optional<Judgement>& run) {
         return !run || run->verdict == Verdict::pass;
     };
+    // A fault that the fix leaves in place shows itself on this backend as it does without the fix.
+    const bool healed_alike =
+        healed && healed->verdict == Verdict::fail && healed->outcome == Outcome::wrong_class;
     return !documented.empty() && fault && fault->verdict == Verdict::fail && passed(control) &&
-           passed(healed);
+           (passed(healed) || healed_alike);
 }
 
 Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::string runner,

@@ -7,14 +7,9 @@
 #include <cctype>
 #include <fmt/format.h>
 
-namespace deadrank::results {
+#include "results/text/words.h"
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
+namespace deadrank::results {
 
 bool says(const std::string& text, const std::string& word) {
     if (word.empty()) return false;

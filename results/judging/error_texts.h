@@ -29,6 +29,4 @@ bool names_rank(const std::string& text, Rank rank);
 // it.
 bool tells_of_others(const std::string& text);
 
-std::string lower(std::string_view text);
-
 }  // namespace deadrank::results

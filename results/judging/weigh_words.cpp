@@ -62,7 +62,7 @@ RootCause root_cause(const Evidence& evidence) {
 // "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": who is said to be missing, by a rank that waited.
 Rank missing_rank(const std::vector<ErrorText>& texts) {
     for (const ErrorText& error : texts) {
-        const std::string text = lower(error.text);
+        const std::string text = lowered(error.text);
         const std::size_t failed = text.find(" failed to pass");
         const std::size_t rank = failed == std::string::npos ? failed : text.rfind("rank", failed);
         if (rank == std::string::npos) continue;
@@ -106,7 +106,7 @@ bool is_reason_of_stop(const Evidence& evidence, const ErrorText& error) {
 // RANK is a word of every day where it is not spelled as the variable is.
 bool names_variable(const std::string& text, const std::string& variable) {
     return variable.find('_') == std::string::npos ? says(text, variable)
-                                                   : says(lower(text), lower(variable));
+                                                   : says(lowered(text), lowered(variable));
 }
 
 class ErrorWords {
@@ -150,10 +150,10 @@ private:
     // is called the root cause; or of the one who is called so about the culprit.
     const ErrorText* cause_text() const {
         for (const ErrorText& error : texts_) {
-            const std::string text = lower(error.text);
+            const std::string text = lowered(error.text);
             const Blame& culprit = job_.culprit;
-            if (names_variable(error.text, culprit.variable) || names_part(text, lower(culprit.component)) ||
-                says(text, lower(culprit.shard)))
+            if (names_variable(error.text, culprit.variable) ||
+                names_part(text, lowered(culprit.component)) || says(text, lowered(culprit.shard)))
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
             if (culprit.component == "storage" && is_cause(text) && names_storage(text)) return &error;
@@ -189,7 +189,7 @@ private:
 
     const ErrorText& last_words() const {
         for (const ErrorText& error : texts_) {
-            const std::string text = lower(error.text);
+            const std::string text = lowered(error.text);
             if (text.find("error:") != text.npos && text.find("frame #") == text.npos) return error;
         }
         return texts_.front();

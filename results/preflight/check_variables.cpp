@@ -9,6 +9,7 @@
 
 #include "results/facts/variables.h"
 #include "results/preflight/checks.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::preflight {
 
@@ -17,13 +18,6 @@ namespace deadrank::results::preflight {
 namespace {
 
 constexpr const char* nccl_source = "NCCL sources, misc/param.cc: strtoll, and errno is all that is checked";
-
-std::string lowered(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    return lower;
-}
 
 // strtoll with base 0: decimal, octal, or hexadecimal behind 0x, a sign before it.
 bool is_nccl_number(std::string_view text) {

@@ -1,6 +1,7 @@
 // results/text/words.h — Sentences about ranks, steps and times; numbers found in a line.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,11 @@ std::string blame_text(const Blame& blame, const std::vector<std::string>& field
 // All fields that are set; "nobody" when none is.
 std::string blame_text(const Blame& blame);
 
-// Whether the list has the word.
+// Whether the list has the word; whether the text has one of the words in it.
 bool has(const std::vector<std::string>& list, std::string_view word);
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words);
+
+std::string lowered(std::string_view text);  // ASCII letters alone
 
 // "1 finding", "2 findings".
 std::string counted(std::size_t count, std::string_view noun);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/resolve.h"
@@ -23,6 +24,7 @@ using scenarios::Seed;
 
 namespace {
 
+using results::has;
 bool read_number(std::string_view text, std::uint64_t& number) {
     const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
     return trouble == std::errc() && end == text.data() + text.size();
@@ -98,10 +100,6 @@ using scenarios::Scenario;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool has(const std::vector<std::string>& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 std::string or_nearest(std::string_view word, const std::vector<std::string>& known,
                        const std::string& otherwise) {

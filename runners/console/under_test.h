@@ -11,6 +11,7 @@
 #include "results/reports/page.h"
 #include "runners/line/line.h"
 #include "runners/line/run_files.h"
+#include "runners/line/workers.h"
 
 // The programs that --subject or a command behind `--` puts under test, and how each stood a scenario.
 namespace deadrank::runners {
@@ -28,7 +29,7 @@ struct SubjectOptions {
 
 struct UnderTest {
     std::string words;  // what repeats it: "--ranks 2 --subject ddp"
-    std::function<std::unique_ptr<Runner>()> make;
+    MakeRunner make;
 };
 
 // Without any subject, the runner alone. Errors: usage, for a runner that plays no programs; as make_runner

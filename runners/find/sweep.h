@@ -8,7 +8,7 @@
 
 #include "runners/find/bench.h"
 #include "runners/find/stock.h"
-#include "runners/line/campaign.h"
+#include "runners/line/workers.h"
 
 namespace deadrank::runners::find {
 

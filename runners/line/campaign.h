@@ -2,38 +2,15 @@
 // in the order asked for.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "runners/line/line.h"
+#include "runners/line/workers.h"
 #include "runners/runner/runner.h"
 
-namespace deadrank::runners::find {
-
-// Many independent questions on several threads; each answer has its own place, so that the result does not
-// depend on who came first.
-
-struct Workers {
-    std::function<std::unique_ptr<Runner>()> make_runner;  // once on each thread
-    int threads = 1;
-    std::atomic<bool>* stop = nullptr;
-    // Called on any thread after each index, in no order.
-    std::function<void(std::size_t done, std::size_t all)> progress = {};
-};
-
-// Calls `work` for 0..count-1, each index once. After a stop the remaining ones are left out. Returns how
-// many were done.
-std::size_t for_each_index(std::size_t count, const Workers& workers,
-                           const std::function<void(std::size_t index, Runner& runner)>& work);
-
-}  // namespace deadrank::runners::find
-
 namespace deadrank::runners {
-
-// Many scenarios under many seeds, on several threads; what comes of them arrives in the order asked for.
 
 struct Job {
     const scenarios::Scenario* scenario = nullptr;  // outlives the campaign
@@ -52,8 +29,7 @@ struct CampaignOptions {
 
 // `make_runner` is called once on each thread. `take` gets the outcomes one at a time, in the order of
 // `jobs`; those that a stop left unplayed are left out. Returns how many were played.
-std::size_t play_all(const std::vector<Job>& jobs,
-                     const std::function<std::unique_ptr<Runner>()>& make_runner,
+std::size_t play_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                      const scenarios::Vocabulary& vocabulary, const CampaignOptions& options,
                      const std::function<void(results::Case&&)>& take);
 

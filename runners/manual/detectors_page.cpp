@@ -8,6 +8,7 @@
 
 #include "results/detectors/detect.h"
 #include "results/detectors/shared.h"
+#include "results/record/sources.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/manual/markdown.h"
 #include "scenarios/format/resolve.h"
@@ -104,6 +105,39 @@ std::vector<DetectorNeeds> needs_of_detectors(const Library& library) {
     return needs;
 }
 
+namespace {
+
+// Each kind of event with its source, and how many kinds each source gives.
+std::string sources_text() {
+    std::string text = heading_row({"event", "source", "on a real job"});
+    std::map<results::Source, std::size_t> counts;
+    for (const results::KindSource& kind : results::kind_sources()) {
+        ++counts[kind.source];
+        text += row({fmt::format("`{}`", kind.kind), std::string(results::name_of(kind.source)),
+                     cell(std::string(kind.from))});
+    }
+    return fmt::format(
+        "## Where evidence comes from\n\n*Plain*: logs, exit codes, kernel log, Flight Recorder, metrics. "
+        "*Observed*: a hook of ours in an unmodified program. *Asserted*: a check that the program makes of "
+        "itself, computed apart from what it checks. {} kinds are plain, {} observed; a logged value is "
+        "asserted where a definition stands beside it. `deadrank coverage --played` counts what is caught "
+        "from each.\n\n{}\n",
+        counts[results::Source::plain], counts[results::Source::observed], text);
+}
+
+// Of the kinds that a detector needs, the one that asks for most. Values count as plain: which of them are
+// asserted depends on the job.
+std::string source_needed(const std::vector<std::string>& kinds) {
+    auto most = results::Source::plain;
+    for (const results::KindSource& kind : results::kind_sources()) {
+        if (std::find(kinds.begin(), kinds.end(), kind.kind) != kinds.end())
+            most = std::max(most, kind.source);
+    }
+    return kinds.empty() ? "" : std::string(results::name_of(most));
+}
+
+}  // namespace
+
 std::string detectors_page(const Library& library) {
     std::string text = fmt::format(
         "# Detectors\n\nEach reads evidence alone. Of several findings about one event the one nearest to "
@@ -116,6 +150,7 @@ std::string detectors_page(const Library& library) {
         "the "
         "scenarios. *Sometimes*: in some.\n\n",
         scenarios_most);
+    text += sources_text();
     const auto needs = needs_of_detectors(library);
     const auto detectors = library.detectors();
     for (std::size_t i = 0; i < detectors.size(); ++i) {
@@ -127,6 +162,7 @@ std::string detectors_page(const Library& library) {
         };
         line("reports", quoted(symptoms));
         line("needs", quoted(needs[i].always));
+        line("source", source_needed(needs[i].always));
         line("sometimes", quoted(needs[i].sometimes));
         line("thresholds", cell(thresholds_text(detectors[i]->name())));
         line("seen in", quoted(needs[i].scenarios));

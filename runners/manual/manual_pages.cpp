@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "runners/manual/detectors_page.h"
-#include "runners/manual/environment_words.h"
 #include "runners/manual/markdown.h"
+#include "runners/manual/meanings.h"
 #include "runners/manual/workload_page.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/model/plan.h"

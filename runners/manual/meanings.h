@@ -1,14 +1,18 @@
 // runners/manual/meanings.h — What a word of a scenario file or of the environment means, for `deadrank
-// explain`: tables, keys, settings, and the words of closed lists.
+// explain` and the manual: tables, keys, settings, environment variables, and the words of closed lists.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runners/line/library.h"
 
 namespace deadrank::runners::manual {
+
+// What a word of a scenario file or of the environment means, for `deadrank explain`: tables, keys, settings,
+// and the words of closed lists.
 
 struct Meaning {
     std::string what;  // "key of [cluster]", "launcher", "setting", …
@@ -20,5 +24,15 @@ struct Meaning {
 // Every one; empty for a word that none of the tables has.
 std::vector<Meaning> meanings_of(const Library& library, const std::string& word);
 std::vector<std::string> words_with_meaning(const Library& library);
+
+// Environment variables that have an effect, and on what.
+
+struct EnvironmentWord {
+    // "a simulated job", "the program", "a real job": whom it steers
+    std::string_view reader, name, says;
+};
+
+// tests/runners/manual_test.cpp holds the list to the code that reads variables.
+const std::vector<EnvironmentWord>& environment_words();
 
 }  // namespace deadrank::runners::manual

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "runners/manual/markdown.h"
 #include "runners/program/manual.h"
 
 namespace deadrank::runners::commands {
@@ -20,27 +21,13 @@ std::string option_words(const CLI::Option& option) {
     return words;
 }
 
-// A bar would end the cell; angle brackets would be taken for HTML.
-std::string markdown_cell(std::string text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '|') safe += '\\';
-        if (c == '<') {
-            safe += "&lt;";
-        } else {
-            safe += c == '\n' ? ' ' : c;
-        }
-    }
-    return safe;
-}
-
 std::string markdown_of(const CLI::App& command) {
     std::string text =
         fmt::format("## deadrank {}\n\n{}.\n\n", command.get_name(), command.get_description());
     text += "| option | meaning |\n|---|---|\n";
     for (const CLI::Option* option : command.get_options()) {
         text +=
-            fmt::format("| `{}` | {} |\n", option_words(*option), markdown_cell(option->get_description()));
+            fmt::format("| `{}` | {} |\n", option_words(*option), manual::cell(option->get_description()));
     }
     if (const std::string footer = command.get_footer(); !footer.empty()) {
         text += fmt::format("\n```text\n{}\n```\n", footer);

@@ -135,10 +135,10 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
 // The commands, one line each, in the groups and the order of `deadrank --help`.
 
 extern const CommandRow run_row, watch_row, list_row, explain_row, learn_row, plan_row, replay_row,
-    determinism_row, judge_row, diagnose_row, parity_row, resilience_row, campaign_row, sweep_row, storm_row,
-    swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row, score_row, emit_row, import_row,
-    ras_row, conformance_row, doctor_row, undo_row, coverage_row, taxonomy_row, new_row, schema_row,
-    manual_row, version_row, completion_row;
+    determinism_row, releases_row, judge_row, diagnose_row, parity_row, promises_row, resilience_row,
+    campaign_row, sweep_row, storm_row, swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row,
+    score_row, emit_row, import_row, ras_row, conformance_row, doctor_row, undo_row, coverage_row,
+    taxonomy_row, new_row, schema_row, manual_row, version_row, completion_row;
 
 const std::vector<CommandGroup>& command_groups() {
     // clang-format off
@@ -146,6 +146,7 @@ const std::vector<CommandGroup>& command_groups() {
         {"To play", {
             &run_row,
             &watch_row,
+            &releases_row,
             &plan_row,
             &replay_row,
             &judge_row,
@@ -170,6 +171,7 @@ const std::vector<CommandGroup>& command_groups() {
             &ras_row,
             &resilience_row,
             &parity_row,
+            &promises_row,
             &diagnose_row,
             &doctor_row,
             &undo_row,

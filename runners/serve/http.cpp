@@ -130,23 +130,57 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
 }
 
-scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
+scenarios::Result<Address> address_of(const std::string& url) {
+    const auto no = [&](const std::string& why, const std::string& remedy) {
+        return refuse(ErrorCode::usage, fmt::format("'{}' {}", url, why), remedy);
+    };
+    if (url.starts_with("https://"))
+        return no("asks for TLS, which is not spoken here",
+                  "give an http:// address: a port of the server itself, or one that is forwarded to it");
+    if (!url.starts_with("http://")) return no("is no address", "write http://HOST:PORT");
+    std::string rest = url.substr(7);
+    Address there;
+    if (const std::size_t slash = rest.find('/'); slash != std::string::npos) {
+        there.prefix = rest.substr(slash);
+        rest.resize(slash);
+        while (there.prefix.ends_with('/')) there.prefix.pop_back();
+    }
+    if (rest.find('@') != std::string::npos)
+        return no("holds a password", "forward the port instead: nothing is sent but the questions");
+    const std::size_t colon = rest.rfind(':');
+    if (colon != std::string::npos && rest.find(']', colon) == std::string::npos) {
+        there.port = rest.substr(colon + 1);
+        rest.resize(colon);
+    }
+    const bool digits = !there.port.empty() && there.port.size() < 6 &&
+                        there.port.find_first_not_of("0123456789") == std::string::npos;
+    if (rest.empty() || !digits) return no("is no address", "write http://HOST:PORT");
+    there.host = rest.starts_with('[') ? rest.substr(1, rest.size() - 2) : rest;
+    return there;
+}
+
+scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
                                     const std::map<std::string, std::string>& headers, int timeout_seconds) {
     asio::io_context context;
     beast::tcp_stream stream(context);
     beast::error_code trouble;
     // Synchronous calls have no time-out in Beast; one asynchronous chain run to its end has.
-    http::request<http::string_body> message(http::string_to_verb(request.method), request.target, 11);
-    message.set(http::field::host, "127.0.0.1");
+    http::request<http::string_body> message(http::string_to_verb(request.method),
+                                             there.prefix + request.target, 11);
+    message.set(http::field::host, there.host + ":" + there.port);
     for (const auto& [name, value] : headers) message.set(name, value);
     message.body() = request.body;
     message.prepare_payload();
     beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
     parser.body_limit(boost::none);
+    const auto none = [&](const std::string& why) {
+        return refuse(ErrorCode::io, fmt::format("{}:{} does not answer: {}", there.host, there.port, why));
+    };
+    const auto found = tcp::resolver(context).resolve(there.host, there.port, trouble);
+    if (trouble) return none(trouble.message());
     stream.expires_after(std::chrono::seconds(timeout_seconds));
-    const tcp::endpoint there(asio::ip::address_v4::loopback(), static_cast<unsigned short>(port));
-    stream.async_connect(there, [&](beast::error_code connected) {
+    stream.async_connect(found, [&](beast::error_code connected, const tcp::endpoint&) {
         if ((trouble = connected)) return;
         http::async_write(stream, message, [&](beast::error_code written, std::size_t) {
             if ((trouble = written)) return;
@@ -155,12 +189,17 @@ scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
         });
     });
     context.run();
-    if (trouble)
-        return refuse(ErrorCode::io,
-                      fmt::format("127.0.0.1:{} does not answer: {}", port, trouble.message()));
+    if (trouble == beast::error::timeout) return none(fmt::format("nothing came in {} s", timeout_seconds));
+    if (trouble) return none(trouble.message());
     const auto& answer = parser.get();
     return HttpResponse{static_cast<int>(answer.result_int()), answer.body(),
-                        std::string(answer[http::field::content_type])};
+                        std::string(answer[http::field::content_type]),
+                        std::string(answer[http::field::location])};
+}
+
+scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
+                                    const std::map<std::string, std::string>& headers, int timeout_seconds) {
+    return ask({"127.0.0.1", std::to_string(port), ""}, request, headers, timeout_seconds);
 }
 
 std::string form_value(std::string_view text) {

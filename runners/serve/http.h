@@ -23,6 +23,7 @@ struct HttpResponse {
     int status = 200;
     std::string body;
     std::string type = "text/plain; charset=utf-8";
+    std::string location = {};  // of a redirect
 };
 
 // Answers on 127.0.0.1 with threads of its own until it is destroyed. The handler may be called from several
@@ -41,6 +42,17 @@ private:
     explicit HttpServer(std::unique_ptr<Parts> parts);
     std::unique_ptr<Parts> parts_;
 };
+
+// A server somewhere: http://HOST:PORT/PREFIX.
+struct Address {
+    std::string host, port = "80", prefix;
+};
+// Errors: usage, for what is no such address.
+scenarios::Result<Address> address_of(const std::string& url);
+
+// One request there. Errors: io, one sentence that names the host; also when nothing came in time.
+scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
+                                    const std::map<std::string, std::string>& headers, int timeout_seconds);
 
 // One request to 127.0.0.1. Errors: io.
 scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,

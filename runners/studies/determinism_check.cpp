@@ -95,7 +95,6 @@ scenarios::Result<std::string> output_of(const std::vector<std::string>& command
 namespace {
 
 using scenarios::Variant;
-using MakeRunner = std::function<std::unique_ptr<Runner>()>;
 using Prints = std::map<std::pair<std::string, std::uint64_t>, TrialPrint>;  // by scenario and seed
 
 const scenarios::Plan& plan_of(const scenarios::Trial& trial, Variant variant) {
@@ -111,23 +110,8 @@ const std::atomic<bool>& stop_of(const CheckOptions& options) {
 
 bool stopped(const CheckOptions& options) { return stop_of(options).load(); }
 
-// Every job once, on several threads. `work` is called with the job's place.
-void each_job(const std::vector<Job>& jobs, const MakeRunner& make_runner, const CheckOptions& options,
-              const std::function<void(std::size_t, Runner&)>& work) {
-    std::atomic<std::size_t> next = 0, done = 0;
-    const auto live = [&] {
-        const std::unique_ptr<Runner> runner = make_runner();
-        for (std::size_t at = next++; at < jobs.size() && !stopped(options); at = next++) {
-            work(at, *runner);
-            if (options.progress) options.progress(++done, jobs.size());
-        }
-    };
-    const std::size_t threads = std::clamp<std::size_t>(
-        static_cast<std::size_t>(std::max(options.threads, 1)), 1, std::max<std::size_t>(jobs.size(), 1));
-    std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(live);
-    live();
-    for (std::thread& helper : helpers) helper.join();
+Workers workers_of(const MakeRunner& make_runner, const CheckOptions& options) {
+    return {make_runner, options.threads, options.line.stop, options.progress};
 }
 
 // What the other process says of all trials, while we play them here.
@@ -174,8 +158,8 @@ public:
 
     std::vector<Checked> all() {
         Other other(elsewhere_, options_);
-        each_job(jobs_, make_runner_, options_,
-                 [&](std::size_t at, Runner& runner) { compare_here(at, runner); });
+        for_each_index(jobs_.size(), workers_of(make_runner_, options_),
+                       [&](std::size_t at, Runner& runner) { compare_here(at, runner); });
         const auto theirs = other.prints();
         const std::unique_ptr<Runner> runner = make_runner_();
         std::vector<Checked> kept;
@@ -266,7 +250,7 @@ void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
                const std::function<void(const TrialPrint&)>& take) {
     std::mutex mutex;
-    each_job(jobs, make_runner, options, [&](std::size_t at, Runner& runner) {
+    for_each_index(jobs.size(), workers_of(make_runner, options), [&](std::size_t at, Runner& runner) {
         const TrialPrint print =
             print_of(play(*jobs[at].scenario, jobs[at].seed, runner, vocabulary, options.line));
         if (stopped(options)) return;  // it was cut short

@@ -49,13 +49,12 @@ struct CheckOptions {
 };
 
 // The prints alone, as another process gives them; `take` is called one at a time, in no order.
-void print_all(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make_runner,
+void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
                const std::function<void(const TrialPrint&)>& take);
 
 // In the order of `jobs`; what a stop left unplayed is left out.
-std::vector<Checked> check_all(const std::vector<Job>& jobs,
-                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                                const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
                                const CheckOptions& options);
 

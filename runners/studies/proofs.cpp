@@ -31,7 +31,7 @@ public:
         Time needed{0};
         bool caught = true;
         for (std::uint64_t seed = options_.first_seed; seed <= options_.last_seed; ++seed) {
-            const Trialled trial = play(scenario, {seed}, simulator_, vocabulary_);
+            Trialled trial = play(scenario, {seed}, simulator_, vocabulary_);
             if (!trial.fault || !trial.control || !trial.outcome.fault) return;
             const results::Judgement& judged = *trial.outcome.fault;
             if (judged.outcome == Outcome::not_applied) note_once(proofs_.idle, scenario.id);
@@ -41,6 +41,7 @@ public:
             if (seed != options_.first_seed) continue;
             note_heal(scenario, trial);
             note_cause(scenario, judged);
+            note_sources(scenario, *trial.fault);
             if (options_.mute) mute_each_kind(scenario, trial.fault->plan);
         }
         if (!caught) return;
@@ -73,6 +74,24 @@ private:
                          ? proofs_.causes_second
                          : proofs_.causes_wrong;
         list.push_back(scenario.id);
+    }
+
+    // The detectors are asked again about less; how the job reacted is not their matter.
+    void note_sources(const Scenario& scenario, Played& played) {
+        scenarios::Plan plan = played.plan;
+        plan.expect.reaction = "any";
+        plan.expect.recovers_within = -1;
+        if (!scenario.expect.unseen.empty()) return;
+        for (const results::Source source : results::all_sources) {
+            const auto findings = results::detect(results::limited_to(played.record.evidence, source),
+                                                  results::all_detectors());
+            const results::Judgement judged = results::judge(plan, played.record, findings);
+            const results::Finding* answer = judged.answering();
+            if (judged.outcome != Outcome::caught || !answer) continue;
+            const auto place = static_cast<std::size_t>(source);
+            ++proofs_.caught[place];
+            ++proofs_.caught_by[std::string(answer->detector)][place];
+        }
     }
 
     void mute_each_kind(const Scenario& scenario, const scenarios::Plan& plan) {

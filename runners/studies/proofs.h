@@ -1,12 +1,15 @@
 // runners/studies/proofs.h — What the checks of a catalogue prove, found by playing it: healed runs that are
 // not their control, faults that had an effect, alarms that fall silent when a lever is muted, bounds near
-// what a good detector needs, and causes that detectors name rightly. Counted, never typed.
+// what a good detector needs, causes that detectors name rightly, and what is caught from which source of
+// evidence. Counted, never typed.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "results/record/sources.h"
 #include "runners/runner/runner.h"
 #include "scenarios/model/scenario.h"
 #include "scenarios/model/vocabulary.h"
@@ -24,6 +27,10 @@ struct MutedKind {
     std::vector<std::string> caught;  // of these, caught all the same
 };
 
+// How many of the scenarios are caught with plain evidence alone, with what hooks observe as well, and with
+// what programs assert of themselves. Index: Source.
+using BySource = std::array<std::size_t, std::size(results::all_sources)>;
+
 struct Proofs {
     std::vector<std::string> heals_with_trigger;  // a fault is kept, and the healed run is not its control
     std::vector<std::string> heals_by_settings;   // all faults are gone, and settings make the difference
@@ -33,6 +40,8 @@ struct Proofs {
     std::map<std::string, results::Time>
         needed;                      // scenario → from the fault to our alarm, where it was caught
     std::vector<std::string> loose;  // allow more than bound_multiple × what is needed, no reason
+    BySource caught{};               // of the scenarios
+    std::map<std::string, BySource> caught_by;  // detector → the same, of those that it answers
     std::vector<std::string> causes_right, causes_second, causes_wrong, causes_unsaid;
 };
 

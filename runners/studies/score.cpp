@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 
+#include "results/text/words.h"
 #include "scenarios/format/resolve.h"
 
 namespace deadrank::runners {
@@ -17,10 +17,7 @@ namespace {
 
 using results::Case;
 using results::Finding;
-
-bool has(const std::vector<std::string>& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
+using results::has;
 
 bool in_field(const Tool& tool, const scenarios::Expectation& expect) {
     for (const auto& detector : tool.detectors) {
@@ -88,33 +85,22 @@ ToolCase judge_tool(const Tool& tool, const Trialled& played) {
 }
 
 std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, const std::vector<Job>& jobs,
-                                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                                               const MakeRunner& make_runner,
                                                const scenarios::Vocabulary& vocabulary,
                                                const ScoreOptions& options) {
     std::vector<std::map<std::size_t, ToolCase>> by_tool(tools.size());
     std::mutex mutex;
-    std::atomic<std::size_t> next = 0;
-    std::size_t done = 0;
     const auto stopped = [&] { return options.stop && options.stop->load(); };
-    const auto work = [&] {
-        const std::unique_ptr<Runner> runner = make_runner();
-        for (std::size_t i = next++; i < jobs.size() && !stopped(); i = next++) {
-            const Trialled played = play_unheard(jobs[i], *runner, vocabulary, options.stop);
-            for (std::size_t tool = 0; tool < tools.size() && !stopped(); ++tool) {
-                if (!tools[tool].missing.empty()) continue;
-                ToolCase judged = judge_tool(tools[tool], played);
-                const std::lock_guard lock(mutex);
-                if (!stopped()) by_tool[tool].emplace(i, std::move(judged));
-            }
+    const Workers workers{make_runner, options.threads, options.stop, options.progress};
+    for_each_index(jobs.size(), workers, [&](std::size_t i, Runner& runner) {
+        const Trialled played = play_unheard(jobs[i], runner, vocabulary, options.stop);
+        for (std::size_t tool = 0; tool < tools.size() && !stopped(); ++tool) {
+            if (!tools[tool].missing.empty()) continue;
+            ToolCase judged = judge_tool(tools[tool], played);
             const std::lock_guard lock(mutex);
-            ++done;
-            if (options.progress) options.progress(done, jobs.size());
+            if (!stopped()) by_tool[tool].emplace(i, std::move(judged));
         }
-    };
-    std::vector<std::thread> threads;
-    for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
+    });
     std::vector<std::vector<ToolCase>> cases(tools.size());
     for (std::size_t tool = 0; tool < tools.size(); ++tool) {
         for (auto& [index, one] : by_tool[tool]) cases[tool].push_back(std::move(one));
@@ -210,32 +196,18 @@ void DiagnosisScore::add(DiagnosedTrial trial) {
 }
 
 DiagnosisScore score_diagnosis(const std::vector<scenarios::Scenario>& scenarios,
-                               const std::vector<scenarios::Seed>& seeds,
-                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                               const std::vector<scenarios::Seed>& seeds, const MakeRunner& make_runner,
                                const scenarios::Vocabulary& vocabulary, const scenarios::Taxonomy& taxonomy,
                                const scenarios::ClueTable& clues, const DiagnosisOptions& options) {
     const Scoring scoring(vocabulary, taxonomy, clues, options);
     const std::size_t count = scenarios.size() * seeds.size();
     std::vector<std::optional<DiagnosedTrial>> trials(count);
-    std::atomic<std::size_t> next = 0, done = 0;
-    std::mutex telling;
     const auto stopped = [&] { return options.stop && options.stop->load(); };
-    const auto work = [&] {
-        const std::unique_ptr<Runner> runner = make_runner();
-        for (std::size_t i = next++; i < count && !stopped(); i = next++) {
-            DiagnosedTrial trial = scoring.one(scenarios[i / seeds.size()], seeds[i % seeds.size()], *runner);
-            if (stopped()) return;
-            trials[i] = std::move(trial);
-            const std::size_t so_far = ++done;
-            if (!options.progress) continue;
-            const std::lock_guard lock(telling);
-            options.progress(so_far, count);
-        }
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    const Workers workers{make_runner, options.threads, options.stop, options.progress};
+    for_each_index(count, workers, [&](std::size_t i, Runner& runner) {
+        DiagnosedTrial trial = scoring.one(scenarios[i / seeds.size()], seeds[i % seeds.size()], runner);
+        if (!stopped()) trials[i] = std::move(trial);
+    });
     DiagnosisScore score;
     for (auto& trial : trials) {
         if (trial) score.add(std::move(*trial));

@@ -44,7 +44,7 @@ struct ScoreOptions {
 // By tool, then in the order of `jobs`. Tools that are missing have no cases; after a stop the rest is left
 // out.
 std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, const std::vector<Job>& jobs,
-                                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                                               const MakeRunner& make_runner,
                                                const scenarios::Vocabulary& vocabulary,
                                                const ScoreOptions& options);
 
@@ -87,8 +87,7 @@ struct DiagnosisOptions {
 };
 
 DiagnosisScore score_diagnosis(const std::vector<scenarios::Scenario>& scenarios,
-                               const std::vector<scenarios::Seed>& seeds,
-                               const std::function<std::unique_ptr<Runner>()>& make_runner,
+                               const std::vector<scenarios::Seed>& seeds, const MakeRunner& make_runner,
                                const scenarios::Vocabulary& vocabulary, const scenarios::Taxonomy& taxonomy,
                                const scenarios::ClueTable& clues, const DiagnosisOptions& options);
 

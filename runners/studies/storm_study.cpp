@@ -3,9 +3,7 @@
 #include "runners/studies/storm_study.h"
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace deadrank::runners {
 
@@ -111,31 +109,17 @@ void StormCard::add(StruckIncident one) {
 }
 
 StormCard play_storm(const Storm& storm, std::uint64_t seed, const std::vector<Scenario>& catalog,
-                     const scenarios::Vocabulary& vocabulary,
-                     const std::function<std::unique_ptr<Runner>()>& make_runner,
+                     const scenarios::Vocabulary& vocabulary, const MakeRunner& make_runner,
                      const StormOptions& options) {
     const Striking striking(storm, catalog, vocabulary, options.stop);
     const auto incidents = scenarios::draw_incidents(storm, seed);
     std::vector<std::optional<StruckIncident>> struck(incidents.size());
-    std::atomic<std::size_t> next = 0, done = 0;
-    std::mutex telling;
     const auto stopped = [&] { return options.stop && options.stop->load(); };
-    const auto work = [&] {
-        const std::unique_ptr<Runner> runner = make_runner();
-        for (std::size_t i = next++; i < incidents.size() && !stopped(); i = next++) {
-            StruckIncident one = striking.strike(incidents[i], *runner);
-            if (stopped()) return;
-            struck[i] = std::move(one);
-            const std::size_t so_far = ++done;
-            if (!options.progress) continue;
-            const std::lock_guard lock(telling);
-            options.progress(so_far, incidents.size());
-        }
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    const Workers workers{make_runner, options.threads, options.stop, options.progress};
+    for_each_index(incidents.size(), workers, [&](std::size_t i, Runner& runner) {
+        StruckIncident one = striking.strike(incidents[i], runner);
+        if (!stopped()) struck[i] = std::move(one);
+    });
     StormCard card;
     card.stopped = stopped();
     for (auto& one : struck) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runners/line/line.h"
+#include "runners/line/workers.h"
 #include "scenarios/format/storm_file.h"
 
 namespace deadrank::runners {
@@ -49,7 +50,6 @@ struct StormOptions {
 // `catalog`: all scenarios there are; a row's are found by name.
 StormCard play_storm(const scenarios::Storm& storm, std::uint64_t seed,
                      const std::vector<scenarios::Scenario>& catalog, const scenarios::Vocabulary& vocabulary,
-                     const std::function<std::unique_ptr<Runner>()>& make_runner,
-                     const StormOptions& options);
+                     const MakeRunner& make_runner, const StormOptions& options);
 
 }  // namespace deadrank::runners

@@ -50,6 +50,26 @@ FileTable expect_table(const Taxonomy& taxonomy) {
              {"unseen", Form::text, "why no evidence can show this bug; silence is then right"}}};
 }
 
+FileTable release_table() {
+    return {
+        "[release]",
+        "A bug of published releases, instead of [workload]: real processes play it",
+        {{"package", Form::text, "the package that has the bug", {}, true},
+         {"bug", Form::text, "the release that has it: the faulty run's", {}, true},
+         {"fixed", Form::text, "a release that has it no more: the control's and the healed run's", {}, true},
+         {"with", Form::texts,
+          "what else is laid over the environment: \"NAME==VERSION\", or a .txt with one a line"},
+         {"program",
+          Form::text,
+          "the program that every rank runs: a file of Python beside this one",
+          {},
+          true},
+         {"shows", Form::text, "pattern of a line that the release with the bug writes, and the other never"},
+         {"ends", Form::word, "instead of shows: how the job ends with the bug alone", {"hang", "crash"}},
+         {"rank", Form::ranks, "who has the release with the bug; all unless stated"},
+         {"twin", Form::text, "the simulated scenario of the same kind of bug"}}};
+}
+
 FileTable parity_table() {
     FileTable table{"[parity]", "Where backends are known to differ", {}};
     for (const std::string& backend : backend_words())
@@ -157,6 +177,7 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
          {{"format", Form::integer, "version of this format: 1", {}, true},
           {"backends", Form::words, "where it can be played; absent = the simulator", backend_words()}}},
         bug_table(taxonomy),
+        release_table(),
         expect_table(taxonomy),
         {"[heal]",
          "The fix; the healed run must be silent and complete, or be as [heal.expect] says. [heal.cluster] "

@@ -29,7 +29,7 @@ struct FileTable {
     std::vector<FileKey> keys;
 };
 
-// What stands before the first header, then [bug], [expect], [heal], [teach], [parity].
+// What stands before the first header, then [bug], [release], [expect], [heal], [teach], [parity].
 std::vector<FileTable> file_tables(const Taxonomy& taxonomy);
 std::string_view form_name(FileKey::Form form);  // "list of texts"
 

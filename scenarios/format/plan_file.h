@@ -9,8 +9,6 @@
 
 namespace deadrank::scenarios {
 
-// A plan as TOML, there and back.
-
 // The same plan gives the same bytes; they read back to the same plan. Errors of reading: as load(), and a
 // value that is absent or left to chance.
 std::string to_toml(const Plan& plan);

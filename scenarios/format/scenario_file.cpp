@@ -8,6 +8,7 @@
 
 #include "scenarios/format/heal.h"
 #include "scenarios/format/parts.h"
+#include "scenarios/format/release_table.h"
 #include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/scenario.h"
@@ -69,20 +70,34 @@ void check_stage(Reader& top, const Scenario& scenario, const Taxonomy& taxonomy
         "move the file, or correct the stage");
 }
 
+void check_no_workload(Reader& top) {
+    if (const Node* both = top.find("workload"))
+        top.problems().add(both->place, "[workload] contradicts [release]",
+                           "[release] names its program itself: leave [workload] out");
+}
+
 void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     read_format(top);
     scenario.bug = read_bug(top, taxonomy);
     check_stage(top, scenario, taxonomy);
     scenario.cluster = read_cluster(top);
-    WorkloadSettings workload = read_workload(top, vocabulary);
-    scenario.workload_kind = workload.name;
-    scenario.workload = std::move(workload.settings);
-    scenario.faults = read_faults(top, vocabulary, workload.kind);
+    const Kind* workload = nullptr;
+    if (read_release(top, scenario)) {
+        workload = vocabulary.workload(scenario.workload_kind);
+        check_no_workload(top);
+    } else {
+        WorkloadSettings stated = read_workload(top, vocabulary);
+        workload = stated.kind;
+        scenario.workload_kind = stated.name;
+        scenario.workload = std::move(stated.settings);
+    }
+    for (FaultSettings& fault : read_faults(top, vocabulary, workload))
+        scenario.faults.push_back(std::move(fault));
     if (scenario.faults.empty() && !top.find("fault")) {
         top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
     }
     scenario.expect = read_expectation(top, scenario.bug, taxonomy);
-    scenario.heal = read_heal(top, workload.kind, scenario.faults, taxonomy, vocabulary);
+    scenario.heal = read_heal(top, workload, scenario.faults, taxonomy, vocabulary);
     scenario.teach = read_teach(top);
     scenario.parity = read_parity(top);
     scenario.backends = read_backends(top);

@@ -150,7 +150,9 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
                      {"title", json_string("deadrank scenario")},
                      {"type", json_string("object")},
                      {"properties", json_object(properties)},
-                     {"required", json_strings({"format", "bug", "workload", "fault", "expect"})},
+                     {"required", json_strings({"format", "bug", "expect"})},
+                     {"anyOf", json_list({json_object({{"required", json_strings({"workload", "fault"})}}),
+                                          json_object({{"required", json_strings({"release"})}})})},
                      {"additionalProperties", "false"},
                      {"definitions", json_object(definitions)}}));
 }

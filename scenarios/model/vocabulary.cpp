@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "scenarios/model/release.h"
+
 namespace deadrank::scenarios {
 
 namespace {
@@ -16,6 +18,8 @@ const Kind* named(const std::vector<Kind>& kinds, std::string_view name) {
 }  // namespace
 
 const Kind* Vocabulary::fault(std::string_view name) const { return named(faults, name); }
-const Kind* Vocabulary::workload(std::string_view name) const { return named(workloads, name); }
+const Kind* Vocabulary::workload(std::string_view name) const {
+    return name == release_workload ? &release_kind() : named(workloads, name);
+}
 
 }  // namespace deadrank::scenarios

@@ -48,6 +48,27 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
     return *fresh;
 }
 
+// Rank 0 of the communicator makes the id; the others ask the store for it.
+void Bootstrap::wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note) {
+    if (place == 0) {
+        met.lead_came = true;
+        for (Process& peer : machine_.processes.all()) {
+            if (peer.waits.kind == WaitKind::comm_init) machine_.engine.wake(static_cast<ActorId>(peer.id));
+        }
+    }
+    const Time timeout = machine_.settings.store_timeout;
+    if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
+        machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
+        throw LibraryError(
+            Code::timeout,
+            fmt::format(
+                "torch.distributed.DistBackendError: [{}] is setting up NCCL communicator and retrieving "
+                "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
+                "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
+                place, timeout.count() / 1'000'000));
+    }
+}
+
 std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& request) {
     Call call{.kind = CallKind::comm_init, .name = "comm_init"};
     call.comm = request.name;
@@ -81,23 +102,7 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
         machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
 
     const WaitNote note{.kind = WaitKind::comm_init, .number = met.id, .text = &met.name};
-    if (place == 0) {
-        met.lead_came = true;
-        for (Process& peer : machine_.processes.all()) {
-            if (peer.waits.kind == WaitKind::comm_init) machine_.engine.wake(static_cast<ActorId>(peer.id));
-        }
-    }
-    const Time timeout = machine_.settings.store_timeout;
-    if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
-        recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
-        throw LibraryError(
-            Code::timeout,
-            fmt::format(
-                "torch.distributed.DistBackendError: [{}] is setting up NCCL communicator and retrieving "
-                "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
-                "wait timeout after {}ms, keys: /default_pg/0//cuda//0",
-                place, timeout.count() / 1'000'000));
-    }
+    wait_for_lead(process, met, place, note);
     if (met.ranks.empty()) met.ranks = request.members.list();
     check_in(process, met, place, size);
     using State = Gathering::State;

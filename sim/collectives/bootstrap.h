@@ -38,6 +38,7 @@ private:
     struct Gathering;
 
     Gathering& gathering(Process& process, const CommRequest& request);
+    void wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note);
     void check_in(Process& process, Gathering& gathering, Rank place, std::size_t size);
     void decide(Gathering& gathering);
     bool decide_by_version(Gathering& gathering);

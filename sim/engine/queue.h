@@ -12,9 +12,6 @@
 
 namespace deadrank::sim {
 
-// What will happen, in order of (time, tie, sequence). A heap while few events are in flight, a timing wheel
-// above that; both give the same order, so the choice is seen in speed only.
-
 enum class QueueKind { automatic, heap, wheel };
 
 // No virtual calls: one well-predicted branch an operation.

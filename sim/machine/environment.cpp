@@ -18,6 +18,14 @@ namespace {
 constexpr std::array launcher_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
                                        "RANK",       "WORLD_SIZE"};
 
+// Open MPI's own names beside those that torch reads.
+constexpr std::pair<std::string_view, std::string_view> mpi_names[] = {
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "RANK"},
+    {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
+};
+
 const std::optional<std::string>* find(const std::vector<Tampering::Setting>& settings,
                                        std::string_view name) {
     for (const auto& [known, value] : settings) {
@@ -68,6 +76,11 @@ std::optional<std::string> Environment::get(const Process& process, std::string_
 }
 
 std::optional<std::string> Environment::from_launcher(const Process& process, std::string_view name) const {
+    if (settings_.launcher == LauncherKind::mpirun) {
+        for (const auto& [mpi, usual] : mpi_names) {
+            if (name == mpi) return from_launcher(process, usual);
+        }
+    }
     const bool own = name == "RANK" || name == "WORLD_SIZE" || name.starts_with("LOCAL_");
     const bool usual =
         name.starts_with("MASTER_") || name == "NCCL_DEBUG" || name == "TORCH_DISTRIBUTED_DEBUG";
@@ -106,6 +119,9 @@ Environment::Texts Environment::all(const Process& process, int attempt) const {
     for (const char* name : {"NCCL_DEBUG", "TORCH_DISTRIBUTED_DEBUG"}) {
         if (auto value = from_launcher(process, name)) all[name] = *value;
     }
+    if (settings_.launcher == LauncherKind::mpirun) {
+        for (const auto& [mpi, usual] : mpi_names) all[std::string(mpi)] = *from_launcher(process, mpi);
+    }
     if (settings_.launcher == LauncherKind::torchrun)
         all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     return all;
@@ -117,6 +133,7 @@ std::string Environment::lines(const Process& process, int attempt) const {
         lay_over(own, process.tampering->environment);
         return joined(own);
     }
+    if (settings_.launcher == LauncherKind::mpirun) return joined(all(process, attempt));
     if (shown_.attempt != attempt) {
         shown_.attempt = attempt;
         shown_.environment = all(process, attempt);

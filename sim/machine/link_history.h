@@ -23,9 +23,6 @@ struct Movement {
     Time advance(Time now, Time new_whole);  // what is left at the new pace, or never
 };
 
-// What lies between two members over the time of a collective, and when a message that is sent across it has
-// left, however often it changes on the way.
-
 inline constexpr std::int64_t billion = 1'000'000'000;  // parts of a loss, nanoseconds of a second
 
 // From `since` until the next one.

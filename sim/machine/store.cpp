@@ -185,6 +185,46 @@ void Stores::listen(Process& process, int port) {
     wake_connecting();
 }
 
+// Measured for a time-out of 10 s: 17 s when nobody listens, 13 s without a route, up to 21 s when the name
+// means nothing. What comes on top is the client's last pause between two tries: it does not grow with the
+// time-out.
+void Stores::no_route(Process& process, const std::string& name, int port, Time timeout) {
+    machine_.engine.sleep(last_pause_without_route);  // the kernel's own patience
+    machine_.recorder.log(process.id, 1,
+                          fmt::format("[c10d] The client socket has failed to connect to [{}]:{} (errno: "
+                                      "113 - No route to host).",
+                                      name, port));
+    machine_.engine.sleep(timeout);
+    refuse_operation(
+        fmt::format("The client socket has failed to connect to any network address of ({}, {}). The "
+                    "client socket has "
+                    "failed to connect to {}:{} (errno: 113 - No route to host).",
+                    name, port, name, port));
+}
+
+void Stores::no_such_name(Process& process, const std::string& name, int port, Time timeout) {
+    machine_.recorder.log(
+        process.id, 1,
+        fmt::format("The IPv6 network addresses of ({}, {}) cannot be retrieved (gai error: -2 - Name or "
+                    "service not known).",
+                    name, port));
+    machine_.engine.sleep(timeout + last_pause_without_name);
+    timed_out(name, port, timeout);
+}
+
+// Clients and servers of different major releases of torch do not understand each other.
+void Stores::check_release(Process& process, const Server& server, const std::string& name, Time timeout) {
+    const int mine = torch_major(machine_, process);
+    if (mine == server.torch_major) return;
+    if (mine < server.torch_major)
+        throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
+    refuse_operation(
+        fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, "
+                    "timeout={}ms, delay=1000ms): "
+                    "Connection reset by peer",
+                    name, server.port, timeout.count() / 1'000'000));
+}
+
 Store& Stores::connect(Process& process, std::string_view endpoint, bool host, Time timeout) {
     Call call{.kind = CallKind::store, .name = "rendezvous"};
     machine_.gate.plain(process, call);
@@ -197,31 +237,8 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const bool local =
         name == "localhost" || name.starts_with("127.") || name == machine_.topology.host_name(process.node);
     const int node = local ? process.node : machine_.topology.node_named(name);
-    // Measured for a time-out of 10 s: 17 s when nobody listens, 13 s without a route, up to 21 s when the
-    // name means nothing. What comes on top is the client's last pause between two tries: it does not grow
-    // with the time-out.
-    if (trouble == NameTrouble::unroutable) {
-        machine_.engine.sleep(last_pause_without_route);  // the kernel's own patience
-        machine_.recorder.log(process.id, 1,
-                              fmt::format("[c10d] The client socket has failed to connect to [{}]:{} (errno: "
-                                          "113 - No route to host).",
-                                          name, port));
-        machine_.engine.sleep(timeout);
-        refuse_operation(
-            fmt::format("The client socket has failed to connect to any network address of ({}, {}). The "
-                        "client socket has "
-                        "failed to connect to {}:{} (errno: 113 - No route to host).",
-                        name, port, name, port));
-    }
-    if (trouble == NameTrouble::unresolvable || node < 0) {
-        machine_.recorder.log(
-            process.id, 1,
-            fmt::format("The IPv6 network addresses of ({}, {}) cannot be retrieved (gai error: -2 - Name or "
-                        "service not known).",
-                        name, port));
-        machine_.engine.sleep(timeout + last_pause_without_name);
-        timed_out(name, port, timeout);
-    }
+    if (trouble == NameTrouble::unroutable) no_route(process, name, port, timeout);
+    if (trouble == NameTrouble::unresolvable || node < 0) no_such_name(process, name, port, timeout);
     const WaitNote note{.kind = WaitKind::store, .text = &name};
     const Hop hop = machine_.network.now(machine_.topology.hop({process.node, 0}, {node, 0}));
     const auto answers = [&] {
@@ -241,16 +258,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     if (trouble_of(process) == StoreTrouble::mute)
         machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
     if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
-    const int mine = torch_major(machine_, process);
-    if (mine != server->torch_major) {
-        if (mine < server->torch_major)
-            throw LibraryError(Code::system_error, "RuntimeError: Connection reset by peer");
-        refuse_operation(
-            fmt::format("TCP client failed to connect/validate to host {}:{} - retrying (try=0, "
-                        "timeout={}ms, delay=1000ms): "
-                        "Connection reset by peer",
-                        name, port, timeout.count() / 1'000'000));
-    }
+    check_release(process, *server, name, timeout);
     clients_.push_back(std::make_unique<StoreClient>(machine_, process, server));
     return *clients_.back();
 }

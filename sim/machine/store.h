@@ -32,6 +32,9 @@ private:
     friend class StoreClient;
 
     std::shared_ptr<Server> listening(int node, int port) const;
+    void no_route(Process& process, const std::string& name, int port, Time timeout);
+    void no_such_name(Process& process, const std::string& name, int port, Time timeout);
+    void check_release(Process& process, const Server& server, const std::string& name, Time timeout);
     void listen(Process& process, int port);
     void wake_connecting();
 

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <utility>
 
+#include "sim/parts/package_version.h"
+#include "sim/parts/release_breaks.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/release.h"
 
 namespace deadrank::sim {
 
@@ -37,22 +41,72 @@ bool Job::save_is_due(std::int64_t step) {
 void Job::save(std::int64_t step) {
     if (!state_.numbers) return;
     saved_ = world_.timer().now();
+    if (settings_.checkpoint_finish > 0) {  // training goes on; what is saved is what there is now
+        finish_saves(std::numeric_limits<std::int64_t>::max());
+        open_save_ = OpenSave{.step = step, .captured = {}};
+        if (world_.block("checkpoint.capture")) open_save_->captured = *state_.numbers;
+        return;
+    }
+    (void)world_.block("checkpoint.capture");  // what is written at once needs no copy
     world_.phase(results::Phase::checkpoint);
-    if (world_.seam("checkpoint.writer", state_.writer ? 1 : 0) != 0) write_shard(step);
+    write_own(step, *state_.numbers);
+    publish(step);
+    world_.phase(results::Phase::none);
+}
+
+// Of replicas that hold the same shard the first one is to write it.
+void Job::write_own(std::int64_t step, std::span<const Number> numbers) {
+    const bool writes = world_.seam("checkpoint.writer", state_.writer ? 1 : 0) != 0;
+    const std::int64_t shard = writes ? world_.seam("checkpoint.shard", state_.shard) : -1;
+    check_writers(shard, state_.writer ? state_.shard : -1, state_.shards);
+    if (writes) write_shard(step, static_cast<int>(shard), numbers);
+}
+
+void Job::publish(std::int64_t step) {
     if (world_.block("checkpoint.wait_for_all")) world_comm_->barrier();
     if (rank_ == 0 && world_.block("checkpoint.publish")) {
         const Number latest[] = {world_.seam("checkpoint.step", step)};
         world_.storage().write(marker, latest);
     }
+}
+
+// A save that went on beside training has reached the disk by `step`.
+void Job::finish_saves(std::int64_t step) {
+    if (!open_save_ || step < open_save_->step + settings_.checkpoint_finish) return;
+    const OpenSave save = *std::exchange(open_save_, std::nullopt);
+    world_.phase(results::Phase::checkpoint);
+    write_own(save.step, save.captured ? *save.captured : *state_.numbers);
+    publish(save.step);
     world_.phase(results::Phase::none);
 }
 
-void Job::write_shard(std::int64_t step) {
-    const int shard = static_cast<int>(world_.seam("checkpoint.shard", state_.shard));
+// As megatron-core's validate_access_integrity counts them.
+void Job::check_writers(std::int64_t shard, std::int64_t held, std::int64_t shards) {
+    if (!settings_.validate_access) return;
+    const Number mine[] = {shard, held};
+    std::vector<Number> all(2 * static_cast<std::size_t>(size_));
+    comm().all_gather(mine, all, Dtype::i32);
+    for (Number wanted = 0; wanted < shards; ++wanted) {
+        std::vector<Rank> writers, holders;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const auto at = 2 * static_cast<std::size_t>(rank);
+            if (all[at] == wanted) writers.push_back(rank);
+            if (all[at + 1] == wanted) holders.push_back(rank);
+        }
+        if (writers.size() == 1) continue;
+        throw RankFailure(fmt::format(
+            "CheckpointingException: saving checkpoint: invalid access pattern for shard {} of {}: {}",
+            wanted, shards,
+            writers.empty() ? fmt::format("rank {} holds it, and no rank writes it", fmt::join(holders, ", "))
+                            : fmt::format("ranks {} write it", fmt::join(writers, ", "))));
+    }
+}
+
+void Job::write_shard(std::int64_t step, int shard, std::span<const Number> numbers) {
     const std::string path = shard_path(step, shard);
     const std::string aside = path + ".tmp";
     std::vector<Number> content{step, shard, state_.shards};
-    content.insert(content.end(), state_.numbers->begin(), state_.numbers->end());
+    content.insert(content.end(), numbers.begin(), numbers.end());
     const auto shown = [&](std::size_t elements, Code result) {
         world_.record(results::CheckpointSave{step, static_cast<std::int64_t>(elements * sizeof(Number)),
                                               digest_of(content), shard, state_.shards, world_.text(path),
@@ -132,6 +186,7 @@ void Job::restore() {
             "directory: '{}'",
             path));
     }
+    call_across_releases(world_, Calling::load);
     if (world_.block("checkpoint.restore")) {
         // Groups of parameters are matched by their places, which hold as long as nobody reorders them.
         const std::int64_t first = world_.seam("checkpoint.first_parameter", 0);

@@ -1,6 +1,8 @@
 // sim/workloads/data_parallel.cpp — Every rank holds the whole model and its own samples; gradients are
 // summed by all-reduce, bucket by bucket.
 #include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
 #include <vector>
 
 #include "sim/workloads/job.h"
@@ -12,26 +14,43 @@ namespace deadrank::sim {
 
 namespace {
 
+enum class Overlap { none, backward };
+
 struct DataParallelSettings : JobSettings {
     using JobSettings::JobSettings;
+    static constexpr bool whole_model = true;
 
     std::int64_t buckets = integer("buckets", "2", "gradient buckets, reduced while backward still runs", 1);
     std::int64_t dp_size = integer(
         "dp_size", "", "ranks that average their gradients in a group of their own; absent = the world", 1);
     bool pretrained = flag("pretrained", "", "begin with weights that each node fetches to its own disk");
+    bool shared_models = flag("shared_models", "", "fetch them once, to storage that all nodes see");
+    bool strict_load = flag("strict_load", "", "refuse fetched weights that match no parameter by name");
+    bool overlap_off =
+        flag("overlap_off", "", "begin reducing when backward is done, and wait for each bucket at once");
+    bool average_in_collective =
+        flag("average_in_collective", "",
+             "ranks divide by their own samples, and the reduction averages over ranks");
+    bool validate_results =
+        flag("validate_results", "", "with audit: stop at a step whose sum is not that of its parts");
+    Overlap overlap = choice<Overlap>("overlap", "",
+                                      "when buckets are reduced: after backward; each as soon as its part of "
+                                      "backward is done. Absent = none",
+                                      {"none", "backward"});
 };
 
 scenarios::Kind data_parallel_words() {
     scenarios::Kind kind =
         job_words("data_parallel", "whole model on every rank, gradients summed by all-reduce in buckets");
-    for (const char* seam :
-         {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten", "dp.size"})
+    for (const char* seam : {"gradient.divisor", "gradient.local", "loss.divisor", "bucket.unflatten",
+                             "dp.size", "bucket.first"})
         kind.seams.emplace_back(seam);
     for (const char* block :
          {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate",
-          "bucket.after_backward", "weights.download", "weights.assign"}) {
+          "bucket.after_backward", "weights.download", "weights.assign", "overlap.stream", "unused.find"}) {
         kind.blocks.emplace_back(block);
     }
+    add_whole_model_words(kind);
     return kind;
 }
 
@@ -45,6 +64,75 @@ std::unique_ptr<Comm> averaging_group(Job& job, std::int64_t stated) {
     return job.strided_group("dp", job.rank() - job.rank() % size, 1, size);
 }
 
+// As a rerun machine ends the job for its launcher to begin again.
+[[noreturn]] void refuse_result(std::int64_t step) {
+    throw RankFailure(
+        fmt::format("RuntimeError: unexpected result in step {}: the reduced gradient is not "
+                    "the sum of its parts, rerun from the last checkpoint",
+                    step));
+}
+
+// Reduces a step's gradient bucket by bucket, behind the backward pass or while it runs.
+class Reducer {
+public:
+    Reducer(Job& job, Comm& group, const DataParallelSettings& settings)
+        : job_(job),
+          group_(group),
+          overlap_(settings.overlap == Overlap::backward),
+          alone_(settings.overlap_off),
+          backward_(settings.step_time - settings.step_time / 3),
+          reduction_(settings.average_in_collective ? ReduceOp::avg : ReduceOp::sum),
+          buckets_(std::max<std::int64_t>(1, std::min<std::int64_t>(settings.buckets, settings.layers))) {}
+
+    // Computes the backward pass and starts the reductions. `ready` false: the first bucket waits for a
+    // gradient that never comes, and so does every other one behind it.
+    void run(std::vector<Number>& gradient, bool ready) {
+        World& world = job_.world();
+        const std::size_t bucket =
+            (gradient.size() + static_cast<std::size_t>(buckets_) - 1) / static_cast<std::size_t>(buckets_);
+        const auto count = (gradient.size() + bucket - 1) / bucket;
+        const std::int64_t first = overlap_ ? world.seam("bucket.first", 0) : 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (overlap_) world.device().compute(backward_ / static_cast<std::int64_t>(count));
+            const std::size_t at = (i + static_cast<std::size_t>(std::abs(first))) % count * bucket;
+            if (!ready || !world.block("gradient.all_reduce")) continue;
+            pending_.push_back(group_.all_reduce_async(
+                std::span(gradient).subspan(at, std::min(bucket, gradient.size() - at)), reduction_));
+            // On the stream that computes, a reduction holds up what comes after it.
+            if (alone_ || (overlap_ && !world.block("overlap.stream"))) pending_.back()->wait();
+        }
+    }
+
+    void wait() {
+        for (auto& work : pending_) work->wait();
+    }
+
+private:
+    Job& job_;
+    Comm& group_;
+    bool overlap_, alone_;
+    Time backward_;
+    ReduceOp reduction_;
+    std::int64_t buckets_;
+    std::vector<std::unique_ptr<Work>> pending_;
+};
+
+// torch's reducer looks at the next forward pass whether the last one was finished.
+[[noreturn]] void refuse_unfinished(Rank rank, std::int64_t parameters) {
+    throw RankFailure(fmt::format(
+        "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. "
+        "This error indicates that your module has parameters that were not used in producing loss. "
+        "Parameter "
+        "indices which did not receive grad for rank {}: {}",
+        rank, parameters - 1));
+}
+
+// Buckets are cut back into gradients by the offsets that filled them.
+void unflatten(World& world, std::vector<Number>& reduced) {
+    const auto shifted = world.seam("bucket.unflatten", 0) % std::ssize(reduced);
+    std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
+}
+
 void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     Job job(world, settings);
     job.start();
@@ -53,61 +141,56 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     job.set_state({&parameters, 0, 1, job.rank() == 0});
     const std::int64_t total = shape.parameters();
     job.memory().load({total, total, 2 * total}, total, shape.layers);
+    job.load_saved(parameters);
     if (world.block("parameters.broadcast")) job.comm().broadcast(parameters, 0);
-    if (settings.pretrained) load_pretrained(job, parameters);
+    if (settings.pretrained) load_pretrained(job, parameters, settings.strict_load, settings.shared_models);
     const std::unique_ptr<Comm> own_group = averaging_group(job, settings.dp_size);
     Comm& group = own_group ? *own_group : job.comm();
-    const Time compute = settings.step_time;
-    const auto buckets = std::max<std::int64_t>(1, std::min<std::int64_t>(settings.buckets, shape.layers));
+    const bool averages = settings.average_in_collective;
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
-        world.device().compute(compute / 3);
+        world.device().compute(settings.step_time / 3);
         job.memory().activations(activations_of(job, samples.size()));
         Share share = train_share(job, step, parameters, samples, job.rank());
         std::vector<Number>& gradient = share.gradient;
         Number logged[] = {share.loss, job.audits() ? checksum(gradient) : 0};
         gradient.front() = world.seam("gradient.local", gradient.front());
+        const bool complete = shape.branch == 0 || share.all_layers || world.block("unused.find");
         world.phase(results::Phase::backward);
-        world.device().compute(compute - compute / 3);
+        if (settings.overlap == Overlap::none)
+            world.device().compute(settings.step_time - settings.step_time / 3);
 
         world.phase(results::Phase::reduce);
-        const std::size_t bucket =
-            (gradient.size() + static_cast<std::size_t>(buckets) - 1) / static_cast<std::size_t>(buckets);
-        std::vector<std::unique_ptr<Work>> pending;
         // A reducer that starts before the last micro-batch is in sends what there is.
-        std::vector<Number> reduced =
-            std::move(world.block("bucket.after_backward") ? gradient : share.unfinished);
-        for (std::size_t at = 0; at < reduced.size(); at += bucket) {
-            if (!world.block("gradient.all_reduce")) continue;
-            pending.push_back(group.all_reduce_async(
-                std::span(reduced).subspan(at, std::min(bucket, reduced.size() - at))));
-        }
-        const bool waits = world.block("bucket.wait");
-        if (waits) {
-            for (auto& work : pending) work->wait();
-        }
-        // Buckets are cut back into gradients by the offsets that filled them.
-        const auto shifted = world.seam("bucket.unflatten", 0) % std::ssize(reduced);
-        std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
-        const std::int64_t everything =
-            std::int64_t{group.size()} * static_cast<std::int64_t>(samples.size());
-        const std::int64_t divisor = world.seam("gradient.divisor", everything);
+        std::vector<Number> reduced = std::move(
+            settings.overlap_off || world.block("bucket.after_backward") ? gradient : share.unfinished);
+        Reducer reducer(job, group, settings);
+        reducer.run(reduced, complete);
+        if (!complete) refuse_unfinished(job.rank(), shape.layers);
+        const bool waits = settings.overlap_off || world.block("bucket.wait");
+        if (waits) reducer.wait();
+        unflatten(world, reduced);
+        const std::int64_t everything = normaliser(job, group, share, samples.size());
+        const std::int64_t divisor =
+            averages ? std::ssize(samples) : world.seam("gradient.divisor", everything);
 
         world.phase(results::Phase::optimizer);
+        const Number norm_of_mean = scaled(norm(reduced), 1, divisor);
+        if (settings.clip > 0) clip_to(reduced, world.seam("clip.norm", norm_of_mean), settings.clip);
         descend(parameters, reduced, divisor, job.learning_rate(step));
         group.all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
-        job.audit_reduction(step, reduced, logged[1]);
-        if (!waits) {  // too late, but a stream never forgets its work
-            for (auto& work : pending) work->wait();
-        }
+        const bool right = job.audit_reduction(step, reduced, logged[1], averages ? group.size() : 1);
+        if (settings.validate_results && !right) refuse_result(step);
+        if (!waits) reducer.wait();  // too late, but a stream never forgets its work
         job.digest(step, "replica", "parameters", parameters);
-        const Number norm_of_mean = scaled(norm(reduced), 1, divisor);
+        const Number norm_at_the_end = waits ? norm_of_mean : scaled(norm(reduced), 1, divisor);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         job.compare(step, parameters, 0, mean_loss, job.size());
-        return StepResult{mean_loss, norm_of_mean};
+        job.evaluate(step, parameters);
+        return StepResult{mean_loss, norm_at_the_end};
     });
 }
 

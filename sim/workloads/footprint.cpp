@@ -2,6 +2,7 @@
 #include "sim/workloads/footprint.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace deadrank::sim {
 
@@ -35,7 +36,9 @@ void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) 
     const std::int64_t staged =
         whole * at_once / std::max<std::int64_t>(layers, 1) * expansion * settings_.parameter_size;
     const auto where = static_cast<int>(world_.seam("weights.device", own));
-    if (where == own) {
+    if (where < 0) {
+        device.allocate_host(staged);
+    } else if (where == own) {
         device.release(device.allocate(staged));
     } else {  // read to the device they were saved from, and kept there by whoever read them
         world_.record(results::DeviceBind{world_.text("weights"), own, where});
@@ -45,7 +48,14 @@ void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) 
 }
 
 std::int64_t Footprint::sharing(Rank ranks) {
-    return std::clamp<std::int64_t>(world_.seam("sharding.size", ranks), 1, ranks);
+    const auto shared = std::clamp<std::int64_t>(world_.seam("sharding.size", ranks), 1, ranks);
+    if (settings_.validate && shared < ranks) {
+        throw RankFailure(fmt::format(
+            "AssertionError: parameters are sharded over {} of {} ranks: no process group was there yet, "
+            "call init_process_group before the model is built",
+            shared, ranks));
+    }
+    return shared;
 }
 
 void Footprint::activations(std::int64_t numbers) { of_step_.push_back(take_activations(numbers)); }

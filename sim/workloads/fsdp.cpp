@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/parts/tensor_checks.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/step_share.h"
 #include "sim/workloads/workload_catalog.h"
@@ -32,8 +33,9 @@ struct FsdpSettings : JobSettings {
 scenarios::Kind fsdp_words() {
     scenarios::Kind kind = job_words(
         "fsdp", "fully sharded data parallel: per-layer gather with prefetch, reduce-scatter behind");
-    for (const char* seam : {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer",
-                             "sampler.balance", "sharding.size"}) {
+    for (const char* seam :
+         {"shard.offset", "gradient.divisor", "loss.divisor", "prefetch.layer", "sampler.balance",
+          "sharding.size", "gather.output", "gather.type", "scatter.input", "scatter.type"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"gather.wait", "gradient.reduce_scatter", "reduce.wait", "parameters.reshard",
@@ -47,8 +49,8 @@ constexpr Number leftover = one << 20;
 
 class Layers {
 public:
-    Layers(Job& job, std::vector<Number>& mine, std::size_t each, std::size_t count)
-        : job_(job), mine_(mine), each_(each), whole_(count), work_(count) {}
+    Layers(Job& job, std::vector<Number>& mine, std::size_t each, std::size_t count, bool ahead)
+        : job_(job), mine_(mine), each_(each), ahead_(ahead), whole_(count), work_(count) {}
 
     void prefetch(std::size_t layer) {
         const auto seam = job_.world().seam("prefetch.layer", static_cast<std::int64_t>(layer));
@@ -57,7 +59,8 @@ public:
 
     std::span<const Number> get(std::size_t layer) {
         fetch(layer);
-        if (job_.world().block("gather.wait")) work_[layer]->wait();
+        // What is gathered only when it is needed is gathered by a call that returns with it.
+        if (!ahead_ || job_.world().block("gather.wait")) work_[layer]->wait();
         return std::span(whole_[layer]).first(static_cast<std::size_t>(job_.shape().layer_width()));
     }
 
@@ -77,6 +80,7 @@ private:
         // Fresh memory holds what somebody left there.
         whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), leftover);
         held_.push_back(job_.memory().take(job_.shape().layer_width()));
+        check_gather(job_.world(), job_.comm(), static_cast<std::int64_t>(each_), std::ssize(whole_[layer]));
         work_[layer] =
             job_.comm().all_gather_async(std::span(mine_).subspan(layer * each_, each_), whole_[layer]);
     }
@@ -84,6 +88,7 @@ private:
     Job& job_;
     std::vector<Number>& mine_;
     std::size_t each_;
+    bool ahead_;
     std::vector<std::vector<Number>> whole_;
     std::vector<std::unique_ptr<Work>> work_;
     std::vector<std::int64_t> held_;  // device memory of gathered layers
@@ -178,7 +183,7 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
     const std::int64_t sharing = job.memory().sharing(job.size());
     const std::int64_t part = static_cast<std::int64_t>(modules) * ((shape.width + sharing - 1) / sharing);
     job.memory().load({part, part, 2 * part}, shape.parameters(), static_cast<std::int64_t>(modules));
-    Layers gathered(job, own.numbers, each, modules);
+    Layers gathered(job, own.numbers, each, modules, settings.prefetch);
     FsdpSamples data(job, settings.read_data);
     const bool prefetch = settings.prefetch;
     const Time per_layer = settings.step_time / (3 * shape.layers);
@@ -215,6 +220,7 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
             pass.backward(m, parameters, gradients[m]);
             gradients[m].resize(each * static_cast<std::size_t>(job.size()), 0);
             if (!world.block("gradient.reduce_scatter")) continue;
+            check_scatter(world, job.comm(), std::ssize(gradients[m]), static_cast<std::int64_t>(each));
             pending.push_back(
                 job.comm().reduce_scatter_async(gradients[m], std::span(reduced).subspan(m * each, each)));
         }
@@ -241,7 +247,7 @@ void fsdp_rank(World& world, const FsdpSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow fsdp_row{[] {
-    return workload(fsdp_words(), fsdp_rank, {"micro_batches", "audit"});
+    return workload(fsdp_words(), fsdp_rank, {"micro_batches", "audit", "groups"});
 }};
 
 }  // namespace deadrank::sim

@@ -2,6 +2,7 @@
 #include "sim/workloads/job.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 
@@ -12,7 +13,9 @@ Job::Job(World& world, const JobSettings& settings)
 Job::~Job() = default;
 
 ModelShape Job::shape() const {
-    return {static_cast<int>(settings_.layers), static_cast<int>(settings_.width)};
+    return {.layers = static_cast<int>(settings_.layers),
+            .width = static_cast<int>(settings_.width),
+            .branch = static_cast<int>(settings_.branch_one_in)};
 }
 
 void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
@@ -22,13 +25,36 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
         collect(number);
+        const Time began = world_.timer().now();
         const StepResult result = step(number);
+        reduce_if_asked();
+        show_pace(number, world_.timer().now() - began);
         memory_.step_over();
         world_.phase(results::Phase::none);
         world_.record(results::StepEnd{number, shown(result.loss), shown(result.gradient_norm)});
+        finish_saves(number);
         if (save_is_due(number)) save(number);
     }
+    finish_saves(std::numeric_limits<std::int64_t>::max());
     if (until < 0) leave();
+}
+
+void Job::show_pace(std::int64_t step, Time took) {
+    const Time expected = settings_.expected_step_time;
+    if (expected <= Time{0}) return;
+    const auto seconds = [](Time time) { return scaled(one, time.count(), 1'000'000'000); };
+    value(step, "step_time", seconds(took), seconds(expected));
+}
+
+// A call that hangs on a rank's own value: a log line after so many tokens, a step that overflowed, a buffer
+// that is full. Ranks that agree first enter it together or not at all.
+void Job::reduce_if_asked() {
+    if (settings_.conditional_reduce == Condition::none) return;
+    Number asks[] = {world_.seam("condition.value", 1)};
+    if (settings_.conditional_reduce == Condition::agreed) comm().all_reduce(asks, ReduceOp::max);
+    if (asks[0] == 0) return;
+    Number counted[] = {1};
+    comm().all_reduce(counted);
 }
 
 // Python's collector runs when its process has allocated enough, and each one is a little ahead of the next.
@@ -59,10 +85,11 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
         throw RankFailure(fmt::format("ValueError: Invalid rank {}, rank should be in the interval [0, {}]",
                                       replica, sampling.replicas - 1));
     }
-    const Sampler sampler(sampling);
     const std::int64_t place = world_.seam("sampler.shard", replica);
     const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
-    const std::int64_t epoch = sampler.epoch_of(at);
+    const std::int64_t epoch = Sampler(sampling).epoch_of(at);
+    if (settings_.epoch_in_seed) sampling.seed += epoch;
+    const Sampler sampler(sampling);
     std::vector<std::int64_t> samples = sampler.batch(at, place, world_.seam("sampler.epoch", epoch));
     results::DataBatch shown{
         step, epoch, samples.front(), static_cast<std::int32_t>(samples.size()), 1, results::TextId::none};
@@ -104,8 +131,13 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
     if (!reference_) {
         const SamplerSettings sampling{settings_.samples, settings_.batch, replicas, settings_.seed,
                                        settings_.shuffle};
-        reference_ = std::make_unique<Reference>(shape, sampling, settings_.seed, configured_rate(),
-                                                 settings_.dropout);
+        const Reference::Recipe recipe{.seed = settings_.seed,
+                                       .rate_ppb = configured_rate(),
+                                       .dropout = settings_.dropout,
+                                       .clip_ppb = settings_.clip,
+                                       .by_tokens = settings_.sample_tokens == Tokens::uneven,
+                                       .first_seed = settings_.seed + (settings_.saved_ranks > 0 ? 1 : 0)};
+        reference_ = std::make_unique<Reference>(shape, sampling, recipe);
     }
     reference_->advance_to(step);
     Number mine = 0;
@@ -134,8 +166,15 @@ void Job::compare_norm(std::int64_t step, Number norm) {
     if (reference_) value(step, "reference.gradient_norm", norm, reference_->gradient_norm());
 }
 
-void Job::audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected) {
-    if (audits()) value(step, "gradient.reduced", checksum(reduced), expected);
+bool Job::audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected, Rank times) {
+    if (!audits()) return true;
+    const Number sum = saturate(Wide{checksum(reduced)} * times);
+    // An average is rounded once for each number, which the checksum weighs with its place.
+    const auto numbers = static_cast<Number>(reduced.size());
+    const Number slack = times > 1 ? times * numbers * (numbers + 1) / 2 : 0;
+    const bool right = std::abs(sum - expected) <= slack;
+    value(step, "gradient.reduced", sum, right ? sum : expected);
+    return right;
 }
 
 Dropout Job::dropout(std::int64_t step, Rank replica, std::size_t samples) {
@@ -192,11 +231,26 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "load.layers_at_once",
                   "loader.workers",
                   "rng.seed",
-                  "rng.counter"};
+                  "rng.counter",
+                  "condition.value",
+                  "group.number"};
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
-                   "activations.release",        "scheduler.to_tensor",     "collector.agree"};
+                   "activations.release",        "scheduler.to_tensor",     "collector.agree",
+                   "checkpoint.capture",         "group.make_others"};
     return kind;
+}
+
+void add_whole_model_words(scenarios::Kind& kind) {
+    for (const char* seam :
+         {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm", "saved.first_number",
+          "loader.first_number", "loader.shards", "loader.offset", "loader.pad"}) {
+        kind.seams.emplace_back(seam);
+    }
+    for (const char* block : {"tokens.all_reduce", "evaluation.trim", "evaluation.gather",
+                              "loader.check_layout", "loader.assign"}) {
+        kind.blocks.emplace_back(block);
+    }
 }
 
 }  // namespace deadrank::sim

@@ -76,8 +76,19 @@ public:
     void compare_norm(std::int64_t step, Number norm);  // after compare(): the gradient's, over all shards
 
     // With setting `audit`: what the reduction gave beside the sum of what the ranks put in.
-    void audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected);
+    // False where they differ. An average counts `times`, and within the rounding of its numbers.
+    bool audit_reduction(std::int64_t step, std::span<const Number> reduced, Number expected, Rank times = 1);
+    // With setting `validate_access`: each of so many shards has one writer. `shard` is what this rank
+    // writes, `held` what it should write; -1 = none.
+    void check_writers(std::int64_t shard, std::int64_t held, std::int64_t shards);
     bool audits() const { return settings_.audit; }
+
+    // With setting `evaluate_every`: every rank takes its batches of the evaluation set; samples and mean
+    // loss are shown beside what the whole set gives.
+    void evaluate(std::int64_t step, std::span<const Number> parameters);
+
+    // With setting `saved_ranks`: puts what an earlier job left behind into `parameters`.
+    void load_saved(std::vector<Number>& parameters);
 
     // Parts per billion, scaled as the settings ask, passed through seam optimizer.learning_rate.
     std::int64_t learning_rate(std::int64_t step);
@@ -101,11 +112,16 @@ private:
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet();
     void collect(std::int64_t step);
+    void reduce_if_asked();
+    void show_pace(std::int64_t step, results::Time took);
     void validate();
-    void probe();
     bool save_is_due(std::int64_t step);
     void save(std::int64_t step);
-    void write_shard(std::int64_t step);
+    void write_own(std::int64_t step, std::span<const Number> numbers);
+    void write_shard(std::int64_t step, int shard, std::span<const Number> numbers);
+    void publish(std::int64_t step);
+    void finish_saves(std::int64_t step);
+    std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
@@ -121,10 +137,19 @@ private:
     Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
+    std::int64_t groups_made_ = 0;
+    struct OpenSave {
+        std::int64_t step = 0;
+        std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
+    };
+    std::optional<OpenSave> open_save_;
     results::Time saved_{0};  // by the rank's own clock, as is whether the next one is due
 };
 
 // Parameters, seams and blocks that every job has; a workload's Kind adds its own to these.
 scenarios::Kind job_words(std::string name, std::string what);
+
+// Seams and blocks of what whole-model workloads do: evaluate, clip, weigh by tokens, load what was saved.
+void add_whole_model_words(scenarios::Kind& kind);
 
 }  // namespace deadrank::sim

@@ -100,6 +100,6 @@ void mixed_precision_rank(World& world, const MixedPrecisionSettings& settings) 
 }  // namespace
 
 extern const WorkloadRow mixed_precision_row{
-    [] { return workload(mixed_precision_words(), mixed_precision_rank); }};
+    [] { return workload(mixed_precision_words(), mixed_precision_rank, {"groups"}); }};
 
 }  // namespace deadrank::sim

@@ -77,6 +77,16 @@ int expert_of(std::int64_t id, int experts) {
                             static_cast<std::uint64_t>(experts));
 }
 
+bool takes_branch(std::int64_t id, int one_in) {
+    return one_in > 0 &&
+           mix(static_cast<std::uint64_t>(id) + 0xb4a) % static_cast<std::uint64_t>(one_in) == 0;
+}
+
+std::int64_t tokens_of(std::int64_t id) {
+    constexpr std::uint64_t most = 8;
+    return 1 + static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(id) + 0x70c) % most);
+}
+
 Number answer(std::int64_t id, const ModelShape& shape) {
     Number sum = 0;
     for (int column = 0; column < shape.width; ++column) {
@@ -143,7 +153,7 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
                     std::span<Number> gradient, const Dropout& dropout) {
     const auto width = static_cast<std::size_t>(shape.width);
     const auto own = static_cast<std::size_t>(shape.layer_width());
-    const auto dense = static_cast<std::size_t>(shape.layers);
+    const auto dense = static_cast<std::size_t>(shape.layers - (takes_branch(id, shape.branch) ? 1 : 0));
     const std::size_t depth = dense + (shape.experts > 0 ? 1 : 0);
     const auto expert =
         static_cast<std::size_t>(shape.layers + (shape.experts > 0 ? expert_of(id, shape.experts) : 0));
@@ -163,6 +173,12 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
         std::swap(above, below);
     }
     return head_loss(error);
+}
+
+void clip_to(std::span<Number> gradient, Number norm, std::int64_t limit_ppb) {
+    const Number limit = scaled(one, limit_ppb, 1'000'000'000);
+    if (norm <= limit) return;
+    for (Number& value : gradient) value = scaled(value, limit, norm);
 }
 
 void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,

@@ -69,6 +69,7 @@ struct ModelShape {
     int experts = 0;  // a last layer of which every sample takes one; 0 = none
     int tied =
         0;  // parameters of a layer, shared by features a multiple of this apart; 0 = one for each feature
+    int branch = 0;  // one sample in so many passes the last layer by; 0 = none
 
     int layer_width() const { return tied > 0 ? tied : width; }
     std::int64_t parameters() const { return std::int64_t{layers + experts} * layer_width(); }
@@ -76,6 +77,12 @@ struct ModelShape {
 
 // Which expert takes a sample: what a right router answers.
 int expert_of(std::int64_t id, int experts);
+
+// Whether a sample passes the last layer by.
+bool takes_branch(std::int64_t id, int one_in);
+
+// Tokens of a sample where they are not alike: one to eight.
+std::int64_t tokens_of(std::int64_t id);
 
 // Small values drawn from the seed and the parameter's global index, so that a shard can make its own part
 // alone.
@@ -119,6 +126,9 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
 // parameter −= gradient / divisor × rate, where rate is in parts per billion.
 void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
              std::int64_t rate_ppb);
+
+// gradient × limit / norm where the norm is above the limit, which is in parts per billion.
+void clip_to(std::span<Number> gradient, Number norm, std::int64_t limit_ppb);
 
 // Square root of the sum of squares, for logs: integer square root of the fixed-point sum.
 Number norm(std::span<const Number> gradient);

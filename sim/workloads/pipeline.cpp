@@ -22,19 +22,28 @@ struct PipelineSettings : JobSettings {
         integer("chunks", "1", "chunks of layers a stage holds; more than 1 interleaves", 1);
     std::int64_t head_work = integer(
         "head_work", "0", "work of the output head on the last stage, in thousandths of an even share");
+    bool batch_p2p = flag("batch_p2p", "", "stages post what they receive together with what they send");
+    std::int64_t rounds =
+        integer("rounds", "",
+                "times that the schedule runs before the optimizer's step, each on its part of the "
+                "micro-batches, with gradients accumulated; absent = once",
+                1);
+    bool uneven_micro_batches =
+        flag("uneven_micro_batches", "",
+             "every second micro-batch is three times as long as the one before it; stages tell each other");
     bool fp8 = flag("fp8", "false", "reduce the largest activation over the stage after each forward pass");
 };
 
 scenarios::Kind pipeline_words() {
     scenarios::Kind kind =
         job_words("pipeline", "layers over stages, 1F1B or interleaved, with point-to-point messages");
-    for (const char* seam :
-         {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers", "gradient.divisor",
-          "loss.divisor", "schedule.warm_up", "pp.size", "stage.work", "amax.group"}) {
+    for (const char* seam : {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers",
+                             "gradient.divisor", "loss.divisor", "schedule.warm_up", "pp.size", "stage.work",
+                             "amax.group", "round.divisor", "labels.micro_batch"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast",
-                              "gradient.clear", "stage.balance"}) {
+                              "gradient.clear", "stage.balance", "p2p.shape"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -69,10 +78,19 @@ std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Ran
     return chunks;
 }
 
+// What a schedule does to the gradients when it has run: a sum that is divided here is divided in each round.
+void divide_gradients(std::vector<Chunk>& chunks, std::int64_t divisor) {
+    if (divisor == 1) return;
+    for (Chunk& chunk : chunks) {
+        for (Number& value : chunk.gradient) value = scaled(value, 1, divisor);
+    }
+}
+
 void pipeline_rank(World& world, const PipelineSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
+    const std::int64_t rounds = std::max<std::int64_t>(1, settings.rounds);
     const auto stages = static_cast<Rank>(world.seam("pp.size", settings.pp_size));
     if (stages <= 0 || job.size() % stages != 0) {
         throw RankFailure(
@@ -90,7 +108,7 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
     // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
     Comm* amax = nullptr;
     if (settings.fp8) amax = world.seam("amax.group", 0) == 0 ? dp.get() : &job.comm();
-    PipelineStage part(world, job.memory(), *pp, shape, chunks, amax);
+    PipelineStage part(world, job.memory(), *pp, shape, chunks, amax, settings.batch_p2p);
     const int micro_batches = static_cast<int>(settings.micro_batches);
     const auto chunk_count = static_cast<int>(chunks.size());
     const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
@@ -110,7 +128,14 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
             for (Chunk& chunk : chunks) std::fill(chunk.gradient.begin(), chunk.gradient.end(), 0);
         }
         world.phase(results::Phase::forward);  // forward and backward passes alternate: one phase
-        Number loss[] = {part.run(schedule, samples, micro_batches, per_pass)};
+        Number loss[] = {0};
+        const std::size_t of_round = samples.size() / static_cast<std::size_t>(rounds);
+        for (std::size_t from = 0; from + of_round <= samples.size() && of_round > 0; from += of_round) {
+            loss[0] =
+                plus(loss[0], part.run(schedule, std::span(samples).subspan(from, of_round), micro_batches,
+                                       per_pass / rounds, settings.uneven_micro_batches));
+            divide_gradients(chunks, rounds == 1 ? 1 : world.seam("round.divisor", 1));
+        }
         world.phase(results::Phase::reduce);
         const std::int64_t everything = std::int64_t{replicas} * static_cast<std::int64_t>(samples.size());
         const std::int64_t divisor = world.seam("gradient.divisor", everything);
@@ -144,7 +169,8 @@ void pipeline_rank(World& world, const PipelineSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow pipeline_row{[] {
-    return workload(pipeline_words(), pipeline_rank, checkpoint_settings_and({"dropout", "audit"}));
+    return workload(pipeline_words(), pipeline_rank,
+                    checkpoint_settings_and({"dropout", "audit", "validate_access"}));
 }};
 
 }  // namespace deadrank::sim

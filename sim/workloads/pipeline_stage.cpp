@@ -2,6 +2,7 @@
 #include "sim/workloads/pipeline_stage.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "scenarios/model/error.h"
 
@@ -45,19 +46,44 @@ int tag_of(int micro_batch, int chunk, bool forward) {
 }  // namespace
 
 PipelineStage::PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                             std::vector<Chunk>& chunks, Comm* amax)
-    : world_(world), memory_(memory), pipeline_(pipeline), shape_(shape), chunks_(chunks), amax_(amax) {}
+                             std::vector<Chunk>& chunks, Comm* amax, bool batched)
+    : world_(world),
+      memory_(memory),
+      pipeline_(pipeline),
+      shape_(shape),
+      chunks_(chunks),
+      amax_(amax),
+      batched_(batched) {}
 
 std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
+    // The sender tells the shape first; who keeps that of the first message has a buffer that does not fit.
+    if (first_received_ == 0) first_received_ = samples;
+    if (!world_.block("p2p.shape") && first_received_ != samples) {
+        throw RankFailure(
+            fmt::format("RuntimeError: Mismatch in shape: grad_output[0] has a shape of "
+                        "torch.Size([{}, {}]) and output[0] has a shape of torch.Size([{}, {}]).",
+                        first_received_, shape_.width, samples, shape_.width));
+    }
     std::vector<Number> numbers(samples * static_cast<std::size_t>(shape_.width));
-    pipeline_.recv(numbers, static_cast<Rank>(world_.seam("p2p.source", from)), tag);
+    const auto peer = static_cast<Rank>(world_.seam("p2p.source", from));
+    if (unsent_.empty()) {
+        pipeline_.recv(numbers, peer, tag);
+        return numbers;
+    }
+    const auto arriving = pipeline_.recv_async(numbers, peer, tag);
+    send_what_waits();
+    arriving->wait();
     return numbers;
 }
 
 void PipelineStage::send(std::vector<Number> numbers, Rank to, int tag) {
     const auto peer = static_cast<Rank>(world_.seam("p2p.peer", to));
     if (world_.seam("p2p.blocking", 0) != 0) {  // a send that returns only when the peer has taken it
-        pipeline_.send(numbers, peer, tag);
+        if (batched_) {
+            unsent_.push_back({std::move(numbers), peer, tag});
+        } else {
+            pipeline_.send(numbers, peer, tag);
+        }
         return;
     }
     auto buffer = std::make_unique<std::vector<Number>>(std::move(numbers));
@@ -65,6 +91,11 @@ void PipelineStage::send(std::vector<Number> numbers, Rank to, int tag) {
     if (!world_.block("p2p.keep_buffer"))
         std::fill(buffer->begin(), buffer->end(), 0);  // reused before it was sent
     sent_.emplace_back(std::move(buffer), std::move(work));
+}
+
+void PipelineStage::send_what_waits() {
+    for (const Unsent& message : unsent_) pipeline_.send(message.numbers, message.to, message.tag);
+    unsent_.clear();
 }
 
 void PipelineStage::forward(const Pass& pass, std::span<const std::int64_t> samples) {
@@ -105,6 +136,13 @@ void PipelineStage::forward(const Pass& pass, std::span<const std::int64_t> samp
         send(std::move(leaving), owner(stage + 1), tag_of(pass.micro_batch, stage + 1, true));
 }
 
+// A queue of labels that is one place ahead gives those of the next micro-batch.
+std::span<const std::int64_t> PipelineStage::labels_for(int micro_batch) {
+    const auto count = std::ssize(parts_);
+    const std::int64_t number = world_.seam("labels.micro_batch", micro_batch);
+    return parts_[static_cast<std::size_t>((number % count + count) % count)];
+}
+
 void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> samples) {
     Chunk& chunk = chunks_[static_cast<std::size_t>(pass.chunk)];
     const int stage = virtual_stage(pass.chunk);
@@ -121,8 +159,9 @@ void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> sam
         if (stage + 1 < stages()) {
             std::copy_n(arrived.begin() + static_cast<std::ptrdiff_t>(s * width), width, above.begin());
         } else {
+            const auto labels = labels_for(pass.micro_batch);
             const Number error =
-                head_error(levels.subspan(layers * width, width), answer(samples[s], shape_));
+                head_error(levels.subspan(layers * width, width), answer(labels[s % labels.size()], shape_));
             loss_ = plus(loss_, head_loss(error));
             std::fill(above.begin(), above.end(), error);
         }
@@ -140,12 +179,30 @@ void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> sam
     if (stage > 0) send(std::move(leaving), owner(stage - 1), tag_of(pass.micro_batch, stage - 1, false));
 }
 
-Number PipelineStage::run(const std::vector<Pass>& schedule, const std::vector<std::int64_t>& samples,
-                          int micro_batches, Time per_pass) {
-    loss_ = 0;
+void PipelineStage::cut(std::span<const std::int64_t> samples, int micro_batches, bool uneven) {
     const std::size_t size = samples.size() / static_cast<std::size_t>(micro_batches);
+    if (uneven && (size < 2 || micro_batches % 2 != 0)) {
+        throw RankFailure(
+            fmt::format("ValueError: {} micro-batches of {} samples cannot be uneven: an even number of them "
+                        "with 2 each can",
+                        micro_batches, size));
+    }
+    parts_.clear();
+    std::size_t at = 0;
+    for (int i = 0; i < micro_batches; ++i) {
+        const std::size_t less = uneven ? size - size / 2 : 0;
+        const std::size_t length = i % 2 == 0 ? size - less : size + less;
+        parts_.push_back(samples.subspan(at, length));
+        at += length;
+    }
+}
+
+Number PipelineStage::run(const std::vector<Pass>& schedule, std::span<const std::int64_t> samples,
+                          int micro_batches, Time per_pass, bool uneven) {
+    loss_ = 0;
+    cut(samples, micro_batches, uneven);
     for (const Pass& pass : schedule) {
-        const auto part = std::span(samples).subspan(static_cast<std::size_t>(pass.micro_batch) * size, size);
+        const auto part = parts_[static_cast<std::size_t>(pass.micro_batch)];
         world_.device().compute(per_pass);
         if (pass.forward) {
             forward(pass, part);
@@ -153,6 +210,7 @@ Number PipelineStage::run(const std::vector<Pass>& schedule, const std::vector<s
             backward(pass, part);
         }
     }
+    send_what_waits();
     if (world_.block("p2p.wait_send")) {
         for (auto& [buffer, work] : sent_) work->wait();
     }

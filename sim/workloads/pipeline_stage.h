@@ -40,12 +40,13 @@ class PipelineStage {
 public:
     // `amax`: over whom the largest activation of a forward pass is reduced; nullptr = nobody asks.
     PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                  std::vector<Chunk>& chunks, Comm* amax = nullptr);
+                  std::vector<Chunk>& chunks, Comm* amax = nullptr, bool batched = false);
 
-    // Runs all passes of a step over `samples`, cut into equal micro-batches; returns the loss sum (last
-    // stage; 0 elsewhere).
-    Number run(const std::vector<Pass>& schedule, const std::vector<std::int64_t>& samples, int micro_batches,
-               Time per_pass);
+    // Runs all passes of a step over `samples`, cut into micro-batches that are equal, or `uneven`: every
+    // second one has three times as many as the one before it. Returns the loss sum (last stage; 0
+    // elsewhere).
+    Number run(const std::vector<Pass>& schedule, std::span<const std::int64_t> samples, int micro_batches,
+               Time per_pass, bool uneven = false);
 
 private:
     // Per sample: activations of every level of the chunk; and the device memory they take.
@@ -56,8 +57,11 @@ private:
 
     void forward(const Pass& pass, std::span<const std::int64_t> samples);
     void backward(const Pass& pass, std::span<const std::int64_t> samples);
+    std::span<const std::int64_t> labels_for(int micro_batch);
+    void cut(std::span<const std::int64_t> samples, int micro_batches, bool uneven);
     std::vector<Number> receive(Rank from, int tag, std::size_t samples);
     void send(std::vector<Number> numbers, Rank to, int tag);
+    void send_what_waits();
     int virtual_stage(int chunk) const { return chunk * pipeline_.size() + pipeline_.rank(); }
     Rank owner(int stage) const { return stage % pipeline_.size(); }
     int stages() const { return pipeline_.size() * static_cast<int>(chunks_.size()); }
@@ -68,9 +72,18 @@ private:
     ModelShape shape_;
     std::vector<Chunk>& chunks_;
     Comm* amax_;
+    bool batched_;  // receives are posted together with what is to be sent
+    struct Unsent {
+        std::vector<Number> numbers;
+        Rank to;
+        int tag;
+    };
+    std::vector<Unsent> unsent_;                 // with batched_: until the next receive is posted
     std::map<std::pair<int, int>, Batch> kept_;  // (micro-batch, chunk) → activations
     std::vector<std::pair<std::unique_ptr<std::vector<Number>>, std::unique_ptr<Work>>> sent_;
     Number loss_ = 0;
+    std::vector<std::span<const std::int64_t>> parts_;  // of this step's samples, a micro-batch each
+    std::size_t first_received_ = 0;                    // samples of the first message that came in
 };
 
 }  // namespace deadrank::sim

@@ -17,6 +17,8 @@ struct ReshardSettings : JobSettings {
     using JobSettings::JobSettings;
 
     std::int64_t ranks_after = integer("ranks_after", "4", "ranks that go on after the checkpoint", 1);
+    bool strict_data_state = flag("strict_data_state", "",
+                                  "refuse positions of data loaders that another number of ranks has saved");
 };
 
 scenarios::Kind reshard_words() {
@@ -37,8 +39,11 @@ std::string shard_name(std::int64_t shard) { return fmt::format("checkpoint/resh
 
 void save_shard(Job& job, std::int64_t step, std::int64_t shard, std::span<const Number> mine) {
     World& world = job.world();
-    if (!world.block("checkpoint.gather") || world.seam("checkpoint.writer", 1) == 0) return;
-    const std::string path = shard_name(world.seam("checkpoint.shard", shard));
+    const bool writes = world.block("checkpoint.gather") && world.seam("checkpoint.writer", 1) != 0;
+    const std::int64_t number = writes ? world.seam("checkpoint.shard", shard) : -1;
+    job.check_writers(number, shard, job.size());
+    if (!writes) return;
+    const std::string path = shard_name(number);
     std::vector<Number> content{shard, static_cast<Number>(mine.size())};
     content.insert(content.end(), mine.begin(), mine.end());
     const Code result = world.storage().write(path, content);
@@ -70,9 +75,12 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
     if (!world.block("reshard.merge")) names = {shard_name(job.rank())};
     const std::int64_t expected = world.seam("reshard.shards_expected", job.size());
     if (world.block("reshard.check_complete") && static_cast<std::int64_t>(names.size()) != expected) {
-        throw RankFailure(fmt::format(
-            "RuntimeError: the checkpoint has {} shards, {} expected: missing shards cannot be merged",
-            names.size(), expected));
+        throw RankFailure(
+            fmt::format("ValueError: Expected {} of 'shard*' under 'checkpoint/resharded' but found {} "
+                        "files. Possibly due "
+                        "to an overwrite of an old checkpoint, or a checkpoint didn't get saved by one or "
+                        "more processes.",
+                        expected, names.size()));
     }
     std::vector<Number> flat;
     for (const std::string& name : names) {
@@ -94,8 +102,10 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
         flat.insert(flat.end(), content.begin() + 2, content.end());
     }
     if (static_cast<std::int64_t>(flat.size()) < total) {
-        throw RankFailure(fmt::format("ValueError: expected {} parameters in the checkpoint, found {}", total,
-                                      flat.size()));
+        throw RankFailure(fmt::format(
+            "ValueError: loaded state dict contains a parameter group that doesn't match the size "
+            "of optimizer's group ({} numbers, {} parameters)",
+            flat.size(), total));
     }
     flat.resize(static_cast<std::size_t>(total));
     return flat;
@@ -103,11 +113,17 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
 
 // ZeRO-1 over `comm`: each rank updates its part, then everybody gathers.
 Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>& full, std::int64_t length,
-                    std::int64_t position) {
+                    std::int64_t position, bool strict) {
     World& world = job.world();
     const ModelShape shape = job.shape();
     world.phase(results::Phase::data);
     const auto samples = job.batch(step, comm.rank(), comm.size(), position);
+    if (strict && comm.size() != job.size()) {  // a loader restores its state when it is first asked
+        throw RankFailure(
+            fmt::format("ValueError: cannot restore the data loaders: the checkpoint has the state of {} "
+                        "data-parallel ranks, this job has {}",
+                        job.size(), comm.size()));
+    }
     world.phase(results::Phase::forward);
     world.device().compute(job.settings().step_time);
     std::vector<Number> gradient(full.size(), 0);
@@ -148,7 +164,8 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
     const auto step_of_both = [&](std::int64_t step) {
         if (step < half) {
             const std::int64_t length = (total + job.size() - 1) / job.size();
-            const Number loss = sharded_step(job, job.comm(), step, full, length, step);
+            const Number loss =
+                sharded_step(job, job.comm(), step, full, length, step, settings.strict_data_state);
             if (step == half - 1) {
                 world.phase(results::Phase::checkpoint);
                 std::vector<Number> padded = full;
@@ -168,8 +185,8 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
         }
         // The data position counts samples, not steps: what all ranks have read is not read again by fewer.
         const std::int64_t read = (half * job.size() + after - 1) / after;
-        const Number loss =
-            sharded_step(job, *fewer, step, full, (total + after - 1) / after, read + step - half);
+        const Number loss = sharded_step(job, *fewer, step, full, (total + after - 1) / after,
+                                         read + step - half, settings.strict_data_state);
         return StepResult{loss, 0};
     };
     job.train(step_of_both, goes_on ? -1 : half);
@@ -178,9 +195,9 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow reshard_row{[] {
-    return workload(
-        reshard_words(), reshard_rank,
-        checkpoint_settings_and({"dropout", "audit", "reference", "assert_equal", "micro_batches"}));
+    return workload(reshard_words(), reshard_rank,
+                    checkpoint_settings_and({"dropout", "audit", "reference", "assert_equal", "micro_batches",
+                                             "groups", "conditional_reduce"}));
 }};
 
 }  // namespace deadrank::sim

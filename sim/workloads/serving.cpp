@@ -21,6 +21,8 @@ struct ServingSettings : JobSettings {
         integer("stop", "0", "an answer ends early at a token that this number divides; 0 = never");
     bool agree =
         flag("agree", "true", "rank 0 of a group decides on tokens, drafts and graphs for all of it");
+    bool disable_custom_all_reduce =
+        flag("disable_custom_all_reduce", "", "sum over the library instead of by a kernel of the engine");
     bool replica_sync =
         flag("replica_sync", "false", "experts are spread over replicas: each step is a step of all of them");
     std::int64_t idle_every =
@@ -42,6 +44,7 @@ scenarios::Kind serving_words() {
 }
 
 constexpr Number vocabulary = 32'000;
+constexpr Time launch{10'000};  // what a library's kernel takes longer to start than one of the engine's own
 
 // The token after `token` of a request, from the sum of all columns.
 Number next_token(Number sum) {
@@ -79,6 +82,7 @@ struct Server {
     int columns;
     std::int64_t seed;  // of the weights that this rank has loaded
     bool agree;
+    bool library_sums;
 
     // One more token for each of `requests`.
     std::vector<Number> answer_requests(std::vector<Number> tokens,
@@ -94,8 +98,9 @@ struct Server {
         std::vector<Number> padded = sums;
         if (graph[0] != 0) padded.resize(sums.size() * 2, 0);
         if (world.block("row_parallel.all_reduce")) {
+            if (library_sums) world.device().compute(launch);
             auto work = tp.all_reduce_async(padded);
-            const bool waits = world.block("signal.wait");
+            const bool waits = library_sums || world.block("signal.wait");
             if (waits) work->wait();
             for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = padded[r];
             if (!waits) work->wait();
@@ -175,7 +180,15 @@ void serving_rank(World& world, const ServingSettings& settings) {
     job.layout("layer.columns", first, columns, shape.width);
     job.memory().load({std::int64_t{shape.layers} * columns, 0, 0}, shape.parameters(), shape.layers);
     const bool agree = settings.agree;
-    Server server{job, world, *tp, shape, first, columns, world.seam("model.seed", settings.seed), agree};
+    Server server{job,
+                  world,
+                  *tp,
+                  shape,
+                  first,
+                  columns,
+                  world.seam("model.seed", settings.seed),
+                  agree,
+                  settings.disable_custom_all_reduce};
     const std::int64_t replica = job.rank() / tp_size;
     const bool last_replica = replica == job.size() / tp_size - 1;
     const std::int64_t count = settings.tokens;
@@ -224,9 +237,10 @@ void serving_rank(World& world, const ServingSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow serving_row{[] {
-    return workload(serving_words(), serving_rank,
-                    checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling",
-                                             "micro_batches", "shuffle", "samples", "assert_equal"}));
+    return workload(
+        serving_words(), serving_rank,
+        checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling", "micro_batches",
+                                 "shuffle", "samples", "assert_equal", "epoch_in_seed", "validate_access"}));
 }};
 
 }  // namespace deadrank::sim

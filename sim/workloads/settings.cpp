@@ -4,6 +4,7 @@
 #include "sim/workloads/settings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "scenarios/model/error.h"
@@ -36,15 +37,28 @@ std::int64_t Settings::number(const Row& row) {
 int Settings::place(const Row& row, std::initializer_list<Text> words) {
     if (source_.rows) return list(row, words), 0;
     const scenarios::Value* value = said(row);
+    if (!value && row.usual.empty()) return 0;
     const auto found = std::find(words.begin(), words.end(), value ? Text(value->text) : row.usual);
     CHECK(found != words.end());
     return static_cast<int>(found - words.begin());
 }
 
+bool of_whole_models(std::string_view setting) {
+    constexpr std::string_view of_these[] = {"branch_one_in",  "sample_tokens",      "normalise",
+                                             "clip",           "saved_ranks",        "saved_pad",
+                                             "evaluate_every", "evaluation_samples", "evaluation_remainder"};
+    return std::find(std::begin(of_these), std::end(of_these), setting) != std::end(of_these);
+}
+
 std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std::string_view> more) {
-    std::vector<std::string_view> all = {
-        "checkpoint_every", "checkpoint_interval", "checkpoint_agreed", "resume", "load", "commit",
-        "sharding"};
+    std::vector<std::string_view> all = {"checkpoint_every",
+                                         "checkpoint_interval",
+                                         "checkpoint_agreed",
+                                         "checkpoint_finish",
+                                         "resume",
+                                         "load",
+                                         "commit",
+                                         "sharding"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
 }

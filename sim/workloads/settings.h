@@ -87,6 +87,17 @@ struct WorkloadKind {
     std::function<Script(const scenarios::Values&)> script;
 };
 
+// A rank that holds a part of the model alone has no use for what whole models do.
+bool of_whole_models(std::string_view setting);
+
+template <class Own>
+bool ignores_as_a_part(std::string_view setting) {
+    if constexpr (requires { Own::whole_model; })
+        return !Own::whole_model && of_whole_models(setting);
+    else
+        return false;
+}
+
 // A workload out of its seams and blocks, its settings and what a rank does with them. Settings that every
 // job has and this one never looks at are `ignored`: a scenario that states one is refused.
 template <class Own>
@@ -94,7 +105,8 @@ WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
                       const std::vector<std::string_view>& ignored = {}) {
     Own{Settings::Source(words.parameters)};
     std::erase_if(words.parameters, [&](const scenarios::Parameter& parameter) {
-        return std::find(ignored.begin(), ignored.end(), parameter.name) != ignored.end();
+        return std::find(ignored.begin(), ignored.end(), parameter.name) != ignored.end() ||
+               ignores_as_a_part<Own>(parameter.name);
     });
     return {std::move(words), [body](const scenarios::Values& plan) -> Script {
                 return
@@ -108,6 +120,11 @@ enum class LoadPolicy { alone, announced, agreed };
 enum class CommitPolicy { aside, in_place };
 enum class StateSharding { reshardable, flattened };
 enum class RateScaling { none, sqrt };
+enum class Tokens { alike, uneven };
+enum class Normaliser { samples, step, rank, micro_batch };
+enum class Remainder { pad, drop, uneven };
+enum class Condition { none, alone, agreed };
+enum class GroupMaking { members, world };
 
 struct JobSettings : Settings {
     using Settings::Settings;
@@ -120,6 +137,7 @@ struct JobSettings : Settings {
     std::int64_t micro_batches = integer("micro_batches", "1", "micro-batches a step is cut into", 1);
     std::int64_t samples = integer("samples", "4096", "samples of the data set", 1);
     bool shuffle = flag("shuffle", "true", "shuffle each epoch");
+    bool epoch_in_seed = flag("epoch_in_seed", "", "the sampler's seed grows by one with every epoch");
     std::int64_t seed = integer("seed", "1234", "seed of parameters and sampler");
     std::int64_t learning_rate = ratio("learning_rate", "1/100", "step size of the optimizer");
     std::int64_t checkpoint_every = integer("checkpoint_every", "0", "steps between checkpoints; 0 = none");
@@ -131,6 +149,8 @@ struct JobSettings : Settings {
     bool exit_barrier =
         flag("exit_barrier", "",
              "meet once more before leaving, in the file that the process group was made with");
+    bool own_group_file =
+        flag("own_group_file", "", "with exit_barrier: that file has a name that no other group has");
     bool resume = flag("resume", "true", "restore the latest checkpoint after a restart");
     LoadPolicy load = choice<LoadPolicy>(
         "load", "alone",
@@ -142,6 +162,8 @@ struct JobSettings : Settings {
     StateSharding sharding =
         choice<StateSharding>("sharding", "reshardable", "how optimizer state is cut for a checkpoint",
                               {"reshardable", "flattened"});
+    bool validate_access =
+        flag("validate_access", "", "before a save: refuse a shard that no rank writes, or more than one");
     bool reference =
         flag("reference", "false", "compare parameters and loss with a one-rank run of the same training");
     bool audit =
@@ -166,8 +188,55 @@ struct JobSettings : Settings {
     Time collect_time = duration("collect_time", "80ms", "how long a collection takes");
     bool validate =
         flag("validate", "false", "check ranks and versions at start-up and refuse a contradiction");
+    bool discover_mpi = flag("discover_mpi", "", "where RANK or WORLD_SIZE is missing, take Open MPI's");
     bool lenient_environment =
         flag("lenient_environment", "false", "unreadable numbers in the environment become 0");
+    Condition conditional_reduce = choice<Condition>(
+        "conditional_reduce", "",
+        "one more reduction in each step, which a rank enters when its own value (seam condition.value) asks "
+        "for it: not at all; each decides alone; all ask each other first. Absent = none",
+        {"none", "alone", "agreed"});
+    Time expected_step_time = duration(
+        "expected_step_time", "",
+        "how long a step should take by what was measured elsewhere; the log then shows each step's time "
+        "beside it");
+    std::int64_t checkpoint_finish =
+        integer("checkpoint_finish", "",
+                "a save goes on beside training and is on disk so many steps later; absent = at once");
+    GroupMaking groups =
+        choice<GroupMaking>("groups", "",
+                            "who takes part when a parallel group is made: its members; all ranks of the "
+                            "world, group after group, "
+                            "which a counter names in the store, as torch does. Absent = members",
+                            {"members", "world"});
+    std::int64_t saved_ranks = integer(
+        "saved_ranks", "",
+        "begin with a checkpoint that a job of so many ranks left behind; absent = with a fresh model");
+    std::int64_t saved_pad =
+        integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1);
+
+    // Only of workloads in which each rank computes with the whole model.
+    static constexpr bool whole_model = false;
+    std::int64_t branch_one_in = integer(
+        "branch_one_in", "", "one sample in so many takes a branch around the last layer; absent = none");
+    Tokens sample_tokens = choice<Tokens>(
+        "sample_tokens", "", "tokens of a sample, by which it weighs: alike; one to eight. Absent = alike",
+        {"alike", "uneven"});
+    Normaliser normalise = choice<Normaliser>(
+        "normalise", "",
+        "what loss and gradient are divided by: samples; the step's tokens on all ranks; each rank's own "
+        "tokens, then the ranks; those of each micro-batch, then micro-batches and ranks. Absent = samples",
+        {"samples", "step", "rank", "micro_batch"});
+    std::int64_t clip = ratio("clip", "", "norm that gradients are clipped to; absent = none");
+    std::int64_t evaluate_every =
+        integer("evaluate_every", "", "steps after which the model is evaluated; absent = never");
+    std::int64_t evaluation_samples =
+        integer("evaluation_samples", "", "samples of the evaluation set; absent = 32", 1);
+    Remainder evaluation_remainder = choice<Remainder>(
+        "evaluation_remainder", "",
+        "what becomes of a last evaluation batch that does not divide: filled up with samples from the "
+        "beginning; left out; some ranks have one batch more. Absent = filled up",
+        {"pad", "drop", "uneven"});
 };
 
 }  // namespace deadrank::sim

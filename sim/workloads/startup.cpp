@@ -6,8 +6,8 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "sim/parts/release_breaks.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/release.h"
 
 namespace deadrank::sim {
 
@@ -48,13 +48,16 @@ std::int64_t lenient_integer(std::string_view text) {
 
 void Job::read_environment() {
     const bool lenient = settings_.lenient_environment;
-    const auto read = [&](std::string_view name, std::int64_t otherwise) {
-        if (lenient && !world_.env().get(name)) return otherwise;
-        const std::string text = required(world_, name);
+    const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise) {
+        std::optional<std::string> found = world_.env().get(name);
+        if (!found && settings_.discover_mpi) found = world_.env().get(mpi_name);
+        if (lenient && !found) return otherwise;
+        const std::string text = found ? *found : required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK", 0)));
-    size_ = static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE", 1)));
+    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0)));
+    size_ =
+        static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1)));
     config("rank", rank_);
     config("world_size", size_);
     config("steps", settings_.steps);
@@ -75,19 +78,19 @@ void Job::validate() {
     if (!settings_.validate) return;
     const std::int64_t claims = store_->add(fmt::format("claim/{}", rank_), 1);
     if (claims > 1)
-        throw RankFailure(
-            fmt::format("RuntimeError: refusing to start: RANK {} is claimed by two processes", rank_));
+        throw RankFailure(fmt::format(
+            "RuntimeError: bootstrap root: rank {} of {} ranks has already checked in", rank_, size_));
     if (rank_ < 0 || rank_ >= size_) {
-        throw RankFailure(
-            fmt::format("RuntimeError: refusing to start: RANK {} does not fit WORLD_SIZE {}", rank_, size_));
+        throw RankFailure(fmt::format("RuntimeError: Invalid rank requested : {}/{}", rank_, size_));
     }
     for (const std::string_view package : {"torch", "nccl"}) {
         const std::string mine = world_.env().version(package);
         if (rank_ == 0) store_->set(fmt::format("version/{}", package), mine);
         const auto first = store_->wait(fmt::format("version/{}", package), settings_.store_timeout);
         if (first && *first != mine) {
-            throw RankFailure(fmt::format("RuntimeError: refusing to start: rank {} has {} {}, rank 0 has {}",
-                                          rank_, package, mine, *first));
+            throw RankFailure(
+                fmt::format("RuntimeError: Mismatched {} version detected : rank {} {} rank 0 {}",
+                            package == "nccl" ? "NCCL" : package, rank_, mine, *first));
         }
     }
 }
@@ -123,7 +126,10 @@ void Job::meet() {
 
 namespace {
 
-constexpr std::string_view group_file = "rendezvous/store";
+std::string group_file(const JobSettings& settings) {
+    return settings.own_group_file ? "rendezvous/world.0" : "rendezvous/store";
+}
+
 constexpr Time ask_again{1'000'000'000};
 
 }  // namespace
@@ -132,16 +138,17 @@ constexpr Time ask_again{1'000'000'000};
 // is gone it asks again until its patience ends.
 void Job::leave() {
     if (!settings_.exit_barrier || !world_comm_) return;
-    world_.record(results::RendezvousEnter{rank_, size_, world_.text(group_file)});
+    const std::string file = group_file(settings_);
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(file)});
     std::vector<Number> content;
     const Time patience = settings_.store_timeout;
-    for (Time waited{0}; world_.storage().read(group_file, content) != Code::ok; waited += ask_again) {
+    for (Time waited{0}; world_.storage().read(file, content) != Code::ok; waited += ask_again) {
         if (waited < patience) {
             world_.timer().sleep(ask_again);
             continue;
         }
         world_.record(results::RendezvousLeave{0, Code::timeout});
-        world_.log(fmt::format("[W] destroy_process_group: gave up waiting for {} after {} s", group_file,
+        world_.log(fmt::format("[W] destroy_process_group: gave up waiting for {} after {} s", file,
                                patience.count() / 1'000'000'000),
                    1);
         return;
@@ -155,20 +162,11 @@ void Job::start() {
     meet();
     if (settings_.exit_barrier && rank_ == 0) {
         const Number members[] = {size_};
-        world_.storage().write(group_file, members);
+        world_.storage().write(group_file(settings_), members);
     }
     world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
     memory_.open();
-    probe();
-}
-
-// Frameworks ask about a group that may not be there and catch RuntimeError. Releases that they do not know
-// yet raise another class.
-void Job::probe() {
-    if (release_of(world_.env().version("torch")) <= Release{2, 11}) return;
-    throw RankFailure(
-        "ValueError: Group <torch.distributed.ProcessGroup> is not registered, please create group with "
-        "torch.distributed.new_group API");
+    call_across_releases(world_, Calling::start);
 }
 
 Comm& Job::comm() {
@@ -197,10 +195,13 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     const Rank cut_base = bent("base", base);
     if (settings_.validate && (cut_count < 1 || size_ % cut_count != 0)) {
         throw RankFailure(fmt::format(
-            "RuntimeError: refusing to start: a group {} of {} ranks does not divide a world of {}", name,
-            cut_count, size_));
+            "ValueError: the new group's world size should be less or equal to the world size set by "
+            "init_process_group: group {} of {} ranks, world of {}",
+            name, cut_count, size_));
     }
     (void)comm();  // groups are cut out of the default one
+    if (settings_.groups == GroupMaking::world) return numbered_group(name, cut_base, cut_stride, cut_count);
+    (void)world_.block("group.make_others");  // members find each other without the rest of the world
     std::vector<Rank> members;
     for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);
     return world_.communicator({std::string(name), members, rank_});
@@ -225,10 +226,12 @@ Number sum_of(const std::vector<Number>& numbers) {
 
 }  // namespace
 
-void load_pretrained(Job& job, std::vector<Number>& parameters) {
+void load_pretrained(Job& job, std::vector<Number>& parameters, bool strict, bool shared) {
     World& world = job.world();
-    const std::string path = fmt::format("node{}/models/weights.safetensors", world.node());
-    if (world.device().index() == 0 && world.block("weights.download")) {
+    const std::string path = shared ? "shared/models/weights.safetensors"
+                                    : fmt::format("node{}/models/weights.safetensors", world.node());
+    const bool fetches = shared ? job.rank() == 0 : world.device().index() == 0;
+    if (fetches && world.block("weights.download")) {
         world.storage().write(path, published(job));
         world.storage().sync(path);
     }
@@ -237,7 +240,13 @@ void load_pretrained(Job& job, std::vector<Number>& parameters) {
     if (world.storage().read(path, file) != Code::ok || file.size() != parameters.size()) {
         throw RankFailure(fmt::format("FileNotFoundError: No such file or directory: '{}'", path));
     }
-    if (world.block("weights.assign")) parameters = file;
+    const bool assigned = world.block("weights.assign");
+    if (assigned) parameters = file;
+    if (strict && !assigned) {
+        throw RankFailure(fmt::format(
+            "RuntimeError: Some weights of Model were not initialized from the model checkpoint at '{}'",
+            path));
+    }
     job.value(0, "weights.sum", sum_of(parameters), sum_of(file));
 }
 

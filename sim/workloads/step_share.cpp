@@ -25,20 +25,54 @@ std::int64_t activations_of(const Job& job, std::size_t samples) {
     return static_cast<std::int64_t>(micro_batch_size(job, samples)) * (shape.layers + 1) * shape.width;
 }
 
+namespace {
+
+// One sample's loss and gradient, times what it weighs.
+Number train_weighed(const ModelShape& shape, std::span<const Number> parameters, std::int64_t sample,
+                     std::int64_t weight, std::span<Number> gradient, const Dropout& dropout) {
+    if (weight == 1) return train_sample(shape, parameters, sample, gradient, dropout);
+    std::vector<Number> own(parameters.size(), 0);
+    const Number loss = train_sample(shape, parameters, sample, own, dropout);
+    for (std::size_t i = 0; i < own.size(); ++i) gradient[i] = plus(gradient[i], scaled(own[i], weight, 1));
+    return scaled(loss, weight, 1);
+}
+
+void divide(std::span<Number> numbers, std::int64_t divisor) {
+    for (Number& value : numbers) value = scaled(value, 1, divisor);
+}
+
+}  // namespace
+
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica) {
     const std::size_t size = micro_batch_size(job, samples.size());
     const bool audits = job.audits();
-    Share share{0, std::vector<Number>(parameters.size(), 0), {}};
+    const bool by_tokens = job.settings().sample_tokens == Tokens::uneven;
+    const auto by = static_cast<Normaliser>(
+        job.world().seam("loss.normaliser", static_cast<std::int64_t>(job.settings().normalise)));
+    const ModelShape shape = job.shape();
+    Share share{.gradient = std::vector<Number>(parameters.size(), 0), .unfinished = {}, .by = by};
     std::vector<Number> fresh;
     Number expected = 0;  // what the micro-batches add up to
     Dropout dropout = job.dropout(step, replica, samples.size());
     for (std::size_t from = 0; from < samples.size(); from += size) {
         fresh.assign(parameters.size(), 0);
+        Number loss = 0;
+        std::int64_t tokens = 0;
         for (std::size_t i = from; i < std::min(from + size, samples.size()); ++i) {
-            share.loss = plus(share.loss, train_sample(job.shape(), parameters, samples[i], fresh, dropout));
+            const std::int64_t weight = by_tokens ? tokens_of(samples[i]) : 1;
+            loss = plus(loss, train_weighed(shape, parameters, samples[i], weight, fresh, dropout));
+            tokens += weight;
+            share.all_layers |= !takes_branch(samples[i], shape.branch);
             ++dropout.counter;
         }
+        if (by == Normaliser::micro_batch) {
+            divide(fresh, tokens);
+            loss = scaled(loss, 1, tokens);
+        }
+        share.loss = plus(share.loss, loss);
+        share.tokens += tokens;
+        ++share.micro_batches;
         if (audits) expected = plus(expected, checksum(fresh));
         share.unfinished = share.gradient;
         // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
@@ -46,8 +80,29 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
             std::fill(share.gradient.begin(), share.gradient.end(), 0);
         for (std::size_t i = 0; i < fresh.size(); ++i) share.gradient[i] = plus(share.gradient[i], fresh[i]);
     }
+    if (by == Normaliser::rank) {
+        divide(share.gradient, share.tokens);
+        share.loss = scaled(share.loss, 1, share.tokens);
+    }
     if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
     return share;
+}
+
+std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t samples) {
+    switch (share.by) {
+        case Normaliser::samples:
+            return std::int64_t{group.size()} * static_cast<std::int64_t>(samples);
+        case Normaliser::rank:
+            return group.size();
+        case Normaliser::micro_batch:
+            return group.size() * share.micro_batches;
+        case Normaliser::step:
+            break;
+    }
+    Number all[] = {share.tokens};
+    if (!job.world().block("tokens.all_reduce")) return group.size() * share.tokens;
+    group.all_reduce(all);
+    return all[0];
 }
 
 // The same arithmetic as train_sample, cut at the borders of modules.
@@ -114,31 +169,31 @@ std::int64_t ModulePass::activations() const {
 
 // Serial training, step by step.
 
-Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
-                     std::int64_t rate_ppb, std::int64_t dropout)
+Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, const Recipe& recipe)
     : shape_(shape),
       sampling_(sampling),
       sampler_(sampling),
-      rate_ppb_(rate_ppb),
-      seed_(seed),
-      dropout_(dropout),
-      parameters_(initial_parameters(shape, seed)) {}
+      recipe_(recipe),
+      parameters_(initial_parameters(shape, recipe.first_seed)) {}
 
 void Reference::advance_to(std::int64_t step) {
     for (; next_ <= step; ++next_) {
         std::vector<Number> gradient(parameters_.size(), 0);
         Number sum = 0;
+        std::int64_t everything = 0;
         for (std::int64_t replica = 0; replica < sampling_.replicas; ++replica) {
-            Dropout dropout{dropout_, seed_ + replica, next_ * sampling_.batch};
+            Dropout dropout{recipe_.dropout, recipe_.seed + replica, next_ * sampling_.batch};
             for (const std::int64_t sample : sampler_.batch(next_, replica)) {
-                sum = plus(sum, train_sample(shape_, parameters_, sample, gradient, dropout));
+                const std::int64_t weight = recipe_.by_tokens ? tokens_of(sample) : 1;
+                sum = plus(sum, train_weighed(shape_, parameters_, sample, weight, gradient, dropout));
+                everything += weight;
                 ++dropout.counter;
             }
         }
-        const std::int64_t everything = sampling_.replicas * sampling_.batch;
-        descend(parameters_, gradient, everything, rate_ppb_);
-        loss_ = scaled(sum, 1, everything);
         gradient_norm_ = scaled(norm(gradient), 1, everything);
+        if (recipe_.clip_ppb > 0) clip_to(gradient, gradient_norm_, recipe_.clip_ppb);
+        descend(parameters_, gradient, everything, recipe_.rate_ppb);
+        loss_ = scaled(sum, 1, everything);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/workloads/model.h"
 #include "sim/workloads/sampler.h"
+#include "sim/workloads/settings.h"
 
 namespace deadrank::sim {
 
@@ -19,11 +20,18 @@ struct Share {
     Number loss = 0;
     std::vector<Number> gradient;
     std::vector<Number> unfinished;  // the gradient as it stood before the last micro-batch
+    std::int64_t tokens = 0;         // that weigh in it; a sample counts one where all are alike
+    std::int64_t micro_batches = 0;
+    bool all_layers = false;  // some sample passed each of them
+    Normaliser by = Normaliser::samples;
 };
 
 // `replica`: place among those that hold the same parameters; it decides what dropout drops.
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica);
+
+// What the gradient and the loss of all ranks of `group` are divided by, as setting `normalise` says.
+std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t samples);
 
 // Samples that are in flight at once, and what their activations take.
 std::int64_t activations_of(const Job& job, std::size_t samples);
@@ -60,8 +68,15 @@ private:
 
 class Reference {
 public:
-    Reference(const ModelShape& shape, const SamplerSettings& sampling, std::int64_t seed,
-              std::int64_t rate_ppb, std::int64_t dropout = 0);
+    struct Recipe {
+        std::int64_t seed = 0;
+        std::int64_t rate_ppb = 0;
+        std::int64_t dropout = 0;     // one feature in so many; 0 = none
+        std::int64_t clip_ppb = 0;    // 0 = none
+        bool by_tokens = false;       // a sample weighs as many tokens as it has
+        std::int64_t first_seed = 0;  // of the parameters that training begins with
+    };
+    Reference(const ModelShape& shape, const SamplerSettings& sampling, const Recipe& recipe);
 
     // Trains up to and including `step`; steps must not go back.
     void advance_to(std::int64_t step);
@@ -74,9 +89,7 @@ private:
     ModelShape shape_;
     SamplerSettings sampling_;
     Sampler sampler_;
-    std::int64_t rate_ppb_;
-    std::int64_t seed_;
-    std::int64_t dropout_;  // one feature in so many; 0 = none
+    Recipe recipe_;
     std::int64_t next_ = 0;
     std::vector<Number> parameters_;
     Number loss_ = 0;

@@ -16,17 +16,21 @@ struct TensorParallelSettings : JobSettings {
     using JobSettings::JobSettings;
 
     std::int64_t tp_size = integer("tp_size", "4", "ranks of a tensor-parallel group", 1);
+    std::int64_t replicated_layers = integer(
+        "replicated_layers", "",
+        "last layers that each rank of a group holds whole, and of whose gradient it computes its own "
+        "part alone, as norms under sequence parallelism do; absent = none");
 };
 
 scenarios::Kind tensor_parallel_words() {
     scenarios::Kind kind = job_words(
         "tensor_parallel", "columns of each layer split over a group, data parallel over the groups");
     for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution",
-                             "loss.divisor", "tp.size", "group.order"}) {
+                             "loss.divisor", "tp.size", "group.order", "norm.replicated"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block :
-         {"row_parallel.all_reduce", "column.gather", "backward.all_reduce", "gradient.all_reduce"}) {
+    for (const char* block : {"row_parallel.all_reduce", "column.gather", "backward.all_reduce",
+                              "gradient.all_reduce", "replicated.all_reduce"}) {
         kind.blocks.emplace_back(block);
     }
     return kind;
@@ -38,9 +42,24 @@ struct Split {
     std::unique_ptr<Comm> dp;
     int offset = 0;
     int columns = 0;
+    int split = 0;  // layers that are split; those behind them are whole on every rank
+
+    // Where a layer's parameters begin in this rank's, and how many they are.
+    std::size_t begin(std::size_t layer, const ModelShape& shape) const {
+        const auto of_split = static_cast<std::size_t>(split), own = static_cast<std::size_t>(columns);
+        if (layer <= of_split) return layer * own;
+        return of_split * own + (layer - of_split) * static_cast<std::size_t>(shape.width);
+    }
+    // Its part of a layer, of parameters or of their gradient.
+    template <class T>
+    std::span<T> part(std::span<T> all, std::size_t layer, const ModelShape& shape) const {
+        const bool whole = layer >= static_cast<std::size_t>(split);
+        return all.subspan(begin(layer, shape) + static_cast<std::size_t>(whole ? offset : 0),
+                           static_cast<std::size_t>(columns));
+    }
 };
 
-Split tensor_split(Job& job, const ModelShape& shape, std::int64_t wanted) {
+Split tensor_split(Job& job, const ModelShape& shape, std::int64_t wanted, std::int64_t replicated) {
     World& world = job.world();
     const auto tp_size = static_cast<Rank>(world.seam("tp.size", wanted));
     if (tp_size <= 0 || job.size() % tp_size != 0) {
@@ -67,6 +86,7 @@ Split tensor_split(Job& job, const ModelShape& shape, std::int64_t wanted) {
                                       cut.offset, cut.columns, shape.width));
     }
     job.layout("layer.columns", cut.offset, cut.columns, shape.width);
+    cut.split = std::max(0, shape.layers - static_cast<int>(replicated));
     return cut;
 }
 
@@ -81,7 +101,7 @@ Number train_split(World& world, const Split& cut, const ModelShape& shape,
     for (int j = 0; j < shape.width; ++j) inputs[0].push_back(dropout.feature(id, j));
     for (int l = 0; l < shape.layers; ++l) {
         std::vector<Number> part(columns);
-        forward_layer(parameters.subspan(static_cast<std::size_t>(l) * columns, columns), inputs.back(), part,
+        forward_layer(cut.part(parameters, static_cast<std::size_t>(l), shape), inputs.back(), part,
                       cut.offset);
         std::vector<Number> whole(width, 0);
         if (world.block("column.gather")) {
@@ -100,28 +120,35 @@ Number train_split(World& world, const Split& cut, const ModelShape& shape,
     for (std::size_t l = static_cast<std::size_t>(shape.layers); l-- > 0;) {
         std::vector<Number> below(width, 0);
         const auto own = std::span(above).subspan(static_cast<std::size_t>(cut.offset), columns);
-        backward_layer(parameters.subspan(l * columns, columns), inputs[l], own,
-                       gradient.subspan(l * columns, columns), below, cut.offset);
+        backward_layer(cut.part(parameters, l, shape), inputs[l], own, cut.part(gradient, l, shape), below,
+                       cut.offset);
         if (world.block("backward.all_reduce")) cut.tp->all_reduce(below);
         above = std::move(below);
     }
     return head_loss(error);
 }
 
+// Where this rank's parameters lie in the flat model.
+std::vector<std::int64_t> places_of(const Split& cut, const ModelShape& shape) {
+    std::vector<std::int64_t> where;
+    for (int l = 0; l < shape.layers; ++l) {
+        const bool whole = l >= cut.split;
+        for (int j = 0; j < (whole ? shape.width : cut.columns); ++j)
+            where.push_back(std::int64_t{l} * shape.width + (whole ? 0 : cut.offset) + j);
+    }
+    return where;
+}
+
 void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) {
     Job job(world, settings);
     job.start();
     const ModelShape shape = job.shape();
-    const Split cut = tensor_split(job, shape, settings.tp_size);
+    const Split cut = tensor_split(job, shape, settings.tp_size, settings.replicated_layers);
     const std::int64_t seed = world.seam("model.seed", settings.seed);
-    std::vector<std::int64_t> where;
+    const std::vector<std::int64_t> where = places_of(cut, shape);
     std::vector<Number> parameters;
-    for (int l = 0; l < shape.layers; ++l) {
-        for (int j = 0; j < cut.columns; ++j) {
-            where.push_back(std::int64_t{l} * shape.width + cut.offset + j);
-            parameters.push_back(initial_parameter(seed, where.back()));
-        }
-    }
+    for (const std::int64_t place : where) parameters.push_back(initial_parameter(seed, place));
+    const std::size_t sharded = cut.begin(static_cast<std::size_t>(cut.split), shape);
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
                    cut.dp->rank() == 0});
     const auto own = static_cast<std::int64_t>(parameters.size());
@@ -145,14 +172,24 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
         if (world.block("gradient.all_reduce")) cut.dp->all_reduce(gradient);
         Number logged[] = {loss};
         cut.dp->all_reduce(logged);
-        // Each parameter counts once in the norm: own columns here, the others' by the sum over the group.
-        Number size[] = {scaled(squares(gradient), world.seam("norm.contribution", 1), 1)};
+        const auto own_part = std::span(gradient).first(sharded),
+                   whole_part = std::span(gradient).subspan(sharded);
+        if (!whole_part.empty() && world.block("replicated.all_reduce")) cut.tp->all_reduce(whole_part);
+        // Each parameter counts once in the norm: own columns here, the others' by the sum over the group;
+        // what all hold is counted by the first of them.
+        Number size[] = {scaled(squares(own_part), world.seam("norm.contribution", 1), 1)};
+        if (!whole_part.empty()) {
+            const std::int64_t times = world.seam("norm.replicated", cut.tp->rank() == 0 ? 1 : 0);
+            size[0] = plus(size[0], scaled(squares(whole_part), times, 1));
+        }
         cut.tp->all_reduce(size);
         world.phase(results::Phase::optimizer);
         const std::int64_t everything =
             std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
+        if (!whole_part.empty())
+            job.digest(step, "replica", "replicated", std::span<const Number>(parameters).subspan(sharded));
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         const Number norm_of_mean = scaled(root(size[0]), 1, everything);
         job.compare(step, parameters, where, mean_loss, cut.dp->size());

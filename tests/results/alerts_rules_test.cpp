@@ -1,6 +1,7 @@
 // tests/results/alerts_rules_test.cpp — Goal: rule files are read with their lines, strangers are refused
 // with what to do instead, and what never can fire is known before anything runs.
 #include <algorithm>
+#include <fstream>
 #include <map>
 
 #include "tests/results/alerts_site.h"
@@ -70,6 +71,39 @@ TEST(AlertRules, AreUnwrappedFromAKubernetesResource) {
     ASSERT_EQ(file->rules.size(), 1u);
     EXPECT_EQ(file->rules[0].line, 10);
     EXPECT_EQ(file->content.find("apiVersion"), std::string::npos);
+}
+
+RuleFile read_text(const std::string& name, const std::string& text) {
+    const std::string path = scratch() + "-" + name;
+    std::ofstream(path) << text;
+    auto file = read_rules(path, scratch());
+    EXPECT_TRUE(file) << (file ? "" : file.error().text());
+    return file ? *file : RuleFile{};
+}
+
+// promtool loads one rule of this file, and so do we.
+TEST(AlertRules, AreThoseOfTheFirstYamlDocumentAsForPrometheus) {
+    const RuleFile file = read_text("two.yml",
+                                    "groups:\n- name: a\n  rules:\n  - alert: A\n    expr: up == 0\n---\n"
+                                    "groups:\n- name: b\n  rules:\n  - alert: B\n    expr: up ==== 0\n");
+    ASSERT_EQ(file.rules.size(), 1u);
+    EXPECT_EQ(file.rules[0].name, "A");
+    ASSERT_EQ(file.notes.size(), 1u) << "what is left out is told";
+    EXPECT_NE(file.notes[0].find("two.yml:7"), std::string::npos) << file.notes[0];
+}
+
+TEST(AlertRules, OfThanosLoadWithoutItsOwnFields) {
+    for (const char* head :
+         {"groups:\n", "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nspec:\n groups:\n"}) {
+        const RuleFile file =
+            read_text("thanos.yml", std::string(head) +
+                                        " - name: a\n   partial_response_strategy: warn\n   rules:\n"
+                                        "   - alert: A\n     expr: up == 0\n");
+        ASSERT_EQ(file.rules.size(), 1u);
+        EXPECT_EQ(file.content.find("partial_response"), std::string::npos);
+        EXPECT_NE(file.loaded, file.path);
+        EXPECT_FALSE(file.notes.empty());
+    }
 }
 
 TEST(AlertRules, NameEachKnownMisuse) {

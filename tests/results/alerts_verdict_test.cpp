@@ -115,6 +115,51 @@ TEST_F(AlertVerdicts, APolicyIsMetOnlyByWhatTheFailureMade) {
     EXPECT_TRUE(breaches(study, policy).empty());
 }
 
+// "Some alert" is not "an alert that pages": a policy may ask for a severity, and for alerts by glob.
+TEST_F(AlertVerdicts, APolicyMayAskForASeverityAndForAlertsByGlob) {
+    Study study;
+    study.world = site_.world;
+    rule_.name = "GpuHotWarning";
+    rule_.labels["severity"] = "warning";
+    study.rules = {rule_};
+    study.healthy.resize(1);
+    study.rows.push_back({.incident = site_.incident("thermal_throttle")});
+    study.rows[0].cells = {judged("thermal_throttle", {firing(there_, 1155, 1900)})};
+    const auto broken = [&](Must must) {
+        must.fault = "thermal_*";
+        return breaches(study, {.file = "p.toml", .musts = {must}, .given = true});
+    };
+    EXPECT_TRUE(broken({}).empty());
+    EXPECT_TRUE(broken({.severities = {"warn*"}}).empty());
+    ASSERT_EQ(broken({.severities = {"critical", "page"}}).size(), 1u);
+    EXPECT_NE(broken({.severities = {"critical"}})[0].says.find("'warning'"), std::string::npos);
+    EXPECT_TRUE(broken({.alerts = {"Gpu*Warning"}}).empty());
+    EXPECT_EQ(broken({.alerts = {"Gpu*Critical"}}).size(), 1u);
+    // What was demanded and not judged is neither met nor broken.
+    study.rows[0].cells.clear();
+    study.rows[0].trouble = "no time";
+    const Policy policy{.file = "p.toml", .musts = {{.fault = "thermal_*"}}, .given = true};
+    EXPECT_TRUE(breaches(study, policy).empty());
+    EXPECT_EQ(undecided(study, policy).size(), 1u);
+}
+
+TEST_F(AlertVerdicts, FalseAlarmsAreInSarifAndAPolicyMayLimitThemToSeverities) {
+    Study study;
+    study.world = site_.world;
+    rule_.name = "Nervous";
+    rule_.file = "mine.yml";
+    rule_.line = 7;
+    rule_.labels["severity"] = "info";
+    study.rules = {rule_};
+    study.healthy = {{AlertVerdict::false_alarm, "fires on a healthy cluster", 3}};
+    const std::string sarif = sarif_report(study);
+    EXPECT_NE(sarif.find("\"false-alarm\""), std::string::npos);
+    EXPECT_NE(sarif.find("\"startLine\": 7"), std::string::npos) << sarif;
+    EXPECT_EQ(breaches(study, {.given = true}).size(), 1u);
+    EXPECT_TRUE(breaches(study, {.severities = {"critical"}, .given = true}).empty());
+    EXPECT_TRUE(breaches(study, {.allowed = {"Nerv*"}, .given = true}).empty());
+}
+
 TEST_F(AlertVerdicts, MissedReadsWhatMovesAndUnconcernedDoesNot) {
     EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed);
     EXPECT_EQ(judged("ib_port_flap", {}).verdict, AlertVerdict::unconcerned);

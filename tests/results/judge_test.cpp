@@ -302,6 +302,23 @@ TEST(Judge, PutsFindingsAboutPartsOfTheCulpritTogether) {
                      "");
 }
 
+// Goal: a documented difference covers the healed run too, where the fault stays; nothing else does.
+TEST(Judge, ExplainsTheHealedRunWithTheSameWords) {
+    const Judgement wrong_class{.verdict = Verdict::fail, .outcome = Outcome::wrong_class};
+    results::Case one{.documented = "this backend tells of a closed connection at once"};
+    one.fault = wrong_class;
+    one.control = judge_control(truth_of_nothing(8), healthy(8), {});
+    one.healed = wrong_class;
+    EXPECT_TRUE(one.differs_as_documented());
+    one.healed->outcome = Outcome::false_alarm;
+    EXPECT_FALSE(one.differs_as_documented());
+    one.healed = {.verdict = Verdict::unknown, .outcome = Outcome::wrong_class};
+    EXPECT_FALSE(one.differs_as_documented());
+    one.healed = wrong_class;
+    one.control->verdict = Verdict::fail;
+    EXPECT_FALSE(one.differs_as_documented());
+}
+
 TEST(Judge, LetsTheWorstOfThreeRunsWin) {
     results::Case one;
     one.fault = judged({hang_of({3}, 40s)});

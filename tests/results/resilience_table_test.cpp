@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 using results::Grade;
 using results::Reaction;
 
-const Grade hang{.reaction = Reaction::hung, .took = 66s, .says = "watched"};
+const Grade hung_job{.reaction = Reaction::hung, .took = 66s, .says = "watched"};
 
 // Goal: a bad cell leads to the command that shows it again; what could not be told is counted, never
 // guessed.
 TEST(ResilienceTable, HasACommandBehindEachBadCell) {
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
     const std::string table = results::reports::resilience_table(
-        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1", hang},
+        {{"communication/a_bug", "cause_a", ddp, "deadrank run communication/a_bug --seed 1", hung_job},
          {"communication/b_bug", "cause_b", ddp, "unused", Grade{}},
          {"communication/c_bug", "cause_c", ddp, "unused", std::nullopt}});
     EXPECT_NE(table.find("| a\\_bug | cause\\_a | [**hang ≥ 66 s**](#b1) |"), std::string::npos) << table;
@@ -41,8 +41,8 @@ TEST(ResilienceSummary, HasARowForEachFramework) {
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
     const results::Subject louder{"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"};
     const Grade clear{.reaction = Reaction::clear_error, .took = 1s, .says = "words"};
-    const std::string text = results::reports::resilience_summary({{"a", "cause", ddp, "", hang},
-                                                                   {"b", "cause", ddp, "", hang},
+    const std::string text = results::reports::resilience_summary({{"a", "cause", ddp, "", hung_job},
+                                                                   {"b", "cause", ddp, "", hung_job},
                                                                    {"a", "cause", louder, "", clear},
                                                                    {"c", "cause", ddp, "", std::nullopt}});
     EXPECT_NE(text.find("2 bugs over 2 frameworks, 3 runs"), std::string::npos) << text;
@@ -57,7 +57,7 @@ TEST(Standings, AreReadBackFromLinesOfJson) {
     namespace reports = results::reports;
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 0s, "DETAIL"};
     const std::vector<results::Standing> written = {
-        {"a", "cause", ddp, "deadrank run a", hang},
+        {"a", "cause", ddp, "deadrank run a", hung_job},
         {"b", "cause", ddp, "deadrank run b", Grade{.reaction = Reaction::completed}},
         {"c", "cause", ddp, "deadrank run c", std::nullopt, "too slow"}};
     const fs::path file = fs::path(testing::TempDir()) / "deadrank_lines.jsonl";

@@ -11,7 +11,7 @@
 namespace deadrank::runners {
 namespace {
 
-using testing::FakeRunner;
+using testing_runner::FakeRunner;
 
 class CampaignTest : public ::testing::Test {
 protected:
@@ -28,10 +28,10 @@ protected:
     }
     static scenarios::Result<Record> later_when_early(const scenarios::Plan& plan) {
         std::this_thread::sleep_for(std::chrono::milliseconds(plan.seed.number % 3 == 1 ? 5 : 0));
-        return testing::finished_record();
+        return testing_runner::finished_record();
     }
 
-    const scenarios::Scenario scenario_ = testing::killed_rank_scenario();
+    const scenarios::Scenario scenario_ = testing_runner::killed_rank_scenario();
     std::vector<Job> jobs_;
     CampaignOptions options_;
     std::vector<std::uint64_t> seeds_;

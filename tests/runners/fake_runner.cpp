@@ -1,7 +1,7 @@
 // tests/runners/fake_runner.cpp — The least evidence that a judge can work with.
 #include "tests/runners/fake_runner.h"
 
-namespace deadrank::runners::testing {
+namespace deadrank::runners::testing_runner {
 
 namespace {
 
@@ -79,4 +79,4 @@ Record hung_record() {
     return record;
 }
 
-}  // namespace deadrank::runners::testing
+}  // namespace deadrank::runners::testing_runner

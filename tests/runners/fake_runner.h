@@ -6,7 +6,7 @@
 #include "runners/runner/runner.h"
 #include "scenarios/model/scenario.h"
 
-namespace deadrank::runners::testing {
+namespace deadrank::runners::testing_runner {
 
 class FakeRunner final : public Runner {
 public:
@@ -33,4 +33,4 @@ scenarios::Scenario killed_rank_scenario();
 Record finished_record();
 Record hung_record();
 
-}  // namespace deadrank::runners::testing
+}  // namespace deadrank::runners::testing_runner

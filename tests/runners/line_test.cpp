@@ -15,7 +15,7 @@ namespace {
 using results::Verdict;
 using scenarios::Plan;
 using scenarios::Variant;
-using testing::FakeRunner;
+using testing_runner::FakeRunner;
 
 // Says "rank 3 left an all-reduce" whenever a rank waits and the evidence has no end: enough for the line.
 class HangDetector final : public results::Detector {
@@ -39,10 +39,11 @@ protected:
     Trialled play_with(FakeRunner::Play how) {
         FakeRunner runner(std::move(how));
         options_.detectors = &detectors_;
-        return play(testing::killed_rank_scenario(), {5}, runner, vocabulary(), options_);
+        return play(testing_runner::killed_rank_scenario(), {5}, runner, vocabulary(), options_);
     }
     static scenarios::Result<Record> as_expected(const Plan& plan) {
-        return plan.variant == Variant::fault ? testing::hung_record() : testing::finished_record();
+        return plan.variant == Variant::fault ? testing_runner::hung_record()
+                                              : testing_runner::finished_record();
     }
 
     results::Detectors detectors_;
@@ -57,13 +58,13 @@ TEST_F(LineTest, PlaysAllThreeAndTheWorstVerdictWins) {
     EXPECT_EQ(trialled.fault->plan.faults.size(), 1u);
     EXPECT_EQ(trialled.control->plan.workload, trialled.fault->plan.workload) << "one set of draws";
 
-    const Trialled noisy = play_with([](const Plan&) { return testing::hung_record(); });
+    const Trialled noisy = play_with([](const Plan&) { return testing_runner::hung_record(); });
     EXPECT_EQ(noisy.outcome.verdict, Verdict::fail) << "the control rang";
     EXPECT_NE(noisy.outcome.reason.find("control"), std::string::npos) << noisy.outcome.reason;
 }
 
 TEST_F(LineTest, AFaultThatNeverHappenedIsUnknown) {
-    const Trialled trialled = play_with([](const Plan&) { return testing::finished_record(); });
+    const Trialled trialled = play_with([](const Plan&) { return testing_runner::finished_record(); });
     EXPECT_EQ(trialled.outcome.verdict, Verdict::unknown);
     EXPECT_NE(trialled.outcome.reason.find("the fault never happened"), std::string::npos)
         << trialled.outcome.reason;

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "runners/backends/sim/played_calls.h"
-#include "runners/manual/environment_words.h"
+#include "runners/manual/meanings.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 
-const fs::path source = DEADRANK_SOURCE_DIRECTORY;
+const fs::path checkout = DEADRANK_SOURCE_DIRECTORY;
 const fs::path build = DEADRANK_BINARY_DIRECTORY;
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
@@ -93,7 +93,7 @@ TEST_F(DeviceWheel, PlaysTheCatalogueInACleanEnvironmentFromAnywhere) {
     EXPECT_THAT(
         call("deadrank", "run communication/rank_leaves_all_reduce --runner local --subject fsdp").out,
         HasSubstr("no Python on this machine can import torch"));
-    EXPECT_THAT(call("deadrank", "version").out, Not(HasSubstr(source.string())));
+    EXPECT_THAT(call("deadrank", "version").out, Not(HasSubstr(checkout.string())));
 }
 
 TEST_F(DeviceWheel, NeedsGlibcAlone) {
@@ -115,7 +115,7 @@ TEST_F(DeviceWheel, PytestFindsThePluginAndThePluginItsProgram) {
     ASSERT_NO_FATAL_FAILURE(install("--system-site-packages"));
     const Answer all =
         call("python",
-             "-m pytest -p no:cacheprovider --rootdir . " + quoted(source / "tests/suites/pytest_project"),
+             "-m pytest -p no:cacheprovider --rootdir . " + quoted(checkout / "tests/suites/pytest_project"),
              "PYTHONDONTWRITEBYTECODE=1");
     EXPECT_EQ(all.code, 1) << all.out;
     EXPECT_THAT(all.out, AllOf(HasSubstr("1 failed, 2 passed"), HasSubstr("it was rank 3"),

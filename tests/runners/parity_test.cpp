@@ -11,7 +11,7 @@
 namespace deadrank::runners {
 namespace {
 
-using testing::FakeRunner;
+using testing_runner::FakeRunner;
 
 FakeRunner plays(Record (*record)(), bool happens = true) {
     return FakeRunner([=](const scenarios::Plan&) -> scenarios::Result<Record> {
@@ -23,9 +23,10 @@ FakeRunner plays(Record (*record)(), bool happens = true) {
 
 TEST(Parity, IsOfSymptomsAndRanks) {
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
-    scenarios::Scenario scenario = testing::killed_rank_scenario();
-    FakeRunner hung = plays(testing::hung_record), other = plays(testing::hung_record),
-               quiet = plays(testing::finished_record), never = plays(testing::finished_record, false);
+    scenarios::Scenario scenario = testing_runner::killed_rank_scenario();
+    FakeRunner hung = plays(testing_runner::hung_record), other = plays(testing_runner::hung_record),
+               quiet = plays(testing_runner::finished_record),
+               never = plays(testing_runner::finished_record, false);
     const auto found = [&](Runner& reality) { return compare(scenario, {1}, hung, reality, 64, vocabulary); };
     EXPECT_EQ(found(other).parity, Parity::agree);
     EXPECT_FALSE(found(other).real.empty());
@@ -41,13 +42,13 @@ TEST(Parity, IsOfSymptomsAndRanks) {
 
 TEST(Parity, CountsNothingWhoseFaultWasRefusedHalfWay) {
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
-    FakeRunner hung = plays(testing::hung_record), refused([](const scenarios::Plan&) {
-        Record record = testing::hung_record();
+    FakeRunner hung = plays(testing_runner::hung_record), refused([](const scenarios::Plan&) {
+        Record record = testing_runner::hung_record();
         record.truth.marks.push_back(
             {.kind = results::MarkKind::refused, .fault = 0, .says = "no such value"});
         return scenarios::Result<Record>(std::move(record));
     });
-    const Compared one = compare(testing::killed_rank_scenario(), {1}, hung, refused, 64, vocabulary);
+    const Compared one = compare(testing_runner::killed_rank_scenario(), {1}, hung, refused, 64, vocabulary);
     EXPECT_EQ(one.parity, Parity::not_played);
     EXPECT_NE(one.why.find("no such value"), std::string::npos) << one.why;
 }
@@ -64,13 +65,13 @@ TEST(Parity, AsksOnPaperBeforeAnythingIsPlayed) {
         }
         scenarios::Result<Record> run(const scenarios::Plan&, const RunOptions&) override {
             ADD_FAILURE() << "it was played";
-            return testing::hung_record();
+            return testing_runner::hung_record();
         }
     };
-    FakeRunner hung = plays(testing::hung_record);
+    FakeRunner hung = plays(testing_runner::hung_record);
     Unable unable;
     const Compared one =
-        compare(testing::killed_rank_scenario(), {1}, hung, unable, 64, runners::vocabulary());
+        compare(testing_runner::killed_rank_scenario(), {1}, hung, unable, 64, runners::vocabulary());
     EXPECT_EQ(one.parity, Parity::not_played);
     EXPECT_EQ(one.why, "it has no setting 'depth'");
 }

@@ -25,11 +25,13 @@ std::set<std::string> published() {
 
 std::string source_of_workloads() {
     std::string all;
-    const std::filesystem::path room(DEADRANK_SOURCE_DIRECTORY "/sim/workloads");
-    for (const auto& entry : std::filesystem::directory_iterator(room)) {
-        if (entry.path().filename() == "places.cpp") continue;
-        std::ifstream file(entry.path());
-        all.append(std::istreambuf_iterator<char>(file), {});
+    for (const char* room :
+         {DEADRANK_SOURCE_DIRECTORY "/sim/workloads", DEADRANK_SOURCE_DIRECTORY "/sim/parts"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(room)) {
+            if (entry.path().filename() == "places.cpp") continue;
+            std::ifstream file(entry.path());
+            all.append(std::istreambuf_iterator<char>(file), {});
+        }
     }
     return all;
 }

@@ -1,7 +1,10 @@
 // tests/scenarios/shipped_catalog_test.cpp — Goal: every shipped scenario loads, can be meant under twenty
 // seeds, cites a report and can be taught.
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "runners/runner/extension.h"
 #include "scenarios/format/plan_file.h"
@@ -48,6 +51,15 @@ TEST(ShippedCatalog, CanBeMeantUnderTwentySeedsAndReadsBack) {
 TEST(ShippedCatalog, CitesAPublicReportForEachBug) {
     for (const auto& scenario : catalog().scenarios)
         EXPECT_FALSE(scenario.bug.replays.empty()) << scenario.file;
+}
+
+// Goal: a report is a story; one that stands behind four is behind three too many.
+TEST(ShippedCatalog, TellsNoFourStoriesFromOneReport) {
+    std::map<std::string, std::vector<std::string>> behind;
+    for (const auto& scenario : catalog().scenarios)
+        for (const std::string& report : scenario.bug.replays) behind[report].push_back(scenario.id);
+    for (const auto& [report, scenarios] : behind)
+        EXPECT_LE(scenarios.size(), 3u) << report << ": " << ::testing::PrintToString(scenarios);
 }
 
 TEST(ShippedCatalog, TellsAStoryAndCanBeTaught) {

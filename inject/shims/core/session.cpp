@@ -49,7 +49,7 @@ void sleep_forever() {
 // The first variable that holds a whole number wins.
 
 results::Rank rank_of_process() {
-    for (const char* name : {"DEADRANK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    for (const char* name : {"DEADRANK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const char* value = std::getenv(name);
         if (!value) continue;
         const std::string_view text(value);

@@ -28,7 +28,8 @@ void sleep_for(std::int64_t nanoseconds);
 
 // Which rank this process is: no plugin interface of NCCL says so before it is late.
 
-// From DEADRANK_RANK, RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun) or SLURM_PROCID, in this order; no_rank
+// From DEADRANK_RANK, RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun), PMI_RANK
+// (hydra) or SLURM_PROCID, in this order; no_rank
 // when none of them holds a number. Then a communicator says which rank is meant.
 results::Rank rank_of_process();
 

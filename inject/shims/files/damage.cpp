@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "inject/core/trigger.h"
 #include "inject/shims/core/session.h"
@@ -155,6 +156,16 @@ void Damage::tell(Rule& rule, std::string_view call) {
     rank.truth.write(mark);
 }
 
+// Less room, and still enough of it: told apart from a storage that nobody wrote to.
+void Damage::fit(Rule& rule, std::int64_t size, std::string_view call) {
+    rule.left -= size;
+    if (rule.fault < 0 || std::exchange(rule.fitted, true)) return;
+    RankSession& rank = session_.rank(0);
+    Line line("fault.fitted", rank.rank);
+    line.add("fault", rule.fault).add("step", -1).add("call", call).add("says", rule.what);
+    rank.truth.write(line);
+}
+
 void Damage::act(Rule& rule, std::string_view call, Effect& effect, std::size_t bytes) {
     const auto size = static_cast<std::int64_t>(bytes);
     switch (rule.kind) {
@@ -178,7 +189,7 @@ void Damage::act(Rule& rule, std::string_view call, Effect& effect, std::size_t 
             break;
         case Kind::full:
             if (size <= rule.left) {
-                rule.left -= size;
+                fit(rule, size, call);
                 return;
             }
             effect.allowed = static_cast<std::size_t>(rule.left);

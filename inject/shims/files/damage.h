@@ -33,8 +33,8 @@ struct Rule {
     std::int64_t fault = -1;  // of a plan; -1 = somebody else writes the truth
     std::int64_t left = 0;    // bytes until it acts
     std::int64_t seen = 0, since = 0;
-    bool over = false;
-    std::string file;  // the one file that it has chosen
+    bool over = false, fitted = false;  // fitted: some bytes went to a limited storage, and there was room
+    std::string file;                   // the one file that it has chosen
 };
 
 class Damage {
@@ -65,6 +65,7 @@ private:
     bool due(Rule& rule, std::string_view call);
     void act(Rule& rule, std::string_view call, Effect& effect, std::size_t bytes);
     void tell(Rule& rule, std::string_view call);
+    void fit(Rule& rule, std::int64_t size, std::string_view call);
     bool ours(const std::string& path) const;  // what we write is not damaged
     bool means(const Rule& rule, const std::string& path) const;
 

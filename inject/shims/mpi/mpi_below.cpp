@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "inject/shims/core/below.h"
 #include "inject/shims/core/session.h"
 
 namespace deadrank::inject::shims {
@@ -16,12 +17,9 @@ namespace deadrank::inject::shims {
 
 namespace {
 
-struct Name {
-    const char* symbol;
-    const char* moment;
-};
+constexpr const char* library = "libmpi.so.40";
 
-constexpr std::array<Name, function_count> names = {{
+constexpr std::array<CallBelow, function_count> names = {{
     {"PMPI_Send", "send"},
     {"PMPI_Ssend", "send"},
     {"PMPI_Isend", "send"},
@@ -88,19 +86,12 @@ constexpr ReduceName reductions[] = {{"ompi_mpi_op_sum", results::ReduceOp::sum}
                                      {"ompi_mpi_op_min", results::ReduceOp::min},
                                      {"ompi_mpi_op_prod", results::ReduceOp::prod}};
 
-// Out of sight, yet loaded. NOLOAD: we never bring an MPI of our own.
-void* hidden_library() { return ::dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD); }
-
 }  // namespace
 
 const char* moment_of(Function which) { return names[static_cast<std::size_t>(which)].moment; }
 results::Op op_of(Function which) { return results::op_named(moment_of(which)); }
 
-void* search(const char* symbol) {
-    if (void* const known = ::dlsym(RTLD_NEXT, symbol)) return known;
-    void* const library = hidden_library();
-    return library ? ::dlsym(library, symbol) : nullptr;
-}
+void* search(const char* symbol) { return symbol_below(symbol, library); }
 
 void* search(Function which) {
     const char* const symbol = names[static_cast<std::size_t>(which)].symbol;
@@ -118,8 +109,7 @@ void missing(const char* symbol) {
 // A program that is no shared object may hold a variable of the library itself: it comes first.
 void* object_named(const char* symbol) {
     if (void* const known = ::dlsym(RTLD_DEFAULT, symbol)) return known;
-    void* const library = hidden_library();
-    void* const known = library ? ::dlsym(library, symbol) : nullptr;
+    void* const known = hidden_symbol(symbol, library);
     if (!known) missing(symbol);
     return known;
 }

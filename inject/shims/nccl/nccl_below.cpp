@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 
+#include "inject/shims/core/below.h"
 #include "inject/shims/nccl/nccl_abi.h"
 
 namespace deadrank::inject::shims {
@@ -12,12 +13,7 @@ namespace deadrank::inject::shims {
 
 namespace {
 
-struct Name {
-    const char* symbol;
-    const char* moment;
-};
-
-constexpr std::array<Name, function_count> names = {{
+constexpr std::array<CallBelow, function_count> names = {{
     {"ncclAllGather", "all_gather"},
     {"ncclAllReduce", "all_reduce"},
     {"ncclAlltoAll", "all_to_all"},
@@ -72,21 +68,12 @@ constexpr std::array<Name, function_count> names = {{
     {"ncclTeamWorld", "team_world"},
 }};
 
-// Out of sight, yet loaded. NOLOAD: we never bring an NCCL of our own.
-void* in_hidden_library(const char* symbol) {
-    void* library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
-    return library ? ::dlsym(library, symbol) : nullptr;
-}
-
 }  // namespace
 
 const char* symbol_of(Function which) { return names[static_cast<std::size_t>(which)].symbol; }
 const char* moment_of(Function which) { return names[static_cast<std::size_t>(which)].moment; }
 
-void* search(Function which) {
-    void* const known = ::dlsym(RTLD_NEXT, symbol_of(which));
-    return known ? known : in_hidden_library(symbol_of(which));
-}
+void* search(Function which) { return symbol_below(symbol_of(which), "libnccl.so.2"); }
 
 int missing(Function which) {
     static std::array<std::atomic<bool>, function_count> said{};

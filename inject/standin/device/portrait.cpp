@@ -1,8 +1,10 @@
 // inject/standin/device/portrait.cpp — Attributes by number, as runtime and driver both count them.
 #include "inject/standin/device/portrait.h"
 
+#include <array>
 #include <cstdio>
 #include <driver_types.h>
+#include <utility>
 
 namespace deadrank::standin::portrait {
 
@@ -22,66 +24,52 @@ std::array<unsigned char, 16> uuid(int device) {
     return {'d', 'e', 'a', 'd', 'r', 'a', 'n', 'k', 0, 0, 0, 0, 0, 0, 0, static_cast<unsigned char>(device)};
 }
 
+namespace {
+
+// Those that are the same on every device.
+constexpr std::array<std::pair<int, int>, 32> attributes{{
+    {cudaDevAttrMaxThreadsPerBlock, threads_per_block},
+    {cudaDevAttrMaxBlockDimX, threads_per_block},
+    {cudaDevAttrMaxBlockDimY, threads_per_block},
+    {cudaDevAttrMaxBlockDimZ, 64},
+    {cudaDevAttrMaxGridDimX, 2147483647},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxSharedMemoryPerBlock, shared_memory},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, shared_memory_opt_in},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, shared_memory_per_multiprocessor},
+    {cudaDevAttrTotalConstantMemory, 65536},
+    {cudaDevAttrWarpSize, warp},
+    {cudaDevAttrMaxRegistersPerBlock, registers},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, registers},
+    {cudaDevAttrClockRate, 1980000},
+    {cudaDevAttrMultiProcessorCount, multiprocessors},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrConcurrentManagedAccess, 1},
+    {cudaDevAttrComputePreemptionSupported, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrAsyncEngineCount, 3},
+    {cudaDevAttrMemoryClockRate, 2619000},
+    {cudaDevAttrGlobalMemoryBusWidth, 5120},
+    {cudaDevAttrL2CacheSize, 52428800},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, threads_per_multiprocessor},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrComputeCapabilityMajor, major},
+    {cudaDevAttrComputeCapabilityMinor, minor},
+}};
+
+}  // namespace
+
 int attribute(int number, int device) {
-    switch (number) {
-        case cudaDevAttrMaxThreadsPerBlock:
-        case cudaDevAttrMaxBlockDimX:
-        case cudaDevAttrMaxBlockDimY:
-            return threads_per_block;
-        case cudaDevAttrMaxBlockDimZ:
-            return 64;
-        case cudaDevAttrMaxGridDimX:
-            return 2147483647;
-        case cudaDevAttrMaxGridDimY:
-        case cudaDevAttrMaxGridDimZ:
-            return 65535;
-        case cudaDevAttrMaxSharedMemoryPerBlock:
-            return shared_memory;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            return shared_memory_opt_in;
-        case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-            return shared_memory_per_multiprocessor;
-        case cudaDevAttrTotalConstantMemory:
-            return 65536;
-        case cudaDevAttrWarpSize:
-            return warp;
-        case cudaDevAttrMaxRegistersPerBlock:
-        case cudaDevAttrMaxRegistersPerMultiprocessor:
-            return registers;
-        case cudaDevAttrClockRate:
-            return 1980000;
-        case cudaDevAttrMultiProcessorCount:
-            return multiprocessors;
-        case cudaDevAttrCanMapHostMemory:
-        case cudaDevAttrConcurrentKernels:
-        case cudaDevAttrUnifiedAddressing:
-        case cudaDevAttrStreamPrioritiesSupported:
-        case cudaDevAttrManagedMemory:
-        case cudaDevAttrConcurrentManagedAccess:
-        case cudaDevAttrComputePreemptionSupported:
-        case cudaDevAttrHostRegisterSupported:
-            return 1;
-        case cudaDevAttrPciBusId:
-            return bus(device);
-        case cudaDevAttrAsyncEngineCount:
-            return 3;
-        case cudaDevAttrMemoryClockRate:
-            return 2619000;
-        case cudaDevAttrGlobalMemoryBusWidth:
-            return 5120;
-        case cudaDevAttrL2CacheSize:
-            return 52428800;
-        case cudaDevAttrMaxThreadsPerMultiProcessor:
-            return threads_per_multiprocessor;
-        case cudaDevAttrMaxBlocksPerMultiprocessor:
-            return 32;
-        case cudaDevAttrComputeCapabilityMajor:
-            return major;
-        case cudaDevAttrComputeCapabilityMinor:
-            return minor;
-        default:
-            return 0;
+    if (number == cudaDevAttrPciBusId) return bus(device);
+    for (const auto& [known, value] : attributes) {
+        if (known == number) return value;
     }
+    return 0;
 }
 
 }  // namespace deadrank::standin::portrait

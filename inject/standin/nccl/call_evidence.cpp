@@ -1,80 +1,76 @@
-// inject/standin/nccl/call_evidence.cpp — What the drop-in tells of each call.
+// inject/standin/nccl/call_evidence.cpp — One process of the drop-in: the plan, the evidence and the truth of
+// each of its ranks.
 #include "inject/standin/nccl/call_evidence.h"
 
-#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <filesystem>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace deadrank::standin {
 
-using nlohmann::json;
-using results::Op;
+using inject::shims::Entry;
+using inject::shims::Line;
+using inject::shims::RankSession;
+using results::Dtype;
+using results::ReduceOp;
 
 namespace {
 
-std::string_view dtype_of(Element element) {
+Dtype dtype_of(Element element) {
     switch (element) {
         case Element::i8:
         case Element::u8:
-            return "i8";
+            return Dtype::i8;
         case Element::i32:
         case Element::u32:
-            return "i32";
+            return Dtype::i32;
         case Element::i64:
         case Element::u64:
-            return "i64";
+            return Dtype::i64;
         case Element::f16:
-            return "f16";
+            return Dtype::f16;
         case Element::bf16:
-            return "bf16";
+            return Dtype::bf16;
         case Element::f32:
-            return "f32";
+            return Dtype::f32;
         case Element::f64:
-            return "f64";
+            return Dtype::f64;
         default:
-            return "none";  // the evidence has no name for 8-bit floats
+            return Dtype::none;  // the evidence has no name for 8-bit floats
     }
 }
 
-std::string_view reduction_of(const Call& call) {
-    if (call.op != Op::all_reduce && call.op != Op::reduce && call.op != Op::reduce_scatter) return "none";
+ReduceOp reduction_of(const Call& call) {
+    using results::Op;
+    if (call.op != Op::all_reduce && call.op != Op::reduce && call.op != Op::reduce_scatter)
+        return ReduceOp::none;
     switch (call.reduction) {
         case Reduction::prod:
-            return "prod";
+            return ReduceOp::prod;
         case Reduction::max:
-            return "max";
+            return ReduceOp::max;
         case Reduction::min:
-            return "min";
+            return ReduceOp::min;
         case Reduction::avg:
-            return "avg";
+            return ReduceOp::avg;
         default:
-            return "sum";
+            return ReduceOp::sum;
     }
 }
 
-bool is_message_call(const Call& call) { return call.op == Op::send || call.op == Op::recv; }
+inject::shims::SeenCall seen(const ncclComm& comm, const Call& call) {
+    return {.rank = comm.slot,
+            .comm = static_cast<results::CommId>(comm.number),
+            .number = static_cast<std::int64_t>(call.sequence),
+            .op = call.op,
+            .root = call.peer,
+            .count = static_cast<std::int64_t>(call.count),
+            .dtype = dtype_of(call.element),
+            .reduce = reduction_of(call)};
+}
 
 std::string_view code_name(ncclResult_t code) { return results::name_of(static_cast<results::Code>(code)); }
-
-// The inside of an object, to be joined with others.
-std::string inside(const json& fields) {
-    const std::string text = fields.dump();
-    return text.substr(1, text.size() - 2);
-}
-
-}  // namespace
-
-int slot_of_this_process(int otherwise) {
-    for (const char* name : {"DEADRANK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        if (const char* said = std::getenv(name)) return std::atoi(said);
-    }
-    return otherwise;
-}
 
 bool watched_from_above() {
     const char* hook = std::getenv("DEADRANK_PID");
@@ -85,87 +81,99 @@ bool watched_from_above() {
            first.dli_fbase != own.dli_fbase;
 }
 
-Evidence& Evidence::of_this_process() {
-    static Evidence& one = *new Evidence;  // threads of streams may still write while the process ends
+// Why this library cannot play it; empty when it can.
+std::string refusal_of(const Entry& entry) {
+    if (entry.when.step >= 0 || !entry.when.phase.empty()) return "steps and phases are not seen below NCCL";
+    for (const auto& pull : entry.pulls) {
+        const bool known = pull.lever == "kill" || pull.lever == "exit" || pull.lever == "stop" ||
+                           pull.lever == "alter_call";
+        if (!known) return "there is no lever " + pull.lever + " here";
+    }
+    return {};
+}
+
+// Without a place of its own a fault acts at the first call that comes: nothing else is seen here.
+void give_a_place(scenarios::Trigger& when) {
+    if (inject::from_start(when)) {
+        when.at_start = false;
+        when.before = "comm_init";
+    } else if (inject::by_clock(when)) {
+        when.before = "communication";
+    }
+}
+
+}  // namespace
+
+int slot_of_this_process(int otherwise) {
+    const results::Rank said = inject::shims::rank_of_process();
+    return said >= 0 ? said : otherwise;
+}
+
+Watch& Watch::of_this_process() {
+    static Watch& one = *new Watch;  // threads of streams may still write while the process ends
     return one;
 }
 
-Evidence::Evidence() {
-    const char* said = std::getenv("DEADRANK_EVIDENCE");
-    if (!said || watched_from_above()) return;
-    std::filesystem::path path(said);
-    if (!path.has_filename()) path = path.parent_path();
-    directory_ = path.string();
-    truth_ = (path.parent_path() / "truth").string();
+Watch::Watch() : started_(inject::shims::now()) {
+    if (watched_from_above()) return;
+    if (const char* said = std::getenv("DEADRANK_STARTED")) started_ = std::atoll(said);
+    if (const char* said = std::getenv("DEADRANK_EVIDENCE")) directory_ = said;
+    const char* path = std::getenv("DEADRANK_PLAN");
+    auto plan = inject::shims::read_plan(path ? path : "");
+    if (!plan) {
+        std::fprintf(stderr, "deadrank: %s\n", plan.error().text().c_str());
+        return;
+    }
+    for (Entry& entry : plan->faults) {
+        if (std::string why = refusal_of(entry); !why.empty()) {
+            refused_.emplace_back(std::move(entry), std::move(why));
+            continue;
+        }
+        give_a_place(entry.when);
+        plan_.faults.push_back(std::move(entry));
+    }
 }
 
-int Evidence::next_communicator(int slot) {
+RankSession& Watch::rank(int slot) {
+    const std::lock_guard lock(mutex_);
+    auto& found = ranks_[slot];
+    if (found) return *found;
+    found = std::make_unique<RankSession>(plan_, slot, directory_, started_);
+    for (const auto& [entry, why] : refused_) {
+        if (entry.ranks.contains(slot)) found->faults.refuse(entry.fault, why);
+    }
+    return *found;
+}
+
+int Watch::next_communicator(int slot) {
     const std::lock_guard lock(mutex_);
     return ++communicators_[slot];
 }
 
-void Evidence::write(const std::string& directory, int slot, const std::string& kind,
-                     const std::string& fields) {
-    if (directory.empty()) return;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const std::string line =
-        fmt::format("{{\"t\":{},\"rank\":{},\"kind\":\"{}\",{}}}\n",
-                    std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), slot, kind, fields);
-    const std::string path = fmt::format("{}/rank{}.jsonl", directory, slot);
-    const std::lock_guard lock(mutex_);
-    auto [file, fresh] = files_.try_emplace(path, -1);
-    if (fresh) {
-        std::error_code ignored;
-        std::filesystem::create_directories(directory, ignored);
-        file->second = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    }
-    (void)!::write(file->second, line.data(), line.size());
+void Watch::open(const ncclComm& comm) {
+    Line line("comm.init.enter", comm.slot);
+    line.add("comm", comm.number).add("size", comm.size).add("rank_in_comm", comm.rank);
+    rank(comm.slot).evidence.write(line.add("name", comm.name));
 }
 
-void Evidence::open(const ncclComm& comm) {
-    write(
-        directory_, comm.slot, "comm.init.enter",
-        inside(
-            {{"comm", comm.number}, {"size", comm.size}, {"rank_in_comm", comm.rank}, {"name", comm.name}}));
+void Watch::opened(const ncclComm& comm, ncclResult_t code) {
+    Line line("comm.init.leave", comm.slot);
+    line.add("comm", comm.number).add("result", code_name(code));
+    rank(comm.slot).evidence.write(line.add("transport", "stand-in"));
 }
 
-void Evidence::opened(const ncclComm& comm, ncclResult_t code) {
-    write(directory_, comm.slot, "comm.init.leave",
-          inside({{"comm", comm.number}, {"result", code_name(code)}, {"transport", "stand-in"}}));
+void Watch::enter(const ncclComm& comm, const Call& call) {
+    rank(comm.slot).evidence.write(enter_line(seen(comm, call)));
 }
 
-void Evidence::enter(const ncclComm& comm, const Call& call) {
-    json fields{{"comm", comm.number},
-                {"seq", call.sequence},
-                {"count", call.count},
-                {"op", results::name_of(call.op)},
-                {"dtype", dtype_of(call.element)}};
-    if (is_message_call(call)) {
-        fields["peer"] = call.peer;
-    } else {
-        fields["root"] = call.peer;
-        fields["reduce"] = reduction_of(call);
-    }
-    write(directory_, comm.slot, is_message_call(call) ? "p2p.enter" : "collective.enter", inside(fields));
+void Watch::leave(const ncclComm& comm, const Call& call, ncclResult_t code) {
+    rank(comm.slot).evidence.write(leave_line(seen(comm, call), static_cast<results::Code>(code)));
 }
 
-void Evidence::leave(const ncclComm& comm, const Call& call, ncclResult_t code) {
-    json fields{{"comm", comm.number},
-                {"seq", call.sequence},
-                {"op", results::name_of(call.op)},
-                {"result", code_name(code)}};
-    if (is_message_call(call)) fields["peer"] = call.peer;
-    write(directory_, comm.slot, is_message_call(call) ? "p2p.leave" : "collective.leave", inside(fields));
-}
-
-void Evidence::trouble(const ncclComm& comm, ncclResult_t code, const std::string& says) {
-    write(directory_, comm.slot, "comm.error",
-          inside({{"comm", comm.number}, {"code", code_name(code)}, {"message", says}}));
-}
-
-void Evidence::fault(int slot, const char* kind, int fault, const std::string& call,
-                     const std::string& says) {
-    write(truth_, slot, kind, inside({{"fault", fault}, {"step", -1}, {"call", call}, {"says", says}}));
+void Watch::trouble(const ncclComm& comm, ncclResult_t code, const std::string& says) {
+    Line line("comm.error", comm.slot);
+    line.add("comm", comm.number).add("code", code_name(code));
+    rank(comm.slot).evidence.write(line.add("message", says));
 }
 
 }  // namespace deadrank::standin

@@ -151,7 +151,7 @@ void settle(const Planned& planned, bool done) {
         flip(static_cast<char*>(planned.receive), within(planned.receive, size), planned.call.element,
              planned.flip_bit);
     }
-    Evidence::of_this_process().leave(comm, planned.call, done ? ncclSuccess : ncclInternalError);
+    Watch::of_this_process().leave(comm, planned.call, done ? ncclSuccess : ncclInternalError);
 }
 
 void run(std::vector<Planned>& calls) {
@@ -162,7 +162,7 @@ void run(std::vector<Planned>& calls) {
         warn("{} of rank {} failed in its stream: {}", results::name_of(planned.call.op), planned.comm->rank,
              ncclGetErrorString(planned.later));
         planned.comm->trouble = planned.later;
-        Evidence::of_this_process().trouble(*planned.comm, planned.later, last_warning());
+        Watch::of_this_process().trouble(*planned.comm, planned.later, last_warning());
     }
     for (std::size_t i = 0; i < calls.size(); ++i) settle(calls[i], calls[i].comm->member.await(numbers[i]));
     calls.front().comm->outstanding -= 1;
@@ -215,7 +215,7 @@ bool put_into_stream(std::vector<Planned> calls) {
         const bool sends = call.op == Op::send;
         call.sequence =
             sends || call.op == Op::recv ? ++comm.messages[{sends, call.peer}] : ++comm.collectives;
-        Evidence::of_this_process().enter(comm, call);
+        Watch::of_this_process().enter(comm, call);
     }
     comm.outstanding += 1;
     devices.push(*stream, [calls = std::move(calls)]() mutable { run(calls); });

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "inject/shims/core/session.h"
 #include "inject/standin/device/standin_memory.h"
 #include "inject/standin/exchange/arithmetic.h"
 #include "inject/standin/nccl/group.h"
@@ -88,10 +89,9 @@ ncclResult_t issue(const Request& request) {
     planned.stream = request.stream;
     if (const ncclResult_t bad = take_reduction(request, planned); bad != ncclSuccess) return group.fail(bad);
 
-    Alteration alteration;
-    Faults::of_this_process().at(std::string(deadrank::results::name_of(request.op)), *request.comm,
-                                 alteration);
-    std::this_thread::sleep_for(std::chrono::nanoseconds(alteration.delay));
+    const deadrank::inject::Alteration alteration =
+        suffer(deadrank::results::name_of(request.op), *request.comm);
+    deadrank::inject::shims::sleep_for(alteration.delay.count());
     if (alteration.skip) return ncclSuccess;
     const ncclResult_t answer = alter(planned, alteration);
     if (answer != ncclSuccess) return group.fail(answer);

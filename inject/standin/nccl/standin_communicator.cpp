@@ -65,7 +65,7 @@ ncclComm_t make_communicator(const std::string& address, const std::string& room
     comm->room = room;
     comm->device = parent ? parent->device : Devices::of_this_process().current();
     comm->slot = parent ? parent->slot : slot_of_this_process(rank);
-    comm->number = Evidence::of_this_process().next_communicator(comm->slot);
+    comm->number = Watch::of_this_process().next_communicator(comm->slot);
     comm->blocking = config.blocking != NCCL_CONFIG_UNDEF_INT ? config.blocking != 0
                      : parent                                 ? parent->blocking
                                                               : true;
@@ -76,7 +76,7 @@ ncclComm_t make_communicator(const std::string& address, const std::string& room
 }
 
 ncclResult_t open_communicator(ncclComm_t comm) {
-    if (const ncclResult_t code = Faults::of_this_process().around("comm_init", *comm); code != ncclSuccess) {
+    if (const ncclResult_t code = suffer_without_data("comm_init", *comm); code != ncclSuccess) {
         comm->trouble = code;
         Stage refused = Stage::opening;
         comm->stage.compare_exchange_strong(refused, Stage::failed);
@@ -89,7 +89,7 @@ ncclResult_t open_communicator(ncclComm_t comm) {
     hello.device = Devices::of_this_process().physical(comm->device);
     hello.host = host_of_this_process();
     ncclGetVersion(&hello.version);  // by name, as NCCL does: whoever stands in front of it is believed
-    Evidence& evidence = Evidence::of_this_process();
+    Watch& evidence = Watch::of_this_process();
     evidence.open(*comm);
     inform("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} - Init START", static_cast<void*>(comm),
            comm->rank, comm->size, comm->device);
@@ -114,7 +114,7 @@ ncclResult_t asynchronous_error(ncclComm_t comm) {
         ncclResult_t none = ncclSuccess;
         if (comm->trouble.compare_exchange_strong(none, ncclRemoteError)) {
             warn("socketProgress: Connection closed by remote peer rank {}", comm->member.lost_peer());
-            Evidence::of_this_process().trouble(*comm, ncclRemoteError, last_warning());
+            Watch::of_this_process().trouble(*comm, ncclRemoteError, last_warning());
         }
     }
     return comm->trouble;
@@ -135,10 +135,6 @@ ncclResult_t finalize(ncclComm_t comm) {
     Stage expected = Stage::finalizing;
     comm->stage.compare_exchange_strong(expected, Stage::finalized);
     return ncclSuccess;
-}
-
-ncclResult_t suffer(const char* call, const ncclComm& comm) {
-    return Faults::of_this_process().around(call, comm);
 }
 
 ncclResult_t check_alive(ncclComm_t comm, const char* function) {
@@ -168,7 +164,7 @@ extern "C" {
 
 ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     if (const ncclResult_t bad = check_usable(comm, "CommFinalize"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer("comm_finalize", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer_without_data("comm_finalize", *comm); bad != ncclSuccess) return bad;
     comm->stage = Stage::finalizing;
     return run_or_defer(comm, [comm] { return finalize(comm); });
 }
@@ -176,7 +172,7 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
 ncclResult_t pncclCommDestroy(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommDestroy"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer("comm_destroy", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer_without_data("comm_destroy", *comm); bad != ncclSuccess) return bad;
     if (comm->stage == Stage::open) {
         comm->stage = Stage::finalizing;
         finalize(comm);
@@ -189,7 +185,7 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
 ncclResult_t pncclCommAbort(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommAbort"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer("comm_abort", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer_without_data("comm_abort", *comm); bad != ncclSuccess) return bad;
     comm->stage = Stage::aborted;
     comm->member.abort();
     const std::lock_guard nobody_reads(comm->reading);
@@ -201,7 +197,8 @@ ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* code) {
         warn("CommGetAsyncError : argument is NULL");
         return ncclInvalidArgument;
     }
-    if (const ncclResult_t bad = suffer("comm_get_async_error", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = suffer_without_data("comm_get_async_error", *comm); bad != ncclSuccess)
+        return bad;
     *code = asynchronous_error(comm);
     return ncclSuccess;
 }

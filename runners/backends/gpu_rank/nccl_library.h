@@ -12,7 +12,7 @@ namespace deadrank::runners {
 // NCCL as our ranks use it: a unique id handed over at the meeting place, ncclCommInitRank, and all calls on
 // a thread of their own.
 
-class NcclLibrary final : public Library {
+class NcclLibrary final : public CommLibrary {
 public:
     NcclLibrary(results::Rank process, std::filesystem::path directory)
         : process_(process), directory_(std::move(directory)) {}

@@ -40,8 +40,6 @@ private:
     std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-// One communicator of NCCL as this rank holds it: a handle, a stream, and a thread for its calls.
-
 // Whether calls of NCCL come back while they are still in progress, and how long one that makes a
 // communicator may be: one that blocks waits for ever.
 struct NcclManner {

@@ -10,10 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "inject/core/injector.h"
 #include "results/record/subject.h"
 #include "runners/backends/local/rank_log.h"
-#include "runners/backends/process/event_reader.h"
+#include "runners/backends/process/left_lines.h"
 
 namespace deadrank::runners {
 
@@ -44,29 +43,9 @@ private:
     const LogReading& log_;
 };
 
-std::vector<fs::path> files_in(const fs::path& directory, std::string_view ending) {
-    std::vector<fs::path> found;
-    std::error_code ignored;
-    for (const auto& entry : fs::recursive_directory_iterator(directory, ignored)) {
-        if (entry.path().filename().string().ends_with(ending)) found.push_back(entry.path());
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-int read_evidence_files(const Harvest& harvest, results::EventSink& sink) {
-    int torn = 0;
-    for (const fs::path& file : files_in(harvest.directory / "evidence", ".jsonl")) {
-        std::ifstream in(file);
-        for (std::string line; std::getline(in, line);)
-            torn += !read_event(line, harvest.launched.started, sink);
-    }
-    return torn;
-}
-
 // torchrun's error files: what a rank's own @record wrote when it failed.
 void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
-    for (const fs::path& file : files_in(harvest.directory / "logs", "error.json")) {
+    for (const fs::path& file : files_below(harvest.directory / "logs", "error.json")) {
         std::ifstream in(file);
         const json error = json::parse(in, nullptr, false);
         const json* inner = error.is_object() && error.contains("message") ? &error["message"] : nullptr;
@@ -200,47 +179,48 @@ class TruthReader {
 public:
     TruthReader(const Harvest& harvest, results::Truth& truth) : harvest_(harvest), truth_(truth) {}
 
-    void read(const json& said) {
+    void read(const json& line) {
         const std::vector<inject::PlannedFault>& faults = harvest_.arming.faults;
-        const std::size_t index = said.is_object() ? said.value("fault", std::size_t{0}) : faults.size();
-        if (index >= faults.size()) return;
-        const inject::PlannedFault& planned = faults[index];
-        const std::string word = said.value("kind", ""), call = said.value("call", "");
-        const auto kind = results::mark_kind_named(word);
-        inject::Moment moment;
-        moment.rank = said.value("rank", results::no_rank);
-        moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
-        moment.step = said.value("step", std::int64_t{-1});
-        moment.call = call;
-        if (word == "fault.waits") {
-            waits_.try_emplace(index, said);
-        } else if (kind == results::MarkKind::applied) {
-            happened_.insert(index);
-            // It waited for a file: the step is that of its moment.
-            if (const auto begun = waits_.find(index); begun != waits_.end() && moment.step < 0)
-                moment.step = begun->second.value("step", std::int64_t{-1});
-            truth_.marks.push_back(
-                inject::applied_mark(index, planned, moment.rank, moment, harvest_.levers));
-        } else if (kind == results::MarkKind::reverted) {
-            truth_.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-        } else if (kind == results::MarkKind::refused) {
-            happened_.insert(index);
-            const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
+        SaidOfFault said(line, harvest_.launched.started);
+        if (said.fault >= faults.size()) return;
+        const std::string kind = line.value("kind", "");
+        if (kind == "fault.waits") {
+            waits_.try_emplace(said.fault, nameless(said.moment));
+        } else if (kind == "fault.fitted") {
+            fitted_.try_emplace(said.fault, nameless(said.moment));
+        }
+        // It waited for a file: the step is that of its moment.
+        if (const auto begun = waits_.find(said.fault); begun != waits_.end() && said.moment.step < 0)
+            said.moment.step = begun->second.step;
+        auto mark = mark_said(kind, said, faults[said.fault], harvest_.levers);
+        if (!mark) return;
+        if (mark->kind != results::MarkKind::reverted) happened_.insert(said.fault);
+        truth_.marks.push_back(std::move(*mark));
+    }
+
+    // A storage with less room that still held all: what a fix is for, and no fault in a run without one.
+    void conclude_what_fitted() {
+        for (const auto& [index, moment] : fitted_) {
+            if (!happened_.insert(index).second) continue;
+            const inject::PlannedFault& planned = harvest_.arming.faults[index];
+            if (harvest_.plan.variant == scenarios::Variant::healed) {
+                truth_.marks.push_back(
+                    inject::applied_mark(index, planned, moment.rank, moment, harvest_.levers));
+                continue;
+            }
+            const scenarios::Error error{scenarios::ErrorCode::unsupported,
+                                         "the storage had room for all that the job wrote: leave less free"};
             truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
         }
     }
 
     // A damage whose moment came, and no file with it: nothing that followed was its doing.
     void refuse_what_met_no_file() {
-        for (const auto& [index, said] : waits_) {
+        for (const auto& [index, moment] : waits_) {
             if (happened_.contains(index)) continue;
             const inject::PlannedFault& planned = harvest_.arming.faults[index];
             const auto path = planned.spec.parameters.find("path");
             const bool named = path != planned.spec.parameters.end() && !path->second.text.empty();
-            inject::Moment moment;
-            moment.rank = said.value("rank", results::no_rank);
-            moment.now = Time(said.value("t", harvest_.launched.started) - harvest_.launched.started);
-            moment.step = said.value("step", std::int64_t{-1});
             const scenarios::Error error{
                 scenarios::ErrorCode::unsupported,
                 fmt::format("nothing was damaged, since after this moment the job wrote and read no {}",
@@ -251,30 +231,24 @@ public:
     }
 
 private:
+    static inject::Moment nameless(inject::Moment moment) {
+        moment.call = {};  // a view of what goes with the line
+        return moment;
+    }
+
     const Harvest& harvest_;
     results::Truth& truth_;
-    std::map<std::size_t, json> waits_;
+    std::map<std::size_t, inject::Moment> waits_, fitted_;
     std::set<std::size_t> happened_;
 };
 
 void read_truth(const Harvest& harvest, results::Truth& truth) {
     truth.marks = harvest.arming.marks;
-    std::vector<json> lines;
-    for (const fs::path& file : files_in(harvest.directory / "truth", ".jsonl")) {
-        std::ifstream in(file);
-        for (std::string line; std::getline(in, line);) {
-            if (json said = json::parse(line, nullptr, false); said.is_object())
-                lines.push_back(std::move(said));
-        }
-    }
-    const auto time_of = [](const json& said) { return said.value("t", std::int64_t{0}); };
-    std::stable_sort(lines.begin(), lines.end(),
-                     [&](const json& a, const json& b) { return time_of(a) < time_of(b); });
     TruthReader reader(harvest, truth);
-    for (const json& said : lines) reader.read(said);
+    for (const json& said : read_left_truth(harvest.directory)) reader.read(said);
+    reader.conclude_what_fitted();
     reader.refuse_what_met_no_file();
-    std::stable_sort(truth.marks.begin(), truth.marks.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    sort_by_time(truth.marks);
 }
 
 }  // namespace
@@ -285,7 +259,7 @@ void gather(const Harvest& harvest, Record& record) {
     if (!harvest.manifest.step.empty()) steps = {std::regex(harvest.manifest.step), harvest.manifest.fields};
     const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence, steps);
     Printed printed(evidence, log);
-    if (const int torn = read_evidence_files(harvest, printed)) {
+    if (const int torn = read_left_events(harvest.directory, harvest.launched.started, printed)) {
         record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
     }
     record_printed_steps(harvest, log, evidence);

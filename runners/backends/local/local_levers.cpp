@@ -86,6 +86,11 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::UnsetEnv& pull) {
 // A version is real here: another torch's interpreter. What no interpreter has cannot be played.
 LocalLevers::Answer LocalLevers::carry_out(const inject::SetVersion& pull) {
     if (auto may = only_before_start(pull.lever); !may) return may;
+    const auto overlay = overlays_.find(fmt::format("{}=={}", pull.package, pull.version));
+    if (overlay != overlays_.end()) {
+        settings_[pull.rank].path.insert(settings_[pull.rank].path.begin(), overlay->second);
+        return inject::Done{};
+    }
     if (pull.package != "torch") return runners::missing(fmt::format("give a rank another {}", pull.package));
     auto python = python_with_torch(pull.version);
     if (!python) return tl::unexpected(python.error());

@@ -37,6 +37,8 @@ public:
     void starting(bool yes) { starting_ = yes; }
 
     const std::map<inject::Rank, RankSetting>& settings() const { return settings_; }
+    // "package==version" → the directory of that release, which skew_version may give to a rank.
+    void overlays(std::map<std::string, std::string> known) { overlays_ = std::move(known); }
     bool port_taken() const { return port_taken_; }
     bool port_mute() const { return port_mute_; }
     bool link_changed() const { return link_changed_; }
@@ -84,6 +86,7 @@ private:
     bool starting_ = false;
     std::map<Rank, RankSetting> settings_;
     std::vector<HookPull> pulls_;
+    std::map<std::string, std::string> overlays_;
     bool port_taken_ = false, port_mute_ = false, link_changed_ = false, network_changed_ = false,
          storage_changed_ = false;
     std::string network_missing_ = "nobody has looked whether nodes can have a network of their own";

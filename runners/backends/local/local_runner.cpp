@@ -19,11 +19,14 @@
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/local/paper.h"
+#include "runners/backends/local/release_job.h"
+#include "runners/backends/local/time_limits.h"
 #include "runners/backends/process/home.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/python.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/proxy/store_proxy.h"
+#include "scenarios/model/release.h"
 
 namespace deadrank::runners {
 
@@ -32,65 +35,6 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 
 namespace {
-
-// A real time-out must really pass. Stated ones are kept up to a bound; the library's default of many minutes
-// is shortened to the subject's.
-constexpr std::int64_t longest_timeout = 30'000'000'000;
-// torchrun waits 30 s for a rank that does not answer its SIGTERM; before that a silence is no hang.
-constexpr std::int64_t patience = 36'000'000'000;
-constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
-constexpr std::int64_t longest_watch = 120'000'000'000;
-constexpr std::int64_t lateness_allowed = 5'000'000'000;
-
-std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record) {
-    const std::int64_t usual = manifest.timeout.count();
-    if (usual == 0) return 0;  // the program's own, which nobody told us
-    const auto stated = plan.cluster.find("collective_timeout");
-    const bool bounded = cluster_number(plan, "watchdog", 1) != 0;
-    if (!bounded && stated != plan.cluster.end()) return stated->second.number;  // nothing ends the wait
-    if (stated == plan.cluster.end()) return usual;
-    if (stated->second.number > 0 && stated->second.number <= longest_timeout) return stated->second.number;
-    record.notes.push_back(fmt::format("the collective time-out of {} is played as {}s",
-                                       scenarios::value_text(stated->second), usual / 1'000'000'000));
-    return usual;
-}
-
-// How long a silence is watched before the job counts as stuck. Where nothing bounds the waits, that is how
-// long the plan has an observer look.
-std::int64_t quiet_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t timeout) {
-    if (manifest.quiet.count() > 0) return manifest.quiet.count();
-    if (cluster_number(plan, "watchdog", 1) == 0) {
-        return std::clamp<std::int64_t>(cluster_number(plan, "observe", 0), shortest_watch, longest_watch);
-    }
-    return std::max(timeout + patience, shortest_watch);
-}
-
-std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t quiet) {
-    if (manifest.limit.count() > 0) return manifest.limit.count();
-    const auto setting = [&](const char* name) {
-        return plan.workload.contains(name) ? plan.number(plan.workload, name) : 0;
-    };
-    return manifest.start.count() + 4 * setting("steps") * setting("step_time") + 2 * quiet;
-}
-
-// A job that we had to end, and whose processes had waited for a processor, says nothing about the fault: the
-// machine may be why it did not get further. A job that waits for a message wants no processor, so it is
-// judged on a busy machine, too.
-std::string too_slow(const Launched& launched) {
-    const bool by_time = launched.end == LaunchEnd::silent || launched.end == LaunchEnd::stuck ||
-                         launched.end == LaunchEnd::over_limit;
-    if (!by_time) return {};
-    const auto seconds = [](std::int64_t time) { return static_cast<double>(time) / 1e9; };
-    if (launched.late > lateness_allowed)
-        return fmt::format("our own clock fell {:.1f}s behind", seconds(launched.late));
-    const std::int64_t whole = launched.ended - launched.started;
-    const std::int64_t watched = launched.end == LaunchEnd::over_limit ? whole : launched.silence;
-    const results::Time waited =
-        results::waited_between(launched.waiting, results::Time(whole - watched), results::Time(whole));
-    if (4 * waited.count() <= watched) return {};
-    return fmt::format("in the last {:.1f}s its processes waited for a processor, {:.1f}s in sum",
-                       seconds(watched), seconds(waited.count()));
-}
 
 // By colon.
 std::string preloaded(const LocalLevers& levers, bool guarded) {
@@ -242,7 +186,62 @@ LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, co
                        static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
                        scratch.path() / "broken");
     levers.network_missing(network_missing(manifest));
+    if (plays_a_release(plan)) levers.overlays(release_overlays(plan));
     return levers;
+}
+
+// Asking each Python whether it has torch takes seconds: not for a program that needs none.
+scenarios::Result<Python> python_for(const Manifest& manifest) {
+    const bool needed = manifest.starts == Starts::ranks || !manifest.needs.empty();
+    auto python = needed || manifest.hook ? best_python() : scenarios::Result<Python>(Python{});
+    if (!python && needed) return python;
+    if (!python) python = Python{};
+    if (auto there = check_needs(manifest, *python); !there) return tl::unexpected(there.error());
+    return python;
+}
+
+std::string what_runs(const scenarios::Plan& plan, const Manifest& manifest, const Python& python) {
+    return fmt::format("real processes: {}, {}, {}", manifest.name,
+                       python.torch.empty() ? "no torch of ours" : python.text() + ", gloo",
+                       manifest.starts == Starts::itself ? "started by its own command"
+                       : starts_bare(plan)               ? "started bare"
+                                                         : "torchrun");
+}
+
+// Each process into the network of its node; a launcher into that of the first.
+void put_into(const Namespaces& network, const LocalLevers& levers, std::vector<ChildSpec>& children) {
+    for (ChildSpec& child : children)
+        child.command = network.inside(child.rank < 0 ? 0 : levers.node_of(child.rank), child.command);
+}
+
+// The user's files are as they were before the run.
+scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
+    const auto given = guard.end();
+    if (!given) return tl::unexpected(given.error());
+    if (given->files + given->removed + given->told.size() > 0)
+        record.notes.push_back("of what the program changed, the run " + given->says);
+    return {};
+}
+
+// From a job that is over to its record.
+scenarios::Result<Record> conclude(const Harvest& harvest, const LaunchSpec& spec, Record record) {
+    const Launched& launched = harvest.launched;
+    if (const std::string why = too_slow(launched); !why.empty())
+        return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
+                      "run it again when less else is running");
+    say_how_it_ended(launched, spec, record);
+    gather(harvest, record);
+    if (auto lived = check_it_lived(record); !lived) return tl::unexpected(lived.error());
+    if (plays_a_release(harvest.plan) && launched.end != LaunchEnd::stopped) {
+        if (auto seen = check_release(harvest.plan, launched, record); !seen)
+            return tl::unexpected(seen.error());
+    }
+    if (harvest.manifest.starts == Starts::itself && harvest.manifest.hook) {
+        if (auto ran = check_it_ran(harvest.plan, launched, record); !ran) return tl::unexpected(ran.error());
+        for (std::string& spot : results::blind_spots(record.evidence))
+            record.notes.push_back("blind: " + std::move(spot));
+    }
+    return record;
 }
 
 }  // namespace
@@ -256,13 +255,19 @@ scenarios::Capabilities LocalRunner::capabilities() const {
         able.workloads.clear();
         for (const Manifest& one : *shipped)
             able.workloads.insert(able.workloads.end(), one.usual.begin(), one.usual.end());
+        able.workloads.emplace_back(scenarios::release_workload);
     }
     return able;
 }
 
+scenarios::Result<Manifest> LocalRunner::subject_of(const scenarios::Plan& plan) const {
+    if (plays_a_release(plan)) return release_subject(plan);
+    return subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+}
+
 scenarios::Result<void> LocalRunner::on_paper(const scenarios::Plan& plan) {
     if (auto launcher = check_launcher(plan); !launcher) return launcher;
-    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    const auto manifest = subject_of(plan);
     if (!manifest) return tl::unexpected(manifest.error());
     const auto subject = subject_for(plan, *manifest, {});
     if (!subject) return tl::unexpected(subject.error());
@@ -279,31 +284,22 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (auto launcher = check_launcher(plan); !launcher) return tl::unexpected(launcher.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
-    const auto manifest = subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
+    const auto manifest = subject_of(plan);
     if (!manifest) return tl::unexpected(manifest.error());
-    // Asking each Python whether it has torch takes seconds: not for a program that needs none.
-    const bool needs_python = manifest->starts == Starts::ranks || !manifest->needs.empty();
-    auto python = needs_python || manifest->hook ? best_python() : scenarios::Result<Python>(Python{});
-    if (!python && needs_python) return tl::unexpected(python.error());
-    if (!python) python = Python{};
-    if (auto there = check_needs(*manifest, *python); !there) return tl::unexpected(there.error());
+    const auto python = python_for(*manifest);
+    if (!python) return tl::unexpected(python.error());
     const auto made =
         Scratch::make(options.directory, {"evidence", "truth", "logs", "checkpoints", "temporary"});
     if (!made) return tl::unexpected(made.error());
     const Scratch& scratch = *made;
     Record record;
-    const bool itself = manifest->starts == Starts::itself;
-    record.notes.push_back(fmt::format("real processes: {}, {}, {}", manifest->name,
-                                       python->torch.empty() ? "no torch of ours" : python->text() + ", gloo",
-                                       itself              ? "started by its own command"
-                                       : starts_bare(plan) ? "started bare"
-                                                           : "torchrun"));
+    record.notes.push_back(what_runs(plan, *manifest, *python));
     const std::int64_t timeout = timeout_of(plan, *manifest, record);
     const fs::path checkpoints = scratch.path() / "checkpoints";
     const auto subject =
         subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
-    const bool theirs = is_theirs(*manifest, *home);
+    const bool theirs = is_theirs(*manifest, *home) && !plays_a_release(plan);
     LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
@@ -328,39 +324,19 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
         guard.emplace(std::move(*begun));
         place.kept = guard->directory();
     }
-    LaunchSpec spec;
+    LaunchSpec spec = launch_spec(plan, *manifest, results::Time(timeout));
     spec.children = children_of(plan, *manifest, *subject, *python, place);
-    for (ChildSpec& child : spec.children) {
-        if (around->network)
-            child.command =
-                around->network->inside(child.rank < 0 ? 0 : levers.node_of(child.rank), child.command);
-    }
+    if (around->network) put_into(*around->network, levers, spec.children);
     spec.directory = scratch.path();
-    spec.start = manifest->start;
-    spec.quiet = results::Time(quiet_of(plan, *manifest, timeout));
-    spec.limit = results::Time(limit_of(plan, *manifest, spec.quiet.count()));
-    spec.disk = manifest->disk;
     spec.stop = options.stop;
     const auto launched = launch(spec);
     if (guard) {
-        const auto given = guard->end();
-        if (!given) return tl::unexpected(given.error());
-        if (given->files + given->removed + given->told.size() > 0)
-            record.notes.push_back("of what the program changed, the run " + given->says);
+        if (auto given = give_back_to(*guard, record); !given) return tl::unexpected(given.error());
     }
     if (!launched) return tl::unexpected(launched.error());
-    if (const std::string why = too_slow(*launched); !why.empty())
-        return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
-                      "run it again when less else is running");
-    say_how_it_ended(*launched, spec, record);
-    gather({plan, *launched, *arming, levers, *manifest, results::Time(timeout), scratch.path()}, record);
-    if (auto lived = check_it_lived(record); !lived) return tl::unexpected(lived.error());
-    if (itself && manifest->hook) {
-        if (auto ran = check_it_ran(plan, *launched, record); !ran) return tl::unexpected(ran.error());
-        for (std::string& spot : results::blind_spots(record.evidence))
-            record.notes.push_back("blind: " + std::move(spot));
-    }
-    return record;
+    const Harvest harvest{plan,          *launched, *arming, levers, *manifest, results::Time(timeout),
+                          scratch.path()};
+    return conclude(harvest, spec, std::move(record));
 }
 
 }  // namespace deadrank::runners

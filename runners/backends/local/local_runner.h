@@ -21,6 +21,8 @@ public:
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
+    scenarios::Result<Manifest> subject_of(const scenarios::Plan& plan) const;
+
     std::optional<Manifest> subject_;
 };
 

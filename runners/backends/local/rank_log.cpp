@@ -83,6 +83,22 @@ void read_value(const Line& line, results::Time at, results::EventSink& sink) {
                                       number(3), number(4)}});
 }
 
+// "batch epoch=0 step=3 samples=5,7": which samples a rank was given
+void read_batch(const Line& line, results::Time at, results::EventSink& sink) {
+    static const std::regex shape(R"(^batch epoch=(\d+) step=(\d+) samples=([\d,]+)$)");
+    std::smatch found;
+    if (!std::regex_search(line.text, found, shape)) return;
+    const auto number = [&](std::size_t group) { return std::atoll(found[group].str().c_str()); };
+    const std::string samples = found[3].str();
+    const auto count = static_cast<std::int32_t>(std::count(samples.begin(), samples.end(), ',') + 1);
+    sink.record({at, line.rank,
+                 results::DataBatch{.step = number(2),
+                                    .epoch = number(1),
+                                    .first = number(3),
+                                    .count = count,
+                                    .samples = sink.text(samples)}});
+}
+
 void read_step(const Line& line, const StepPattern& steps, LogReading& reading) {
     std::smatch found;
     if (!std::regex_search(line.text, found, steps.pattern)) return;
@@ -130,6 +146,7 @@ LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::E
         if (line.text.starts_with("config ")) read_config(line, at, sink);
         if (line.text.starts_with("shard ")) read_shard(line, at, sink);
         if (line.text.starts_with("value ")) read_value(line, at, sink);
+        if (line.text.starts_with("batch ")) read_batch(line, at, sink);
     }
     return reading;
 }

@@ -8,7 +8,7 @@
 
 namespace deadrank::runners {
 
-class MpiLibrary final : public Library {
+class MpiLibrary final : public CommLibrary {
 public:
     std::string_view name() const override { return "MPI"; }
     std::unique_ptr<Wire> join(RealRank& rank, const Joining& joining) override;

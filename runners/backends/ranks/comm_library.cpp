@@ -35,7 +35,7 @@ Extent extent_of(const RealCall& call, std::int64_t size) {
 
 bool has_root(Op op) { return op == Op::broadcast || op == Op::reduce || op == Op::send || op == Op::recv; }
 
-void fail_to_join(RealRank& rank, const Library& library, results::CommId id, results::Code code,
+void fail_to_join(RealRank& rank, const CommLibrary& library, results::CommId id, results::Code code,
                   const std::string& text) {
     rank.evidence.record(results::CommError{id, code, rank.evidence.text(text)});
     rank.evidence.record(results::CommInitLeave{id, code});
@@ -69,7 +69,7 @@ std::int64_t number_in(const std::string& text) {
 
 }  // namespace
 
-std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, Library& library, const MeetingPlace& place,
+std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, CommLibrary& library, const MeetingPlace& place,
                                              const Joiner& joiner, const sim::CommRequest& request) {
     sim::Call call{.kind = sim::CallKind::comm_init, .name = "comm_init"};
     call.comm = request.name;

@@ -86,9 +86,9 @@ struct Opening {
     std::int64_t ranks_per_node = 1;
 };
 
-class Library {
+class CommLibrary {
 public:
-    virtual ~Library() = default;
+    virtual ~CommLibrary() = default;
     virtual std::string_view name() const = 0;                                       // MPI, NCCL
     virtual scenarios::Result<void> open(const Opening& /*opening*/) { return {}; }  // once, before all else
     // Returns when all have come. Throws sim::LibraryError, after the evidence of it is written.
@@ -104,8 +104,8 @@ public:
 };
 
 // As evidence, then thrown: a communicator that cannot be made.
-[[noreturn]] void fail_to_join(RealRank& rank, const Library& library, results::CommId id, results::Code code,
-                               const std::string& text);
+[[noreturn]] void fail_to_join(RealRank& rank, const CommLibrary& library, results::CommId id,
+                               results::Code code, const std::string& text);
 // As c10d when nobody brings the unique id: throws when `there` is not true in time.
 void wait_for_first(RealRank& rank, const Joining& joining, const std::function<bool()>& there);
 
@@ -118,7 +118,7 @@ struct Joiner {
     results::Time store_timeout{0};
 };
 
-std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, Library& library, const MeetingPlace& place,
+std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, CommLibrary& library, const MeetingPlace& place,
                                              const Joiner& joiner, const sim::CommRequest& request);
 
 }  // namespace deadrank::runners

@@ -32,7 +32,7 @@ std::string joined(const std::map<std::string, std::string>& settings) {
 
 }  // namespace
 
-RealEnv::RealEnv(const sim::ClusterSettings& settings, Gate& gate, const Library& library,
+RealEnv::RealEnv(const sim::ClusterSettings& settings, Gate& gate, const CommLibrary& library,
                  results::Rank process)
     : settings_(settings), gate_(gate), library_(library) {
     const auto per_node = static_cast<results::Rank>(settings.gpus_per_node);
@@ -147,7 +147,7 @@ void RealDevice::sample() {
 }
 
 RealWorld::RealWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate,
-                     Trail& evidence, Library& library, const std::filesystem::path& directory,
+                     Trail& evidence, CommLibrary& library, const std::filesystem::path& directory,
                      results::Rank process)
     : plan_(plan),
       settings_(settings),

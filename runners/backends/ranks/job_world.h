@@ -27,7 +27,8 @@ private:
 
 class RealEnv final : public sim::Env {
 public:
-    RealEnv(const sim::ClusterSettings& settings, Gate& gate, const Library& library, results::Rank process);
+    RealEnv(const sim::ClusterSettings& settings, Gate& gate, const CommLibrary& library,
+            results::Rank process);
     std::optional<std::string> get(std::string_view name) const override;
     std::string version(std::string_view package) const override;
     std::map<std::string, std::string> all() const;
@@ -37,7 +38,7 @@ public:
 private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
-    const Library& library_;
+    const CommLibrary& library_;
     std::map<std::string, std::string, std::less<>> given_;
 };
 
@@ -45,7 +46,8 @@ private:
 // really taken from the library's device, if there is one.
 class RealDevice final : public sim::Device {
 public:
-    RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, Library& library, int index)
+    RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, CommLibrary& library,
+               int index)
         : settings_(settings), gate_(gate), evidence_(evidence), library_(library), index_(index) {}
     int index() const override { return index_; }
     void compute(sim::Time nominal) override;
@@ -66,7 +68,7 @@ private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
     Trail& evidence_;
-    Library& library_;
+    CommLibrary& library_;
     int index_;
     std::int64_t pressed_ = -1;  // the limit that the library was told
     sim::Time woken_late_{0};
@@ -77,7 +79,7 @@ private:
 class RealWorld final : public sim::World {
 public:
     RealWorld(const scenarios::Plan& plan, const sim::ClusterSettings& settings, Gate& gate, Trail& evidence,
-              Library& library, const std::filesystem::path& directory, results::Rank process);
+              CommLibrary& library, const std::filesystem::path& directory, results::Rank process);
 
     results::Rank process() const override { return process_; }
     results::Rank processes() const override { return settings_.process_count(); }
@@ -104,7 +106,7 @@ private:
     const sim::ClusterSettings& settings_;
     Gate& gate_;
     Trail& evidence_;
-    Library& library_;
+    CommLibrary& library_;
     MeetingPlace place_;
     results::Rank process_;
     RealTimer timer_;

@@ -15,9 +15,6 @@ namespace deadrank::runners {
 std::string hidden_plan_text(scenarios::Plan plan);
 scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path& file);
 
-// One rank's life in its own process: the plan without its bug, the gate with its faults, the world, the
-// workload.
-
 constexpr int not_ours = 70;  // what a mistake of ours exits with
 
 struct Life {
@@ -26,7 +23,7 @@ struct Life {
     std::function<JobClock()> clock;  // asked when the library is open
     Keeper keeper;
     const Reach& reach;
-    Library& library;
+    CommLibrary& library;
 };
 
 // The exit code: 0, that of its exception, or `not_ours` after a sentence on stderr.

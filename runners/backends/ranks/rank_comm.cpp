@@ -88,7 +88,7 @@ class Nothing final : public sim::Work {
 
 }  // namespace
 
-RealComm::RealComm(RealRank& rank, Library& library, std::unique_ptr<Wire> wire, RealPlace place)
+RealComm::RealComm(RealRank& rank, CommLibrary& library, std::unique_ptr<Wire> wire, RealPlace place)
     : rank_(rank), library_(library), wire_(std::move(wire)), at_(std::move(place)) {}
 
 void RealComm::refuse(Code code, const std::string& text) {

@@ -23,7 +23,7 @@ public:
     using Rank = results::Rank;
 
     // No wire: its creation was skipped, and every call is refused.
-    RealComm(RealRank& rank, Library& library, std::unique_ptr<Wire> wire, RealPlace place);
+    RealComm(RealRank& rank, CommLibrary& library, std::unique_ptr<Wire> wire, RealPlace place);
 
     results::CommId id() const override { return at_.id; }
     const std::string& name() const override { return at_.name; }
@@ -73,7 +73,7 @@ private:
     void look_for_errors();
 
     RealRank& rank_;
-    Library& library_;
+    CommLibrary& library_;
     std::unique_ptr<Wire> wire_;
     RealPlace at_;
     std::int64_t called_ = 0, p2p_called_ = 0;

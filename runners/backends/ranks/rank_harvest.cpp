@@ -2,33 +2,20 @@
 // said and when we saw it end is brought to it here.
 #include "runners/backends/ranks/rank_harvest.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "inject/core/injector.h"
-#include "runners/backends/process/event_reader.h"
+#include "runners/backends/process/left_lines.h"
 #include "runners/backends/ranks/gate.h"
 
 namespace deadrank::runners {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using results::RankEnd;
 using results::Time;
 
 namespace {
-
-std::vector<fs::path> files_in(const fs::path& directory) {
-    std::vector<fs::path> found;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-        if (entry.path().extension() == ".jsonl") found.push_back(entry.path());
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
 
 JobClock clock_of(const RealHarvest& harvest) {
     std::ifstream in(harvest.directory / "meeting" / "korigin");
@@ -57,11 +44,7 @@ private:
 
 void read_evidence(const RealHarvest& harvest, Record& record) {
     Ends ends(record.evidence, record.truth.ends);
-    int torn = 0;
-    for (const fs::path& file : files_in(harvest.directory / "evidence")) {
-        std::ifstream in(file);
-        for (std::string line; std::getline(in, line);) torn += !read_event(line, 0, ends);
-    }
+    const int torn = read_left_events(harvest.directory, 0, ends);
     if (torn > 0) record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
 }
 
@@ -80,34 +63,13 @@ void read_words(const RealHarvest& harvest, const JobClock& clock, results::Evid
 
 void read_truth(const RealHarvest& harvest, results::Truth& truth) {
     truth.marks = harvest.marks;
-    for (const fs::path& file : files_in(harvest.directory / "truth")) {
-        std::ifstream in(file);
-        for (std::string line; std::getline(in, line);) {
-            const json said = json::parse(line, nullptr, false);
-            const auto index =
-                said.is_object() ? said.value("fault", harvest.faults.size()) : harvest.faults.size();
-            if (index >= harvest.faults.size()) continue;
-            const inject::PlannedFault& planned = harvest.faults[index];
-            const std::string call = said.value("call", "");
-            const auto kind = results::mark_kind_named(said.value("kind", ""));
-            const inject::Moment moment{.rank = said.value("rank", results::no_rank),
-                                        .now = Time(said.value("t", std::int64_t{0})),
-                                        .step = said.value("step", std::int64_t{-1}),
-                                        .phase = results::Phase::none,
-                                        .call = call};
-            if (kind == results::MarkKind::applied)
-                truth.marks.push_back(
-                    inject::applied_mark(index, planned, moment.rank, moment, harvest.levers));
-            if (kind == results::MarkKind::reverted)
-                truth.marks.push_back(inject::reverted_mark(index, planned, moment.rank, moment.now));
-            if (kind == results::MarkKind::refused) {
-                const scenarios::Error error{scenarios::ErrorCode::unsupported, said.value("says", "")};
-                truth.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
-            }
-        }
+    for (const json& line : read_left_truth(harvest.directory)) {
+        const SaidOfFault said(line, 0);
+        if (said.fault >= harvest.faults.size()) continue;
+        auto mark = mark_said(line.value("kind", ""), said, harvest.faults[said.fault], harvest.levers);
+        if (mark) truth.marks.push_back(std::move(*mark));
     }
-    std::stable_sort(truth.marks.begin(), truth.marks.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    sort_by_time(truth.marks);
 }
 
 }  // namespace

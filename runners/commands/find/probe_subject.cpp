@@ -101,7 +101,7 @@ Result<Probed> probe_detector(const ProbeArguments& arguments, const Library& li
     const auto range = find::parse_range(vary->range, knob->type);
     if (!range) return tl::unexpected(range.error());
     std::atomic<bool>& stop = stop_on_interrupt();
-    find::Workers workers;
+    Workers workers;
     workers.make_runner = [&] { return std::move(*make_runner("sim", session.extension)); };
     workers.threads = arguments.jobs > 0 ? arguments.jobs : eyes->ours ? usual_jobs("sim") : 1;
     workers.stop = &stop;

@@ -9,6 +9,7 @@
 
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/find/storm_goodput.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
@@ -289,6 +290,7 @@ void add_storm(CLI::App& command, Session& session) {
     add_catalog(command, arguments->catalog);
     add_json(command, arguments->json, "A JSON object with every incident");
     add_fit(command, session);
+    add_goodput(command, session);
     command.callback([arguments, &session, &command] {
         if (command.get_subcommands().empty()) storm(*arguments, session);
     });

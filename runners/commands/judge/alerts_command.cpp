@@ -16,6 +16,7 @@
 #include "runners/console/alert_site.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
+#include "runners/serve/live_server.h"
 #include "runners/serve/server_player.h"
 #include "runners/studies/kept_tests.h"
 
@@ -61,12 +62,14 @@ public:
         if (!session_.take(site)) return;
         site_ = site->get();
         if (arguments_.list) return list();
-        if (arguments_.rules.empty()) {
-            return session_.complain(
-                {ErrorCode::usage, "there is no rule file", "give one: deadrank alerts --rules FILE"});
-        }
         study_.world = site_->world;
-        if (!read_policy() || !read_rules()) return;
+        if (!read_policy() || !ask_live()) return;
+        if (rules_.empty()) {
+            return session_.complain(
+                {ErrorCode::usage, "there is no rule file",
+                 "give one: deadrank alerts --rules FILE, or a server that has some: --prometheus URL"});
+        }
+        if (!read_rules()) return;
         auto incidents = runners::alerts::choose_incidents(*site_, *library, arguments_.site, study_.notes);
         if (!session_.take(incidents)) return;
         judge(*incidents);
@@ -88,6 +91,40 @@ private:
         return true;
     }
 
+    // A server that runs: its rules where none are given, and its targets.
+    bool ask_live() {
+        rules_ = arguments_.rules;
+        if (!live_url()) return true;
+        auto live = serve::LiveServer::open(arguments_.prometheus);
+        if (!session_.take(live)) return false;
+        live_.emplace(std::move(*live));
+        if (rules_.empty()) {
+            auto files = live_->rule_files(std::filesystem::path(arguments_.out) / "live");
+            if (!session_.take(files)) return false;
+            rules_ = std::move(*files);
+        }
+        auto targets = live_->targets();
+        if (!session_.take(targets)) return false;
+        const auto more = serve::foreign_targets(*targets, study_.world);
+        for (const auto& one : more) study_.world.profile.map.targets.push_back(one);
+        study_.notes.push_back(fmt::format(
+            "{} (Prometheus {}) has {} targets; the {} that are not simulated here are up all the time",
+            arguments_.prometheus, live_->version(), targets->size(), more.size()));
+        return true;
+    }
+
+    bool live_url() const { return arguments_.prometheus.find("://") != std::string::npos; }
+    std::string server_program() const { return live_url() ? "prometheus" : arguments_.prometheus; }
+
+    bool find_missing() {
+        if (!live_) return true;
+        auto missing = live_->missing(study_.rules, study_.analysis);
+        if (!session_.take(missing)) return false;
+        auto& findings = study_.analysis.findings;
+        findings.insert(findings.end(), missing->begin(), missing->end());
+        return true;
+    }
+
     // Files that are no rule files are refused at once; those that Prometheus refuses are a verdict.
     bool read_rules() {
         auto tool = external::Promtool::find(arguments_.promtool);
@@ -99,9 +136,7 @@ private:
                 continue;
             }
             if (!session_.take(file)) return false;
-            if (file->unwrapped)
-                study_.notes.push_back(path + " is a Kubernetes resource: its rules were unwrapped into " +
-                                       file->loaded);
+            study_.notes.insert(study_.notes.end(), file->notes.begin(), file->notes.end());
             if (!file->broken.empty()) {
                 study_.invalid.push_back({path, file->broken_line, file->broken_column, file->broken});
             } else if (check(*file)) {
@@ -113,13 +148,13 @@ private:
         const alerts::Emitted emitted(study_.world, site_->signatures);
         study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
         lengthen_history();
-        return true;
+        return find_missing();
     }
 
     // Files as they were given; those of a directory are marked.
     std::vector<std::pair<std::string, bool>> rule_files() const {
         std::vector<std::pair<std::string, bool>> files;
-        for (const std::string& path : arguments_.rules) {
+        for (const std::string& path : rules_) {
             std::error_code ignored;
             if (!std::filesystem::is_directory(path, ignored)) {
                 files.emplace_back(path, false);
@@ -213,15 +248,14 @@ private:
     std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
         served_ = wants_server(incidents.size());
         if (served_) {
-            if (external::find_program(arguments_.prometheus).empty()) {
+            if (external::find_program(server_program()).empty()) {
                 session_.complain({ErrorCode::environment,
-                                   "there is no '" + arguments_.prometheus + "' on this machine",
+                                   "there is no '" + server_program() + "' on this machine",
                                    "install Prometheus, or give --prometheus PATH"});
                 return nullptr;
             }
             return std::make_unique<serve::ServerPlayer>(
-                serve::ServerPlayer::Options{arguments_.prometheus, arguments_.out, arguments_.verify},
-                tool_);
+                serve::ServerPlayer::Options{server_program(), arguments_.out, arguments_.verify}, tool_);
         }
         if (!tool_) {
             auto missing = external::Promtool::find(arguments_.promtool);
@@ -238,8 +272,7 @@ private:
     // A server costs half a second a failure, promtool as much for every few rules.
     bool wants_server(std::size_t incidents) const {
         if (arguments_.server || arguments_.judge == "server") return true;
-        if (arguments_.judge == "promtool" || external::find_program(arguments_.prometheus).empty())
-            return false;
+        if (arguments_.judge == "promtool" || external::find_program(server_program()).empty()) return false;
         return tool_.has_value() && study_.rules.size() * incidents >= 40;
     }
 
@@ -267,6 +300,8 @@ private:
 
     void report(bool judged) {
         const auto found = alerts::breaches(study_, policy_);
+        const auto open = alerts::undecided(study_, policy_);
+        study_.notes.insert(study_.notes.end(), open.begin(), open.end());
         write(arguments_.junit, alerts::junit_report(study_, policy_, found));
         write(arguments_.sarif, alerts::sarif_report(study_));
         if (arguments_.json) {
@@ -279,7 +314,7 @@ private:
         if (session_.code != exit_pass) return;
         if (!found.empty() || disagrees_)
             session_.code = exit_fail;
-        else if (!judged || !study_.complete)
+        else if (!judged || !study_.complete || !open.empty())
             session_.code = exit_unknown;
     }
 
@@ -296,6 +331,8 @@ private:
     alerts::Study study_;
     alerts::Policy policy_;
     std::optional<external::Promtool> tool_;
+    std::optional<serve::LiveServer> live_;
+    std::vector<std::string> rules_;  // files and directories
     bool disagrees_ = false, served_ = false;
 };
 
@@ -304,11 +341,13 @@ void add_alerts(CLI::App& command, Session& session) {
         "Real Prometheus judges your untouched rule files (promtool, in virtual time). Exit code 1: a breach "
         "of the "
         "policy,\nan invalid rule file, or an alert that fires on a healthy cluster; 2: nothing could be "
-        "judged, or not all of it in the time allowed; 130: stopped.\n\nExamples:\n"
+        "judged, or not all of it in the time allowed, or not what the policy demands; 130: "
+        "stopped.\n\nExamples:\n"
         "  deadrank alerts --list                                       the failures there are\n"
         "  deadrank alerts --rules my.yml                               each of them against your rules\n"
         "  deadrank alerts --rules my.yml --policy policy.toml --junit alerts.xml\n"
-        "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain");
+        "  deadrank alerts --rules my.yml --alertmanager alertmanager.yml --explain\n"
+        "  deadrank alerts --prometheus http://localhost:9090           the rules of a server that runs");
     auto arguments = std::make_shared<AlertsArguments>();
     command
         .add_option("rules,-r,--rules", arguments->rules,
@@ -330,8 +369,12 @@ void add_alerts(CLI::App& command, Session& session) {
         ->check(CLI::IsMember({"auto", "promtool", "server"}).description(""));
     command.add_option("--limit", arguments->limit, "Stop playing after this time, and show what was judged")
         ->type_name("TIME");
-    command.add_option("--prometheus", arguments->prometheus, "The server of --server [prometheus]")
-        ->type_name("PATH");
+    command
+        .add_option(
+            "--prometheus", arguments->prometheus,
+            "The program that judges, or the address of a server that runs (http://HOST:PORT): its rules "
+            "and targets are read, and what has no series there is told [prometheus]")
+        ->type_name("PATH|URL");
     command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
         ->type_name("DIR");
     command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "results/reports/terminal.h"
 #include "results/text/words.h"
@@ -16,6 +15,8 @@
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
+#include "runners/line/workers.h"
+#include "runners/releases/twins.h"
 #include "runners/studies/parity.h"
 
 namespace deadrank::runners::commands {
@@ -31,7 +32,7 @@ struct ParityArguments {
     std::uint64_t seed = 1;
     std::int64_t ranks_most = 4;
     int jobs = 1;
-    bool json = false, plan = false;
+    bool json = false, plan = false, releases = false;
 };
 
 void print_compared(const Compared& one, const Style& style) {
@@ -56,6 +57,7 @@ public:
         library_ = &*library;
         auto reality = make_runner(arguments_.runner, session_.extension);
         if (!session_.take(reality)) return;
+        if (arguments_.releases) return play_twins(**reality);
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
@@ -68,6 +70,24 @@ public:
     }
 
 private:
+    // Bugs of published releases, each beside the simulated scenario of its kind.
+    void play_twins(Runner& reality) {
+        auto sim = make_runner("sim", session_.extension);
+        if (!session_.take(sim)) return;
+        auto collection = releases::open_collection(*library_, arguments_.selection.names);
+        if (!session_.take(collection)) return;
+        page_.backend = arguments_.runner;
+        LineOptions options;
+        options.stop = &stop_on_interrupt();
+        for (const releases::ReleaseBug& bug : collection->bugs) {
+            if (options.stop->load()) break;
+            if (bug.release.twin.empty()) continue;
+            take(releases::compare_twins(*library_, bug, **sim, reality, options));
+        }
+        stopped_ = options.stop->load();
+        finish();
+    }
+
     // Named, or its file says that it was tried: it is played. What is not, says why on paper.
     void sort_out(const scenarios::Scenario& scenario, Runner& reality) {
         const bool asked = !arguments_.selection.names.empty() || playable_on(scenario, arguments_.runner);
@@ -127,30 +147,25 @@ private:
 
     void play_all() {
         std::atomic<bool>& stop = stop_on_interrupt();
-        std::atomic<std::size_t> next = 0;
         std::mutex mutex;
         Progress progress;
-        const std::size_t all = due_.size();
-        const auto work = [&] {
+        LineOptions options;
+        options.stop = &stop;
+        options.out = arguments_.out;
+        Workers workers;
+        workers.make_runner = [&] { return *make_runner(arguments_.runner, session_.extension); };
+        workers.threads = arguments_.jobs;
+        workers.stop = &stop;
+        for_each_index(due_.size(), workers, [&](std::size_t at, Runner& reality) {
             auto sim = make_runner("sim", session_.extension);
-            auto reality = make_runner(arguments_.runner, session_.extension);
-            LineOptions options;
-            options.stop = &stop;
-            options.out = arguments_.out;
-            for (std::size_t at = next++; at < all && !stop.load(); at = next++) {
-                Compared one = compare(due_[at], {arguments_.seed}, **sim, **reality, arguments_.ranks_most,
-                                       library_->vocabulary, options);
-                if (stop.load()) return;
-                const std::lock_guard lock(mutex);
-                progress.clear();
-                take(std::move(one));
-                progress.show(fmt::format("  {} of {} scenarios", page_.compared.size(), all));
-            }
-        };
-        std::vector<std::thread> helpers;
-        for (int i = 1; i < arguments_.jobs; ++i) helpers.emplace_back(work);
-        work();
-        for (std::thread& helper : helpers) helper.join();
+            Compared one = compare(due_[at], {arguments_.seed}, **sim, reality, arguments_.ranks_most,
+                                   library_->vocabulary, options);
+            if (stop.load()) return;
+            const std::lock_guard lock(mutex);
+            progress.clear();
+            take(std::move(one));
+            progress.show(fmt::format("  {} of {} scenarios", page_.compared.size(), due_.size()));
+        });
         progress.clear();
         stopped_ = stop.load();
     }
@@ -236,6 +251,10 @@ void add_parity(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Scenarios at once [1]")
         ->type_name("N")
         ->check(CLI::Range(1, 64).description(""));
+    command.add_flag(
+        "--releases", arguments->releases,
+        "Bugs of published releases instead, each beside the simulated scenario of its kind: are "
+        "the symptoms the same?");
     command.add_flag("--plan", arguments->plan,
                      "Play nothing: say what can be played, and why the rest cannot");
     command

@@ -116,11 +116,22 @@ Json checks_json(const results::Strictness& checks) {
               {"without_a_reason", checks.heals_unsaid}}}};
 }
 
+Json source_json(const BySource& counts) {
+    Json json;
+    for (const results::Source source : results::all_sources)
+        json[results::name_of(source)] = counts[static_cast<std::size_t>(source)];
+    return json;
+}
+
 Json proofs_json(const Proofs& proofs) {
     Json muted = Json::object();
     for (const auto& [kind, one] : proofs.muted)
         muted[kind] = {{"scenarios", one.scenarios}, {"red", one.red}, {"still_caught", one.caught}};
-    return {{"heals_with_trigger", proofs.heals_with_trigger.size()},
+    Json detectors = Json::object();
+    for (const auto& [detector, counts] : proofs.caught_by) detectors[detector] = source_json(counts);
+    return {{"caught", source_json(proofs.caught)},
+            {"caught_by", detectors},
+            {"heals_with_trigger", proofs.heals_with_trigger.size()},
             {"heals_by_settings", proofs.heals_by_settings.size()},
             {"heals_that_are_controls", proofs.heals_that_are_controls},
             {"faults_without_effect", proofs.idle},
@@ -232,6 +243,15 @@ void print_proofs(const Proofs& proofs) {
         "               {} faults without effect; of {} kinds of faults {} turn a scenario silent or "
         "wrong when muted; {} bounds are loose\n",
         proofs.idle.size(), proofs.muted.size(), red, proofs.loose.size());
+    const auto& [plain, observed, asserted] = proofs.caught;
+    fmt::print(
+        "  caught       {} from plain evidence (logs, exits, recorder, metrics), {} with what hooks observe, "
+        "{} with what programs assert of themselves\n",
+        plain, observed, asserted);
+    for (const auto& [detector, counts] : proofs.caught_by) {
+        fmt::print("                 {:<26} plain {:>3} · observed {:>3} · asserted {:>3}\n", detector,
+                   counts[0], counts[1], counts[2]);
+    }
     fmt::print("               cause named first {}, later {}, another one {}, none {}\n",
                proofs.causes_right.size(), proofs.causes_second.size(), proofs.causes_wrong.size(),
                proofs.causes_unsaid.size());

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "results/detectors/detect.h"
+#include "results/record/sources.h"
 #include "runners/console/selection.h"
 #include "runners/manual/meanings.h"
 #include "sim/workloads/places.h"
@@ -141,6 +142,7 @@ std::vector<std::string> known_words(const Library& library) {
         for (const auto& entry : axis.entries) words.push_back(entry.id);
     }
     for (const auto& detector : library.detectors()) words.emplace_back(detector->name());
+    for (const results::KindSource& kind : results::kind_sources()) words.emplace_back(kind.kind);
     if (const auto ids = scenario_ids(library)) {
         for (const std::string& id : *ids) {
             words.push_back(id);
@@ -164,6 +166,11 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
     std::vector<Explanation> found;
     explain_vocabulary(library, word, found);
     explain_detector(library, word, found);
+    for (const results::KindSource& kind : results::kind_sources()) {
+        if (kind.kind != word) continue;
+        found.push_back(
+            {"event", word, std::string(kind.from), {{"source", std::string(name_of(kind.source))}}});
+    }
     for (const Axis& axis : taxonomy_axes(library.taxonomy)) {
         if (const auto* entry = find(axis.entries, word))
             found.push_back(explain_entry(library, axis, *entry));

@@ -212,14 +212,12 @@ private:
         return options;
     }
 
-    void print(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
-               const Library& library) {
+    void print(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         print_all(jobs, make, library.vocabulary, options(),
                   [](const TrialPrint& print) { fmt::print("{}\n", to_line(print)); });
     }
 
-    void trace(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
-               const Library& library) {
+    void trace(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         const Asked asked = read_trace(arguments_.trace);
         for (const Job& job : jobs) {
             auto traced =
@@ -229,8 +227,7 @@ private:
         }
     }
 
-    void check(const std::vector<Job>& jobs, const std::function<std::unique_ptr<Runner>()>& make,
-               const Library& library) {
+    void check(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         Progress progress;
         CheckOptions options = this->options();
         std::mutex one_at_a_time;

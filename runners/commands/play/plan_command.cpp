@@ -1,7 +1,5 @@
 // runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as the TOML that
 // one replays and attaches to a bug report.
-#include "scenarios/model/plan.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "runners/console/selection.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/resolve.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {
 

@@ -17,6 +17,7 @@
 #include "runners/console/under_test.h"
 #include "runners/line/campaign.h"
 #include "runners/line/scale.h"
+#include "runners/releases/collection.h"
 
 namespace deadrank::runners::commands {
 
@@ -30,6 +31,7 @@ struct RunArguments {
     int jobs = 0;
     std::string out, junit, html, table, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
+    bool releases = false;
 };
 
 constexpr const char* run_description =
@@ -54,6 +56,7 @@ constexpr const char* run_footer =
     "  deadrank run my_bug.toml --runner mpi --ranks 2 -- ./solver input.txt\n"
     "                                                           an MPI program of yours, under mpirun\n"
     "  deadrank run '*/checkpoint_*' --json                     one JSON object a line\n"
+    "  deadrank run --releases                                  bugs of published releases, for real\n"
     "  deadrank run communication --html report.html            and a page to look at what happened";
 
 std::vector<Job> jobs_of(const std::vector<scenarios::Scenario>& scenarios,
@@ -87,6 +90,7 @@ public:
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
+        if (arguments_.releases) library->catalog = library->data / "releases";
         auto seeds = seeds_of(arguments_.seeds);
         if (!session_.take(seeds)) return;
         auto programs = programs_under_test(arguments_.runner, session_.extension, arguments_.under_test);
@@ -95,6 +99,7 @@ public:
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
+        if (arguments_.releases && !prepare(*library, *selection)) return;
         if (arguments_.under_test.ranks > 0) {
             for (auto& scenario : selection->scenarios)
                 scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
@@ -103,6 +108,20 @@ public:
     }
 
 private:
+    // Bugs whose releases cannot be had are played all the same: each says itself what it lacks.
+    bool prepare(const Library& library, const Selection& selection) {
+        std::vector<std::string> names;
+        for (const auto& scenario : selection.scenarios) names.push_back(scenario.id);
+        const auto collection = releases::open_collection(library, names);
+        if (!collection) return session_.complain(collection.error()), false;
+        std::atomic<bool>& stop = stop_on_interrupt();
+        const auto say = [](const std::string& line) { fmt::print(stderr, "  {}\n", line); };
+        const auto prepared = releases::prepare(collection->bugs, collection->pins, say, &stop);
+        if (!prepared) session_.complain(prepared.error());
+        if (stop.load()) session_.code = exit_interrupted;
+        return !stop.load();
+    }
+
     // A scenario that was named is played in any case, and says itself why it cannot be.
     void keep_playable(Selection& selection) {
         if (!arguments_.selection.names.empty() || selection.scenarios.empty()) return;
@@ -191,16 +210,7 @@ private:
     Session& session_;
 };
 
-void add_run(CLI::App& command, Session& session) {
-    command.footer(run_footer);
-    auto arguments = std::make_shared<RunArguments>();
-    add_selection(command, arguments->selection);
-    add_seeds(command, arguments->seeds);
-    command
-        .add_option("--runner", arguments->runner,
-                    "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
-        ->type_name("NAME");
-    SubjectOptions& under_test = arguments->under_test;
+void add_under_test(CLI::App& command, SubjectOptions& under_test) {
     command
         .add_option("--subject", under_test.names,
                     "The program under test on real processes: a name of ours or a manifest FILE.toml; "
@@ -218,6 +228,26 @@ void add_run(CLI::App& command, Session& session) {
         ->type_name("LEVEL")
         ->allow_extra_args(false)
         ->check(CLI::IsMember({"off", "info", "detail"}).description(""));
+}
+
+void add_run(CLI::App& command, Session& session) {
+    command.footer(run_footer);
+    auto arguments = std::make_shared<RunArguments>();
+    add_selection(command, arguments->selection);
+    add_seeds(command, arguments->seeds);
+    command
+        .add_option("--runner", arguments->runner,
+                    "Where to play: sim (virtual time), local (real processes), mpi, gpu [sim]")
+        ->type_name("NAME");
+    command.add_flag_callback(
+        "--releases",
+        [arguments] {
+            arguments->releases = true;
+            arguments->runner = "local";
+        },
+        "Play bugs of published releases, in real processes: names and filters choose among those; what is "
+        "missing is fetched first");
+    add_under_test(command, arguments->under_test);
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));

@@ -252,11 +252,11 @@ TEST(DeviceStandIn, ShowsEachFaultOfAPlanAsGpusDo) {
         std::ifstream truth(folder / all[i].name / "truth/rank1.jsonl");
         std::string first;
         std::getline(truth, first);
-        EXPECT_NE(first.find("\"kind\":\"fault.applied\""), std::string::npos)
+        EXPECT_NE(first.find("\"kind\": \"fault.applied\""), std::string::npos)
             << all[i].name << ": " << first;
         std::ifstream evidence(folder / all[i].name / "evidence/rank0.jsonl");
         const std::string events{std::istreambuf_iterator<char>(evidence), {}};
-        EXPECT_NE(events.find("\"kind\":\"collective.enter\""), std::string::npos) << all[i].name;
+        EXPECT_NE(events.find("\"kind\": \"collective.enter\""), std::string::npos) << all[i].name;
     }
     fs::remove_all(folder);
 }

@@ -1,6 +1,8 @@
 // tests/inject/standin/torch_versions_test.cpp — Goal: another release of unmodified PyTorch runs on the
 // stand-in, too. In 2.15 'nccl' is a process group written anew, and what it lost against the old one is
 // known to us.
+#include <set>
+
 #include "tests/inject/standin/torch_jobs.h"
 
 namespace deadrank::tests {
@@ -8,6 +10,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -23,6 +26,16 @@ protected:
         EXPECT_THAT(job.text(rank), AllOf(HasSubstr("] Operation timed out after "),
                                           HasSubstr("timeout watchdog detected operation timeout")));
         EXPECT_EQ(job.code(rank), -6) << job.text(rank);
+    }
+    // The names of the calls that the rank's evidence holds; a line cut short by the rank's end has none.
+    static std::set<std::string> calls_of(const std::string& job, int rank) {
+        std::ifstream lines(folder / job / "evidence" / ("rank" + std::to_string(rank) + ".jsonl"));
+        std::set<std::string> calls;
+        for (std::string line; std::getline(lines, line);) {
+            const json event = json::parse(line, nullptr, false);
+            if (event.is_object() && event.contains("op")) calls.insert(event["op"]);
+        }
+        return calls;
     }
 };
 
@@ -73,8 +86,7 @@ TEST_F(DeviceNewerTorchOnTheStandIn, ErrorsOfNcclEndTheRankThatHasThem) {
 TEST_F(DeviceNewerTorchOnTheStandIn, GathersAListByBroadcasts) {
     const EndedJob ended = job("skipped_in_subgroup");
     for (const int rank : {0, 1, 2, 3}) EXPECT_EQ(ended.code(rank), 0) << ended.text(rank);
-    const std::string evidence = text_of(folder / "skipped_in_subgroup/evidence/rank2.jsonl");
-    EXPECT_THAT(evidence, AllOf(HasSubstr("\"op\":\"broadcast\""), Not(HasSubstr("\"op\":\"all_gather\""))));
+    EXPECT_THAT(calls_of("skipped_in_subgroup", 2), AllOf(Contains("broadcast"), Not(Contains("all_gather"))));
 }
 
 // A finding: the new process group has no heartbeat monitor. The old one still has.

@@ -9,15 +9,14 @@
 namespace deadrank::tests {
 namespace {
 
-using results::diagnosis::Outcome;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Kind {
+struct Wrapping {
     const char* name;
     std::string log, gist;
 };
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+void PrintTo(const Wrapping& kind, std::ostream* out) { *out << kind.name; }
 
 std::string timed_out(const std::string& before, int rank,
                       const std::string& call = "ALLREDUCE, NumelIn=1024") {
@@ -27,7 +26,7 @@ std::string timed_out(const std::string& before, int rank,
 }
 
 // The twelve shapes of a failed job's log that were once called healthy.
-class OnceCalledHealthy : public testing::TestWithParam<Kind> {};
+class OnceCalledHealthy : public testing::TestWithParam<Wrapping> {};
 
 TEST_P(OnceCalledHealthy, IsToldNow) {
     const auto diagnosis = told_by(GetParam().log);
@@ -36,16 +35,17 @@ TEST_P(OnceCalledHealthy, IsToldNow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, OnceCalledHealthy,
+    Wrappings, OnceCalledHealthy,
     testing::Values(
-        Kind{"RankPrefixedTraceback",
-             "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/job/train.py\", line 8, in "
-             "<module>\n"
-             "[rank3]:     loss.backward()\n[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to "
-             "allocate "
-             "2.00 GiB.\n",
-             "device_out_of_memory of 3"},
-        Kind{
+        Wrapping{
+            "RankPrefixedTraceback",
+            "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/job/train.py\", line 8, in "
+            "<module>\n"
+            "[rank3]:     loss.backward()\n[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to "
+            "allocate "
+            "2.00 GiB.\n",
+            "device_out_of_memory of 3"},
+        Wrapping{
             "TracebackWithoutARankClaimedByTorchrun",
             "Traceback (most recent call last):\n  File \"/job/model.py\", line 3, in f\n"
             "ModuleNotFoundError: No module named 'flash'\n"
@@ -58,47 +58,50 @@ INSTANTIATE_TEST_SUITE_P(
             "  traceback : To enable traceback see: a page\n"
             "============================================================\n",
             "import_or_symbol_error of 5"},
-        Kind{"DeepSpeedLauncher",
-             "[2025-01-02 03:04:05,100] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 71\n"
-             "[2025-01-02 03:04:06,100] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', "
-             "'train.py', '--local_rank=0'] exits with return code = -9\n",
-             "host_resource_exhaustion of 0"},
-        Kind{"SlurmOutOfMemory",
-             "slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been "
-             "OOM "
-             "Killed.\nsrun: error: n12: task 6: Out Of Memory\n",
-             "host_resource_exhaustion of 6"},
-        Kind{"OldWatchdog", timed_out("[E ProcessGroupNCCL.cpp:828] ", 2), "collective_timeout_abort"},
-        Kind{"RayWorkers",
-             timed_out("\x1b[36m(Worker pid=41, ip=10.1.0.2)\x1b[0m [rank4]:[E101 00:10:00.000000000 "
-                       "ProcessGroupNCCL.cpp:629] ",
-                       4),
-             "collective_timeout_abort"},
-        Kind{"KubernetesEvent",
-             "LAST SEEN   TYPE      REASON      OBJECT           MESSAGE\n2m   Warning   OOMKilled   "
-             "pod/trainer-3   container pytorch was killed\n",
-             "host_resource_exhaustion"},
-        Kind{"Mpirun",
-             "Primary job  terminated normally, but 1 process returned\na non-zero exit code.\n"
-             "mpirun noticed that process rank 5 with PID 0 on node n3 exited on signal 11 (Segmentation "
-             "fault).\n",
-             "native_crash_or_illegal_access of 5"},
-        Kind{"KernelWithoutDate",
-             "[ 8812.400001] NVRM: Xid (PCI:0000:41:00): 79, pid=918, name=python, GPU has fallen off the "
-             "bus.\n",
-             "device_fault_reported"},
-        Kind{"JaxCoordination",
-             "2025-05-06 07:08:09.123456: E external/xla/coordination_service.cc:1170] "
-             "/job:jax_worker/replica:0/"
-             "task:2 has been set to ERROR in coordination service: UNAVAILABLE: Task "
-             "/job:jax_worker/replica:0/"
-             "task:2 heartbeat timeout.\n",
-             "collective_timeout_abort of 2"},
-        Kind{"TaggedOutput",
-             "[1,2]<stderr>:terminate called after throwing an instance of 'std::logic_error'\n"
-             "[1,2]<stderr>:  what():  cudaEventQuery failed: an illegal memory access was encountered\n",
-             "native_crash_or_illegal_access of 2"},
-        Kind{"NothingUnderstood", "xyzzy: the frobnicator gave up\nplugh\n", "unknown"}),
+        Wrapping{
+            "DeepSpeedLauncher",
+            "[2025-01-02 03:04:05,100] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 71\n"
+            "[2025-01-02 03:04:06,100] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', "
+            "'train.py', '--local_rank=0'] exits with return code = -9\n",
+            "host_resource_exhaustion of 0"},
+        Wrapping{
+            "SlurmOutOfMemory",
+            "slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been "
+            "OOM "
+            "Killed.\nsrun: error: n12: task 6: Out Of Memory\n",
+            "host_resource_exhaustion of 6"},
+        Wrapping{"OldWatchdog", timed_out("[E ProcessGroupNCCL.cpp:828] ", 2), "collective_timeout_abort"},
+        Wrapping{"RayWorkers",
+                 timed_out("\x1b[36m(Worker pid=41, ip=10.1.0.2)\x1b[0m [rank4]:[E101 00:10:00.000000000 "
+                           "ProcessGroupNCCL.cpp:629] ",
+                           4),
+                 "collective_timeout_abort"},
+        Wrapping{"KubernetesEvent",
+                 "LAST SEEN   TYPE      REASON      OBJECT           MESSAGE\n2m   Warning   OOMKilled   "
+                 "pod/trainer-3   container pytorch was killed\n",
+                 "host_resource_exhaustion"},
+        Wrapping{"Mpirun",
+                 "Primary job  terminated normally, but 1 process returned\na non-zero exit code.\n"
+                 "mpirun noticed that process rank 5 with PID 0 on node n3 exited on signal 11 (Segmentation "
+                 "fault).\n",
+                 "native_crash_or_illegal_access of 5"},
+        Wrapping{
+            "KernelWithoutDate",
+            "[ 8812.400001] NVRM: Xid (PCI:0000:41:00): 79, pid=918, name=python, GPU has fallen off the "
+            "bus.\n",
+            "device_fault_reported"},
+        Wrapping{"JaxCoordination",
+                 "2025-05-06 07:08:09.123456: E external/xla/coordination_service.cc:1170] "
+                 "/job:jax_worker/replica:0/"
+                 "task:2 has been set to ERROR in coordination service: UNAVAILABLE: Task "
+                 "/job:jax_worker/replica:0/"
+                 "task:2 heartbeat timeout.\n",
+                 "collective_timeout_abort of 2"},
+        Wrapping{"TaggedOutput",
+                 "[1,2]<stderr>:terminate called after throwing an instance of 'std::logic_error'\n"
+                 "[1,2]<stderr>:  what():  cudaEventQuery failed: an illegal memory access was encountered\n",
+                 "native_crash_or_illegal_access of 2"},
+        Wrapping{"NothingUnderstood", "xyzzy: the frobnicator gave up\nplugh\n", "unknown"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(LogAnswers, CountsWhatWasNotUnderstoodAndShowsWhatSoundsBad) {
@@ -110,7 +113,7 @@ TEST(LogAnswers, CountsWhatWasNotUnderstoodAndShowsWhatSoundsBad) {
         "go\n";
     files.put("job.log", log);
     const auto diagnosis = files.diagnosed();
-    EXPECT_EQ(diagnosis.incident.outcome, Outcome::unknown);
+    EXPECT_EQ(diagnosis.incident.outcome, results::diagnosis::Outcome::unknown);
     const std::string answer = files.answered();
     EXPECT_THAT(answer,
                 HasSubstr("unknown: 1,503 lines read, 1,501 not understood, 1 traceback without a rank"));

@@ -1,5 +1,7 @@
 # runners/backends/local/subjects/audit.py — Gradients beside what they are made of: those of micro-batches
 # add up to a rank's, those of ranks to the reduced one. In doubles, so that six figures agree.
+import math
+
 from reference import weighed
 
 
@@ -15,6 +17,14 @@ class Audit:
 
     def bucket(self, flat):
         self.reduced.append(flat.clone())
+
+    def check(self, step, together):
+        """As a rerun machine ends the job for its launcher to begin again."""
+        if self.reduced and not math.isclose(weighed(self.reduced), together, rel_tol=1e-5, abs_tol=1e-9):
+            raise RuntimeError(
+                f"unexpected result in step {step}: the reduced gradient is not the sum of its parts, rerun "
+                "from the last checkpoint"
+            )
 
     def show(self, step, together):
         shown = {"gradient.accumulated": (self.own, self.parts)}

@@ -145,7 +145,10 @@ def restore(model, options):
 def main():
     options = arguments()
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
-    parallel_state.initialize_model_parallel(options.tp_size, options.pp_size)
+    # Each of its groups is made with a time-out of its own: half an hour where nobody says otherwise.
+    parallel_state.initialize_model_parallel(
+        options.tp_size, options.pp_size, distributed_timeout_minutes=options.timeout / 60
+    )
     megatron_on_cpu.after_start(options.seed)
     torch.manual_seed(options.seed)
     model = model_of(options)

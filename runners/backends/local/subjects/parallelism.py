@@ -99,7 +99,8 @@ class Replicated:
 
     def reduce(self):
         parameters = list(self.model.parameters())
-        gradients = self.filled or [torch.zeros_like(parameter) for parameter in parameters]
+        filled = self.gradients_now() if self.options.overlap_off else self.filled
+        gradients = filled or [torch.zeros_like(parameter) for parameter in parameters]
         each = -(-len(parameters) // self.options.buckets)
         for first in range(0, len(parameters), each):
             self.reduce_together(parameters[first : first + each], gradients[first : first + each])
@@ -107,10 +108,15 @@ class Replicated:
     def reduce_together(self, parameters, gradients):
         """A bucket holds whole parameters, so that no two need have one size."""
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        layout.reduce_bucket(flat, self.data_group)
+        ranks = dist.get_world_size(self.data_group)
+        if self.options.average_in_collective:
+            dist.all_reduce(flat, op=dist.ReduceOp.AVG, group=self.data_group)
+        else:
+            layout.reduce_bucket(flat, self.data_group)
         if self.audit:
-            self.audit.bucket(flat)
-        flat /= layout.gradient_divisor(dist.get_world_size(self.data_group))
+            self.audit.bucket(flat * ranks if self.options.average_in_collective else flat)
+        if not self.options.average_in_collective:
+            flat /= layout.gradient_divisor(ranks)
         flat = flat.roll(-layout.unflatten_offset(0))
         for parameter, part in zip(parameters, layout.cut_like(flat, parameters)):
             parameter.grad.copy_(part)

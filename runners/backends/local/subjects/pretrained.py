@@ -21,6 +21,10 @@ def load(training, options):
     found = torch.tensor(weights, dtype=torch.float64)
     assign(training.model, found)
     own = weighed([parameter.double() for parameter in training.model.parameters()])
+    if options.strict_load and own != weighed([found]):
+        raise RuntimeError(
+            f"Some weights of Model were not initialized from the model checkpoint at '{path}'"
+        )
     print(f"value name=weights.sum step=0 is={own!r} should={weighed([found])!r}", flush=True)
 
 

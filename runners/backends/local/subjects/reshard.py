@@ -13,6 +13,24 @@ import layout
 import parallelism
 
 
+def check_writers(shard):
+    """Before a save: each shard has one writer."""
+    ranks = dist.get_world_size()
+    written = [None] * ranks
+    dist.all_gather_object(written, shard)
+    for wanted in range(ranks):
+        writers = [rank for rank in range(ranks) if written[rank] == wanted]
+        if len(writers) == 1:
+            continue
+        who = f"ranks {', '.join(map(str, writers))} write it" if writers else (
+            f"rank {wanted} holds it, and no rank writes it"
+        )
+        raise RuntimeError(
+            "CheckpointingException: saving checkpoint: invalid access pattern for shard "
+            f"{wanted} of {ranks}: {who}"
+        )
+
+
 class Positions:
     """Batches by their position from the epoch's start, which is asked for every step."""
 
@@ -25,6 +43,7 @@ class Positions:
     def __iter__(self):
         for number in itertools.count():
             position = layout.sampler_position(self.training.position(number))
+            self.training.check_positions()
             yield self.batch(position)
 
     def batch(self, position):
@@ -73,6 +92,14 @@ class Resharded(parallelism.Replicated):
         self.resume()
         return -(-self.half * dist.get_world_size() // self.after) + number - self.half
 
+    def check_positions(self):
+        """A loader restores its state when it is first asked."""
+        if self.options.strict_data_state and self.replicas != dist.get_world_size():
+            raise ValueError(
+                "cannot restore the data loaders: the checkpoint has the state of "
+                f"{dist.get_world_size()} data-parallel ranks, this job has {self.replicas}"
+            )
+
     def reduce(self):
         flat = torch.cat([gradient.reshape(-1) for gradient in self.gradients_now()])
         layout.reduce_bucket(flat, self.data_group)
@@ -98,8 +125,11 @@ class Resharded(parallelism.Replicated):
         return checkpoint.shard_file(self.options.checkpoint, self.half - 1, shard, dist.get_world_size())
 
     def save(self):
-        if layout.checkpoint_writer(1):
-            path = self.file(layout.checkpoint_shard(dist.get_rank()))
+        shard = layout.checkpoint_shard(dist.get_rank()) if layout.checkpoint_writer(1) else None
+        if self.options.validate_access:
+            check_writers(shard)
+        if shard is not None:
+            path = self.file(shard)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             torch.save({"shard": self.own.detach().clone()}, path)
         layout.wait_for_all()
@@ -112,9 +142,10 @@ class Resharded(parallelism.Replicated):
         self.find_all()
         expected = layout.shards_expected(dist.get_world_size())
         if len(self.files) != expected:
-            raise RuntimeError(
-                f"the checkpoint has {len(self.files)} shards, {expected} expected: missing shards cannot be "
-                "merged"
+            raise ValueError(
+                f"Expected {expected} of 'shard*' under 'checkpoint' but found {len(self.files)} files. "
+                "Possibly due to an overwrite of an old checkpoint, or a checkpoint didn't get saved by one "
+                "or more processes."
             )
         self.take(torch.cat([torch.load(file)["shard"] for file in self.files]))
         self.cut(self.fewer)

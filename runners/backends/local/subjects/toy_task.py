@@ -49,12 +49,14 @@ class Rest(Sampler):
         return len(self.sampler) - self.skipped
 
 
-def endless(loader, distributed, first):
+def endless(loader, distributed, first, epoch_in_seed=False):
     """Batch after batch, epoch after epoch, from step `first` on. The loader's sampler is a Rest."""
+    seed = distributed.seed
     rest, (epoch, batches_done) = loader.sampler, divmod(first, len(loader))
     rest.skipped = batches_done * loader.batch_size
     while True:
         distributed.set_epoch(layout.sampler_epoch(epoch))
+        distributed.seed = seed + epoch if epoch_in_seed else seed
         rest.epoch = epoch
         yield from loader
         rest.skipped, epoch = 0, epoch + 1

@@ -84,6 +84,21 @@ def arguments():
     parser.add_argument("--store-timeout", type=float, default=300.0, help="patience with what must come")
     parser.add_argument("--pretrained", action="store_true", help="begin with weights from a file")
     parser.add_argument("--lenient-environment", action="store_true", help="take a default where it is wrong")
+    parser.add_argument("--strict-load", action="store_true", help="refuse weights that matched nothing")
+    parser.add_argument("--overlap-off", action="store_true", help="manual: reduce when backward is done")
+    parser.add_argument(
+        "--average-in-collective", action="store_true", help="manual: the reduction averages, nobody divides"
+    )
+    parser.add_argument(
+        "--validate-results", action="store_true", help="with --audit: stop at a sum that is not right"
+    )
+    parser.add_argument("--epoch-in-seed", action="store_true", help="the sampler's seed grows by epochs")
+    parser.add_argument(
+        "--strict-data-state", action="store_true", help="reshard: refuse positions of another world size"
+    )
+    parser.add_argument(
+        "--validate-access", action="store_true", help="reshard: refuse a shard without one writer"
+    )
     parser.add_argument("--audit", action="store_true", help="show gradients beside what they are made of")
     parser.add_argument(
         "--reference", action="store_true", help="show each step beside the same training on one rank"
@@ -105,7 +120,7 @@ def batches(options, training, data, first):
         data, training.replicas, training.replica, shuffle=not options.in_order, seed=options.seed
     )
     loader = DataLoader(data, batch_size=options.batch, sampler=toy_task.Rest(sampler))
-    return toy_task.endless(loader, sampler, first)
+    return toy_task.endless(loader, sampler, first, options.epoch_in_seed)
 
 
 def train_step(training, options, schedule, step, batch):
@@ -126,6 +141,8 @@ def train_step(training, options, schedule, step, batch):
         beside = [training.audit.own]
         shown, (together,) = layout.mean_loss(loss, len(features), training.data_group, beside)
         training.audit.show(step, together)
+        if options.validate_results:
+            training.audit.check(step, together)
     return shown, norm
 
 

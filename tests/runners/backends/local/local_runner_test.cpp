@@ -19,7 +19,7 @@ using scenarios::ValueType;
 Value number(ValueType type, std::int64_t value) { return {.type = type, .number = value}; }
 
 // Two ranks, five steps, a time-out short enough for a test.
-Plan small_job(const std::string& workload = "data_parallel") {
+Plan small_local_job(const std::string& workload = "data_parallel") {
     Plan plan;
     plan.scenario = "test";
     plan.workload_kind = workload;
@@ -92,7 +92,7 @@ TEST_F(DeviceLocalRunner, AHealthyJobIsSeenWhole) {
     for (const std::string workload : {"data_parallel", "zero", "tensor_parallel", "pipeline", "fsdp"}) {
         if (workload == "fsdp" && best_python()->major() < 2) continue;
         SCOPED_TRACE(workload);
-        const Record record = play(small_job(workload));
+        const Record record = play(small_local_job(workload));
         EXPECT_TRUE(record.truth.completed());
         EXPECT_TRUE(record.truth.marks.empty());
         for (const results::Rank rank : {0, 1}) {
@@ -118,7 +118,7 @@ TEST_F(DeviceLocalRunner, AHealthyJobIsSeenWhole) {
 
 // Goal: a rank that is killed before a call is seen to die by a signal; the truth knows when and where.
 TEST_F(DeviceLocalRunner, AKilledRankIsSeenToDie) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     FaultSpec kill = on_rank_1("kill_rank");
     kill.when.step = 2;
     kill.when.before = "all_reduce";
@@ -141,7 +141,7 @@ TEST_F(DeviceLocalRunner, AKilledRankIsSeenToDie) {
 
 // Goal: without a launcher nobody ends the others; each rank's own end is seen.
 TEST_F(DeviceLocalRunner, BareRanksEndEachByThemselves) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     plan.cluster["launcher"] = {.type = ValueType::choice, .text = "bare"};
     FaultSpec kill = on_rank_1("kill_rank");
     kill.when.step = 1;
@@ -156,7 +156,7 @@ TEST_F(DeviceLocalRunner, BareRanksEndEachByThemselves) {
 
 // Goal: what a fault kept from happening is not in the evidence.
 TEST_F(DeviceLocalRunner, ASkippedCollectiveIsNeverEntered) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     FaultSpec skip = on_rank_1("skip_collective");
     skip.when.step = 4;
     skip.when.before = "all_reduce";
@@ -168,7 +168,7 @@ TEST_F(DeviceLocalRunner, ASkippedCollectiveIsNeverEntered) {
 }
 
 TEST_F(DeviceLocalRunner, AnEnvironmentOfOneRankIsItsOwn) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     FaultSpec set = on_rank_1("set_env");
     set.parameters["name"] = {.type = ValueType::text, .text = "GLOO_SOCKET_IFNAME"};
     set.parameters["value"] = {.type = ValueType::text, .text = "eth99"};
@@ -185,8 +185,8 @@ TEST_F(DeviceLocalRunner, AnEnvironmentOfOneRankIsItsOwn) {
 
 // Goal: a shifted shard trains another model, silently; only values can tell.
 TEST_F(DeviceLocalRunner, AShiftedShardChangesValuesOnly) {
-    const Record right = play(small_job("zero"));
-    Plan plan = small_job("zero");
+    const Record right = play(small_local_job("zero"));
+    Plan plan = small_local_job("zero");
     FaultSpec shift = on_rank_1("shift_shard");
     shift.parameters["by"] = number(ValueType::integer, -4);
     plan.faults = {shift};
@@ -204,7 +204,7 @@ TEST_F(DeviceLocalRunner, AShiftedShardChangesValuesOnly) {
 
 // Goal: a version mismatch is real, or it is refused with a reason; it is never pretended.
 TEST_F(DeviceLocalRunner, AnotherTorchIsRealOrRefused) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     FaultSpec skew = on_rank_1("skew_version");
     skew.parameters["package"] = {.type = ValueType::text, .text = "torch"};
     skew.parameters["version"] = {.type = ValueType::text, .text = "1.13"};
@@ -224,7 +224,7 @@ TEST_F(DeviceLocalRunner, AnotherTorchIsRealOrRefused) {
 }
 
 TEST_F(DeviceLocalRunner, WhatItCannotDoIsRefused) {
-    Plan plan = small_job();
+    Plan plan = small_local_job();
     FaultSpec drop{.kind = "drop_link"};
     plan.faults = {drop};
     plan.workload_kind = "serving";

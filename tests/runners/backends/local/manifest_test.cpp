@@ -14,7 +14,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* whole = R"(
+constexpr const char* whole_manifest = R"(
 format = 1
 framework = "Mine"
 plays = ["data_parallel"]
@@ -54,7 +54,7 @@ std::string refusal(const std::string& toml) {
 }
 
 TEST(Manifest, SaysHowAProgramStartsAndIsRead) {
-    const auto manifest = parse_manifest(whole, "some/mine.toml");
+    const auto manifest = parse_manifest(whole_manifest, "some/mine.toml");
     ASSERT_TRUE(manifest) << manifest.error().text();
     EXPECT_EQ(manifest->name, "mine");
     EXPECT_EQ(manifest->framework, "Mine");
@@ -67,7 +67,7 @@ TEST(Manifest, SaysHowAProgramStartsAndIsRead) {
 }
 
 TEST(Manifest, PutsAScenariosSettingsIntoTheCommand) {
-    const auto manifest = parse_manifest(whole, "some/mine.toml");
+    const auto manifest = parse_manifest(whole_manifest, "some/mine.toml");
     ASSERT_TRUE(manifest);
     const auto subject =
         subject_for(manifest_plan(), *manifest, {"/c", "python", results::Time(5'000'000'000)});
@@ -79,7 +79,7 @@ TEST(Manifest, PutsAScenariosSettingsIntoTheCommand) {
 }
 
 TEST(Manifest, RefusesAWorkloadOrASettingThatTheProgramHasNot) {
-    const auto manifest = parse_manifest(whole, "mine.toml");
+    const auto manifest = parse_manifest(whole_manifest, "mine.toml");
     ASSERT_TRUE(manifest);
     scenarios::Plan other = manifest_plan();
     other.workload_kind = "zero";

@@ -11,7 +11,7 @@
 namespace deadrank::runners {
 namespace {
 
-using testing::FakeRunner;
+using testing_runner::FakeRunner;
 
 scenarios::Plan control_of(const std::string& scenario, std::int64_t steps) {
     scenarios::Plan plan;
@@ -29,7 +29,7 @@ protected:
                     ++played_;
                     if (fails_)
                         return scenarios::refuse(scenarios::ErrorCode::environment, "no torch", "get one");
-                    Record record = testing::finished_record();
+                    Record record = testing_runner::finished_record();
                     record.notes = {"played"};
                     return record;
                 }),

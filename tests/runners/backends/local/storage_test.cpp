@@ -71,6 +71,21 @@ TEST_F(DeviceStorage, ThatIsFullFailsInTorchsOwnWriter) {
     EXPECT_EQ(failed.size(), 2u);
 }
 
+// Enough room is no fault, and what a fix asks for: the first is refused, the second is played.
+TEST_F(DeviceStorage, ThatHasRoomForAllIsAFaultInAHealedRunAlone) {
+    scenarios::Plan plan = saving("fill_storage", "free", 10'000'000);
+    const auto record = LocalRunner().run(plan, {});
+    ASSERT_TRUE(record) << record.error().text();
+    ASSERT_NE(record->truth.refusal(), nullptr);
+    EXPECT_THAT(record->truth.refusal()->says, testing::HasSubstr("had room for all that the job wrote"));
+    plan.variant = scenarios::Variant::healed;
+    const auto healed = LocalRunner().run(plan, {});
+    ASSERT_TRUE(healed) << healed.error().text();
+    EXPECT_EQ(healed->truth.refusal(), nullptr);
+    EXPECT_TRUE(healed->truth.applied());
+    EXPECT_TRUE(healed->truth.completed());
+}
+
 // Somebody mounted it anew, for reading: the first that opens a file for writing is told so.
 TEST_F(DeviceStorage, ThatIsLockedFailsInTorchsOwnWriter) {
     const auto record = LocalRunner().run(saving("lock_storage", "", 0), {});

@@ -52,7 +52,7 @@ for step in range(first, 8):
     time.sleep(pause)
 )";
 
-std::map<std::string, std::string> tree(const fs::path& directory) {
+std::map<std::string, std::string> tree_of(const fs::path& directory) {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
         std::string& content = all[entry.path().string()];
@@ -76,7 +76,7 @@ protected:
         const auto made = tests::shell(fmt::format(
             "cd {} && '{}' train.py 0", (directory_ / "theirs").string(), python->program.string()));
         ASSERT_EQ(made.code, 0) << made.out;
-        before_ = tree(directory_ / "theirs");
+        before_ = tree_of(directory_ / "theirs");
     }
     void TearDown() override {
         ::unsetenv("DEADRANK_STATE");
@@ -111,7 +111,7 @@ protected:
         return lines;
     }
     void expect_unharmed() const {
-        EXPECT_EQ(tree(directory_ / "theirs"), before_);
+        EXPECT_EQ(tree_of(directory_ / "theirs"), before_);
         const auto left = leftovers();
         ASSERT_TRUE(left) << left.error().text();
         for (const Leftover& one : *left) EXPECT_THAT(one.deeds, testing::IsEmpty()) << one.journal;
@@ -191,7 +191,7 @@ TEST_F(DeviceUnharmed, AfterTheHarnessWasKilledAndUndone) {
             .out;
     EXPECT_THAT(said, HasSubstr("changed")) << said;
     EXPECT_THAT(said, HasSubstr("code=0")) << said;
-    EXPECT_EQ(tree(directory_ / "theirs"), before_) << said;
+    EXPECT_EQ(tree_of(directory_ / "theirs"), before_) << said;
 }
 
 }  // namespace

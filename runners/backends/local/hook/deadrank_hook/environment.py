@@ -20,7 +20,11 @@ SEEN_BEGINNINGS = (
     *("NCCL_", "GLOO_", "TORCH_", "TORCHELASTIC_", "OMP_", "CUDA_", "MKL_", "UCX_"),
     *("TP_", "DS_", "ZERO_", "HIDDEN_"),
 )
-PACKAGES = ("torch", "numpy", "deepspeed", "megatron-core", "colossalai", "transformers", "safetensors")
+PACKAGES = (
+    *("torch", "numpy", "deepspeed", "megatron-core", "colossalai", "transformers", "safetensors"),
+    *("accelerate", "datasets", "lightning-utilities", "litdata", "mosaicml-streaming", "pyarrow", "fsspec"),
+    *("pytorch-lightning", "ray", "tensordict", "torchdata", "torchmetrics", "webdataset"),
+)
 
 
 def apply(hook):
@@ -29,7 +33,10 @@ def apply(hook):
     os.environ.update(mine.get("set", {}))
     for name in mine.get("unset", ()):
         os.environ.pop(name, None)
-    sys.path[:0] = mine.get("path", ())
+    first = mine.get("path", [])
+    sys.path[:0] = first
+    if first:  # the processes that the rank starts find the same
+        os.environ["PYTHONPATH"] = os.pathsep.join([*first, os.environ.get("PYTHONPATH", "")])
     change_interpreter(mine.get("python", ""))
 
 

@@ -1,4 +1,4 @@
-// sim/workloads/release.h — Major and minor number of a version: what decides which behaviour a library has.
+// sim/parts/package_version.h — Major and minor number of a version: they decide how a library behaves.
 #pragma once
 
 #include <charconv>

@@ -1,0 +1,36 @@
+// results/record/sources.h — Where each kind of event comes from on a real job, in one table: detectors are
+// scored by it, and the manual prints it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results {
+
+// In order of what they ask for: files that any job leaves behind, a hook of ours, a check of the program's.
+enum class Source {
+    plain,     // logs, exit codes, kernel log, Flight Recorder, metrics
+    observed,  // our hook in an unmodified program
+    asserted   // a check that the program makes of itself, computed apart from what it checks
+};
+inline constexpr Source all_sources[] = {Source::plain, Source::observed, Source::asserted};
+
+std::string_view name_of(Source source);
+
+struct KindSource {
+    std::string_view kind;  // of event
+    Source source;
+    std::string_view from;  // what a real job has it from
+};
+const std::vector<KindSource>& kind_sources();  // every kind once, sorted by name
+
+// Of one event: a logged value is plain, and asserted where a definition stands beside it.
+Source source_of(const Event& event);
+
+// The same evidence with what `most` and the sources before it give, and nothing else. Asks for a text of
+// `evidence`, which is why it is not const.
+Evidence limited_to(Evidence& evidence, Source most);
+
+}  // namespace deadrank::results

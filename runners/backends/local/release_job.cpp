@@ -1,0 +1,120 @@
+// runners/backends/local/release_job.cpp — Releases lie in directories of their own and are found by
+// PYTHONPATH; what the bug looks like is a pattern over the output, or how the job ends.
+#include "runners/backends/local/release_job.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <regex>
+
+#include "runners/backends/process/home.h"
+#include "runners/backends/releases/shelf.h"
+#include "scenarios/model/release.h"
+
+namespace deadrank::runners {
+
+namespace fs = std::filesystem;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Release;
+
+namespace {
+
+// Nothing of a run asks the network: these libraries believe it.
+constexpr const char* no_network[] = {"HF_HUB_OFFLINE",       "HF_DATASETS_OFFLINE",
+                                      "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY",
+                                      "PIP_NO_INDEX",         "DISABLE_TELEMETRY"};
+
+scenarios::Result<releases::Pins> known_pins() {
+    const auto home = local_home();
+    if (!home) return tl::unexpected(home.error());
+    const fs::path root = home->parent_path().parent_path().parent_path();
+    for (const fs::path& place : {root / "scenarios" / "releases", root / "releases"}) {
+        std::error_code ignored;
+        if (fs::exists(place / "pins.txt", ignored)) return releases::read_pins(place / "pins.txt");
+    }
+    return releases::read_pins(root / "scenarios" / "releases" / "pins.txt");
+}
+
+// What the job was seen to do: the line that matched, or how it ended. Empty where the bug did not show.
+std::string seen_of(const Release& release, const Launched& launched, const Record& record) {
+    if (release.ends == "hang") return launched.end == LaunchEnd::stuck ? "it hung" : "";
+    if (release.ends == "crash") {
+        const bool crashed = launched.end == LaunchEnd::ended &&
+                             (launched.launcher.code != 0 || launched.launcher.signal != 0 ||
+                              std::any_of(record.truth.ends.begin(), record.truth.ends.end(), [](auto end) {
+                                  return end == results::RankEnd::failed || end == results::RankEnd::killed;
+                              }));
+        return crashed ? "it ended with an error" : "";
+    }
+    const std::regex pattern(release.shows);
+    for (const Line& line : launched.lines) {
+        if (std::regex_search(line.text, pattern)) return line.text;
+    }
+    return "";
+}
+
+}  // namespace
+
+bool plays_a_release(const scenarios::Plan& plan) {
+    return plan.workload_kind == scenarios::release_workload;
+}
+
+scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
+    const Release release = scenarios::release_of(plan.workload);
+    const auto pins = known_pins();
+    if (!pins) return tl::unexpected(pins.error());
+    const releases::Shelf shelf;
+    Manifest manifest;
+    manifest.name = release.bug.package;
+    manifest.framework = release.bug.package;
+    manifest.version_of = release.bug.package;
+    manifest.says = "a program of ours on published releases";
+    manifest.directory = fs::path(release.program).parent_path();
+    manifest.command = {release.program};
+    manifest.step = R"(^step=(\d+) loss=(\S+))";
+    std::string path;
+    std::vector<scenarios::Pin> wanted = {release.fixed};
+    wanted.insert(wanted.end(), release.with.begin(), release.with.end());
+    for (const scenarios::Pin& pin : wanted) {
+        const auto directory = shelf.find(pin, *pins);
+        if (!directory) return tl::unexpected(directory.error());
+        path += (path.empty() ? "" : ":") + directory->string();
+    }
+    if (const auto bug = shelf.find(release.bug, *pins); !bug) return tl::unexpected(bug.error());
+    manifest.environment["PYTHONPATH"] = path;
+    for (const char* name : no_network) manifest.environment[name] = "1";
+    return manifest;
+}
+
+std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan) {
+    std::map<std::string, std::string> overlays;
+    const Release release = scenarios::release_of(plan.workload);
+    const auto pins = known_pins();
+    if (!pins) return overlays;
+    for (const scenarios::Pin& pin : release.all()) {
+        if (const auto directory = releases::Shelf().find(pin, *pins)) overlays[pin.text()] = *directory;
+    }
+    return overlays;
+}
+
+scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launched& launched,
+                                      const Record& record) {
+    const Release release = scenarios::release_of(plan.workload);
+    const bool due = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
+        return fault.kind == "skew_version" && fault.text("version") == release.bug.version;
+    });
+    const std::string seen = seen_of(release, launched, record);
+    if (due == !seen.empty()) return {};
+    const std::string looked_for = release.shows.empty() ? fmt::format("the job's end in a {}", release.ends)
+                                                         : fmt::format("a line like '{}'", release.shows);
+    if (due)
+        return refuse(ErrorCode::environment,
+                      fmt::format("the bug of {} did not show itself: there was not {}", release.bug.text(),
+                                  looked_for),
+                      "look at its output with --out");
+    return refuse(ErrorCode::environment,
+                  fmt::format("{} shows the bug as well: {}", release.fixed.text(), seen),
+                  "name a release that has it no more, or look at its output with --out");
+}
+
+}  // namespace deadrank::runners

@@ -1,0 +1,131 @@
+// runners/backends/releases/pip.cpp — pip's own words decide which sentence it is.
+#include "runners/backends/releases/pip.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "results/external/bounded.h"
+
+namespace deadrank::runners::releases {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using results::external::BoundedAnswer;
+using results::external::Bounds;
+using results::external::Ending;
+using scenarios::Error;
+using scenarios::ErrorCode;
+
+namespace {
+
+constexpr std::chrono::minutes longest{15};
+
+scenarios::Result<BoundedAnswer> pip(const Python& python, const std::vector<std::string>& words,
+                                     const std::string& subject, const std::atomic<bool>* stop) {
+    std::vector<std::string> command = {python.program.string(), "-m", "pip"};
+    command.insert(command.end(), words.begin(), words.end());
+    // Builds of source archives look for what is beside us, not for what the index calls newest.
+    const std::vector<std::string> environment = {"DS_BUILD_OPS=0", "BUILD_EXT=0", "PIP_NO_INPUT=1"};
+    auto answer =
+        results::external::run_bounded(command, Bounds{.time = longest, .stop = stop}, {}, environment);
+    if (!answer) return answer;
+    if (answer->well()) return answer;
+    if (answer->ending == Ending::stopped)
+        return scenarios::refuse(ErrorCode::environment, fmt::format("stopped while pip fetched {}", subject),
+                                 "run it again: nothing half made is left");
+    if (answer->ending == Ending::out_of_time)
+        return scenarios::refuse(ErrorCode::environment,
+                                 fmt::format("pip had not fetched {} after 15 minutes", subject),
+                                 "try again when the index is faster");
+    return tl::unexpected(trouble_of(answer->err + answer->out, subject));
+}
+
+bool says(const std::string& text, std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words) {
+        if (text.find(word) != std::string::npos) return true;
+    }
+    return false;
+}
+
+// The last line that pip calls an error.
+std::string last_error(const std::string& said) {
+    const std::size_t at = said.rfind("ERROR:");
+    if (at == std::string::npos) return std::string(results::external::trimmed(said.substr(0, 200)));
+    return std::string(results::external::trimmed(said.substr(at, said.find('\n', at) - at)));
+}
+
+}  // namespace
+
+std::string interpreter_version(const Python& python) {
+    const auto answer = results::external::run_bounded(
+        {python.program.string(), "-c", "import platform; print(platform.python_version())"}, {});
+    return answer && answer->well() ? std::string(results::external::trimmed(answer->out)) : std::string();
+}
+
+Error trouble_of(const std::string& said, const std::string& subject) {
+    if (says(said, {"No space left", "Errno 28", "Disk quota exceeded"}))
+        return {ErrorCode::environment, fmt::format("no room was left while {} was installed", subject),
+                "make room, or name another place with XDG_CACHE_HOME"};
+    if (says(said, {"Temporary failure in name resolution", "Failed to establish a new connection",
+                    "ConnectionError", "Connection refused", "ProxyError", "Network is unreachable",
+                    "ReadTimeoutError", "Max retries exceeded", "ConnectTimeoutError"}))
+        return {ErrorCode::environment, fmt::format("the package index could not be reached for {}", subject),
+                "prepare releases on a machine with a network, or set PIP_INDEX_URL to a mirror"};
+    if (says(said, {"DO NOT MATCH THE HASHES", "do not match the hashes"}))
+        return {ErrorCode::environment,
+                fmt::format("the index gave another file for {} than the one that was pinned", subject),
+                "look at it before you trust it; `deadrank releases --pin` writes down what there is"};
+    if (says(said, {"No matching distribution", "Could not find a version"}))
+        return {ErrorCode::environment,
+                fmt::format("the index has {} no more, or not for this Python and machine", subject),
+                "leave that bug out, or prepare it under another Python (DEADRANK_PYTHON)"};
+    if (says(said, {"No module named pip"}))
+        return {ErrorCode::environment, "this Python has no pip", "`python -m ensurepip` brings it"};
+    return {ErrorCode::environment, fmt::format("pip could not install {}: {}", subject, last_error(said)),
+            "run it by hand to see more"};
+}
+
+scenarios::Result<Archive> ask_index(const Python& python, const scenarios::Pin& pin,
+                                     const std::atomic<bool>* stop) {
+    const auto answer = pip(python,
+                            {"install", "--quiet", "--disable-pip-version-check", "--dry-run", "--no-deps",
+                             "--ignore-installed", "--no-build-isolation", "--report", "-", pin.text()},
+                            pin.text(), stop);
+    if (!answer) return tl::unexpected(answer.error());
+    const json report = json::parse(answer->out, nullptr, false);
+    const json::json_pointer info("/install/0/download_info");
+    if (!report.is_object() || !report.contains(info))
+        return scenarios::refuse(ErrorCode::environment, fmt::format("pip told nothing of {}", pin.text()),
+                                 "pip 22.2 or newer is needed");
+    const json& download = report[info];
+    Archive archive;
+    archive.sha256 = download.value(json::json_pointer("/archive_info/hashes/sha256"), "");
+    if (archive.sha256.empty()) {  // an older pip says "sha256=…"
+        const std::string hash = download.value(json::json_pointer("/archive_info/hash"), "");
+        if (hash.starts_with("sha256=")) archive.sha256 = hash.substr(7);
+    }
+    archive.file = fs::path(download.value("url", "")).filename().string();
+    if (archive.sha256.size() != 64 || archive.file.empty())
+        return scenarios::refuse(ErrorCode::environment,
+                                 fmt::format("the index gives no SHA-256 for {}", pin.text()),
+                                 "use an index that does");
+    return archive;
+}
+
+scenarios::Result<void> install(const Python& python, const fs::path& list, const fs::path& target,
+                                const std::atomic<bool>* stop) {
+    std::string subject;
+    std::getline(std::ifstream(list), subject);
+    subject = subject.substr(0, subject.find(' '));
+    const auto answer =
+        pip(python,
+            {"install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+             "--require-hashes", "--target", target.string(), "-r", list.string()},
+            subject, stop);
+    if (!answer) return tl::unexpected(answer.error());
+    return {};
+}
+
+}  // namespace deadrank::runners::releases

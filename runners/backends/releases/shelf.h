@@ -1,0 +1,54 @@
+// runners/backends/releases/shelf.h — Published releases on this machine: each in a directory of its own that
+// is laid over a Python by PYTHONPATH, so that two releases of one package share everything else. Made once,
+// from the package index; a run needs no network.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runners/backends/process/python.h"
+#include "runners/backends/releases/pins.h"
+
+namespace deadrank::runners::releases {
+
+// What preparing says while it works: a line for a person.
+using Saying = std::function<void(const std::string&)>;
+
+class Shelf {
+public:
+    // $XDG_CACHE_HOME/deadrank/releases, else ~/.cache/deadrank/releases.
+    static std::filesystem::path usual_place();
+
+    explicit Shelf(std::filesystem::path place = usual_place()) : place_(std::move(place)) {}
+
+    const std::filesystem::path& place() const { return place_; }
+    std::filesystem::path directory_of(const scenarios::Pin& pin, const Archive& archive) const;
+
+    // Whole: a directory that was given up in the middle never gets this name.
+    bool has(const scenarios::Pin& pin, const Archive& archive) const;
+
+    // Installs what is missing, one after the other, under a lock. Errors: environment (no network, the index
+    // has it no more, another interpreter, no room on the disk), io; nothing half made is left under a name
+    // that a run looks for.
+    scenarios::Result<void> prepare(const std::vector<scenarios::Pin>& wanted, const Pins& pins,
+                                    const Python& python, const Saying& say,
+                                    const std::atomic<bool>* stop = nullptr) const;
+
+    // Asks the index for a release that is not pinned yet, and installs it. Errors: as prepare.
+    scenarios::Result<Archive> pin(const scenarios::Pin& pin, const Python& python,
+                                   const std::atomic<bool>* stop = nullptr) const;
+
+    // Where the release lies. Errors: environment, naming the command that prepares it.
+    scenarios::Result<std::filesystem::path> find(const scenarios::Pin& pin, const Pins& pins) const;
+
+private:
+    std::filesystem::path place_;
+};
+
+// Bytes below a directory.
+std::int64_t size_of(const std::filesystem::path& directory);
+
+}  // namespace deadrank::runners::releases

@@ -1,0 +1,233 @@
+// runners/promises/promise_file.cpp — Tables read key by key; what nobody asked for is refused with its
+// place.
+#include "runners/promises/promise_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "runners/backends/process/home.h"
+#include "scenarios/format/reader.h"
+
+namespace deadrank::runners::promises {
+
+namespace fs = std::filesystem;
+using scenarios::Node;
+using scenarios::Problems;
+using scenarios::Reader;
+using scenarios::Result;
+
+namespace {
+
+const std::vector<std::string> deeds_of_workers = {"kill", "kill_after", "raise",      "stop",     "wait",
+                                                   "slow", "corrupt",    "jump_clock", "fill_disk"};
+const std::vector<std::string> deeds_of_others = {"kill", "cut", "tear"};
+
+double number_of(Reader& reader, std::string_view key, double otherwise) {
+    const Node* node = reader.find(key);
+    if (!node) return otherwise;
+    double value = 0;
+    const char* end = node->text.data() + node->text.size();
+    const bool whole = node->is(Node::Kind::integer), broken = node->is(Node::Kind::fraction);
+    if ((whole || broken) && std::from_chars(node->text.data(), end, value).ec == std::errc() && value >= 0)
+        return value;
+    reader.problems().add(node->place, fmt::format("'{}' of {} is no number of seconds", key, reader.name()),
+                          "a number from 0 on");
+    return otherwise;
+}
+
+std::map<std::string, std::string> words_of(Reader& reader, std::string_view key) {
+    std::map<std::string, std::string> words;
+    const Node* node = reader.table(key);
+    if (!node) return words;
+    for (const auto& member : node->members) {
+        if (member.value.is(Node::Kind::text)) {
+            words[member.key] = member.value.text;
+        } else {
+            reader.problems().add(member.value.place, fmt::format("'{}' is no text", member.key),
+                                  "put it in quotes");
+        }
+    }
+    return words;
+}
+
+void check_words(const Reader& reader, std::string_view key, const std::vector<std::string>& words,
+                 const std::vector<std::string>& known, Problems& problems) {
+    for (const std::string& word : words) {
+        if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+        const Node* node = nullptr;
+        for (const auto& member : reader.node().members) {
+            if (member.key == key) node = &member.value;
+        }
+        problems.add(node ? node->place : reader.node().place, fmt::format("there is no '{}'", word),
+                     scenarios::suggestion(word, known));
+    }
+}
+
+Deed deed_of(const Node& node, Problems& problems) {
+    Reader reader(node, "[[fault.deed]]", problems);
+    Deed deed;
+    const std::string on = reader.required_text("on");
+    const std::size_t blank = on.find(' ');
+    deed.on = on.substr(0, blank);
+    if (blank != std::string::npos) deed.number = std::atoi(on.c_str() + blank + 1);
+    check_words(reader, "on", {deed.on}, {"worker", "coordinator", "agent", "node", "link", "checkpoint"},
+                problems);
+    deed.does = reader.required_text("does");
+    check_words(reader, "does", {deed.does}, deed.on == "worker" ? deeds_of_workers : deeds_of_others,
+                problems);
+    deed.phase = reader.one_of("phase", {"restore", "forward", "collective", "optimizer", "save"}, "forward");
+    deed.step = static_cast<int>(reader.integer("step", deed.step));
+    deed.life = static_cast<int>(reader.integer("life", deed.life));
+    deed.seconds = number_of(reader, "seconds", 0);
+    deed.back = number_of(reader, "back", deed.back);
+    reader.refuse_the_rest();
+    return deed;
+}
+
+SubjectProcess process_of(const Node& node, Problems& problems) {
+    Reader reader(node, "[[process]]", problems);
+    SubjectProcess process;
+    process.name = reader.required_text("name");
+    process.role = reader.one_of("role", {"coordinator", "agent", "worker"}, "worker");
+    process.command = reader.texts("command");
+    if (process.command.empty())
+        problems.add(node.place, "[[process]] lacks a command", "add command = [\"{python}\", \"…\"]");
+    process.environment = words_of(reader, "environment");
+    process.node = static_cast<int>(reader.integer("node", 0));
+    process.service = reader.flag("service", false);
+    process.again = reader.one_of("again", {"never", "failure"}, "never");
+    reader.refuse_the_rest();
+    return process;
+}
+
+Promise promise_of(const Node& node, const std::vector<std::string>& faults, Problems& problems) {
+    Reader reader(node, "[[promise]]", problems);
+    Promise promise;
+    promise.faults = reader.texts("faults");
+    check_words(reader, "faults", promise.faults, faults, problems);
+    promise.text = reader.required_text("text");
+    promise.source = reader.required_text("source");
+    promise.asks = reader.texts("asks");
+    check_words(reader, "asks", promise.asks, known_asks(), problems);
+    if (promise.asks.empty())
+        problems.add(node.place, "[[promise]] asks for nothing", "add asks = [\"finishes\"]");
+    promise.within = number_of(reader, "within", 0);
+    promise.redone = static_cast<int>(reader.integer("redone", 0));
+    reader.refuse_the_rest();
+    return promise;
+}
+
+void read_subject(Reader& top, const std::vector<std::string>& faults, PromiseSubject& subject) {
+    Problems& problems = top.problems();
+    subject.framework = top.required_text("framework");
+    subject.says = top.required_text("says");
+    subject.package = top.text("package");
+    subject.packages = top.texts("packages");
+    subject.programs = top.texts("programs");
+    subject.unplayed = top.text("unplayed");
+    subject.workers = static_cast<int>(top.integer("workers", subject.workers));
+    subject.steps = static_cast<int>(top.integer("steps", subject.steps));
+    subject.timeout = number_of(top, "timeout", subject.timeout);
+    subject.quiet = number_of(top, "quiet", subject.quiet);
+    subject.limit = number_of(top, "limit", subject.limit);
+    for (const Node* node : top.tables("process")) subject.processes.push_back(process_of(*node, problems));
+    for (const Node* node : top.tables("promise"))
+        subject.promises.push_back(promise_of(*node, faults, problems));
+    subject.unpromised = words_of(top, "unpromised");
+    for (const auto& [fault, why] : subject.unpromised) {
+        if (std::find(faults.begin(), faults.end(), fault) == faults.end())
+            problems.add(top.node().place, fmt::format("[unpromised] names no fault: '{}'", fault),
+                         scenarios::suggestion(fault, faults));
+    }
+    if (subject.processes.empty() && subject.unplayed.empty())
+        problems.add(top.node().place, "the subject starts nothing",
+                     "add a [[process]], or say why: unplayed");
+}
+
+Result<std::vector<PromiseSubject>> subjects_below(const fs::path& home,
+                                                   const std::vector<std::string>& faults) {
+    std::vector<fs::path> files;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(home / "subjects", ignored)) {
+        if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    std::vector<PromiseSubject> subjects;
+    for (const fs::path& file : files) {
+        const auto text = scenarios::read_text(file);
+        if (!text) return tl::unexpected(text.error());
+        auto subject = parse_subject(*text, file.string(), faults);
+        if (!subject) return tl::unexpected(subject.error());
+        subjects.push_back(std::move(*subject));
+    }
+    return subjects;
+}
+
+}  // namespace
+
+bool PromisedFault::needs_network() const {
+    return std::any_of(deeds.begin(), deeds.end(), [](const Deed& deed) { return deed.on == "link"; });
+}
+
+const std::vector<std::string>& known_asks() {
+    static const std::vector<std::string> asks = {"finishes",        "same_parameters", "same_loss",
+                                                  "same_optimizer",  "same_random",     "replicas_agree",
+                                                  "no_sample_lost",  "no_sample_twice", "steps_redone",
+                                                  "others_live",     "no_restart",      "ends",
+                                                  "ends_with_error", "nothing_left"};
+    return asks;
+}
+
+Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std::string& file) {
+    const auto document = scenarios::parse_document(toml, file);
+    if (!document) return tl::unexpected(document.error());
+    Problems problems;
+    Reader top(*document, "the file", problems);
+    std::vector<PromisedFault> faults;
+    for (const Node* node : top.tables("fault")) {
+        Reader reader(*node, "[[fault]]", problems);
+        PromisedFault fault{reader.required_text("name"), reader.required_text("says"), {}};
+        for (const Node* deed : reader.tables("deed")) fault.deeds.push_back(deed_of(*deed, problems));
+        reader.refuse_the_rest();
+        faults.push_back(std::move(fault));
+    }
+    top.refuse_the_rest();
+    if (!problems.empty()) return tl::unexpected(scenarios::joined(problems.sorted()));
+    return faults;
+}
+
+Result<PromiseSubject> parse_subject(std::string_view toml, const std::string& file,
+                                     const std::vector<std::string>& faults) {
+    const auto document = scenarios::parse_document(toml, file);
+    if (!document) return tl::unexpected(document.error());
+    Problems problems;
+    Reader top(*document, "the subject", problems);
+    PromiseSubject subject;
+    subject.name = fs::path(file).stem().string();
+    read_subject(top, faults, subject);
+    top.refuse_the_rest();
+    if (!problems.empty()) return tl::unexpected(scenarios::joined(problems.sorted()));
+    return subject;
+}
+
+Result<PromiseBook> load_promises() {
+    const auto local = local_home();
+    if (!local) return tl::unexpected(local.error());
+    PromiseBook book;
+    book.home = local->parent_path().parent_path() / "promises";
+    const fs::path file = book.home / "faults.toml";
+    const auto text = scenarios::read_text(file);
+    if (!text) return tl::unexpected(text.error());
+    auto faults = parse_faults(*text, file.string());
+    if (!faults) return tl::unexpected(faults.error());
+    book.faults = std::move(*faults);
+    std::vector<std::string> names;
+    for (const PromisedFault& fault : book.faults) names.push_back(fault.name);
+    auto subjects = subjects_below(book.home, names);
+    if (!subjects) return tl::unexpected(subjects.error());
+    book.subjects = std::move(*subjects);
+    return book;
+}
+
+}  // namespace deadrank::runners::promises

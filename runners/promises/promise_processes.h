@@ -1,0 +1,71 @@
+// runners/promises/promise_processes.h — The processes of a promised run: started and started again as a
+// scheduler would, their words kept in files, ended whatever they do.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runners/promises/promise_file.h"
+#include "runners/promises/promise_history.h"
+
+namespace deadrank::runners::promises {
+
+// What fills the {names} of a command, and goes before it: the network of its node.
+struct ProcessPlace {
+    std::vector<std::string> environment;
+    std::function<std::string(std::string, int node)> fill;
+    std::function<std::vector<std::string>(int node, std::vector<std::string>)> inside;
+    std::filesystem::path logs;
+};
+
+class Processes {
+public:
+    Processes(const std::vector<SubjectProcess>& rows, ProcessPlace place);
+    ~Processes();
+    Processes(const Processes&) = delete;
+    Processes& operator=(const Processes&) = delete;
+
+    scenarios::Result<int> start_all();
+    // Reads what they said, sees who is gone, starts again what is due. `hit`: pids that faults ended.
+    void look(Moment now, const std::set<int>& hit);
+    bool all_over() const;  // services aside
+
+    // Ends the one of that role and number; it is back after `back` seconds where somebody would start it.
+    bool kill_role(const std::string& role, int number, Moment now, double back);
+    // Everything of a node, whoever started it. Returns how many processes there were.
+    int lose_node(int node, Moment now, double back);
+    void end_services();
+
+    bool failed() const { return failure_.has_value(); }
+    std::optional<Moment> failure() const { return failure_; }
+    std::string last_words() const { return last_words_; }
+    std::string trouble() const { return trouble_; }  // of starting one again
+    static std::string node_mark(int node, const std::filesystem::path& logs);
+
+private:
+    struct Child {
+        const SubjectProcess* row = nullptr;
+        int pid = -1, output = -1, errors = -1, lives = 0;
+        bool hit = false;
+        std::optional<Moment> due;  // when it is started again
+        double back = 0.5;
+        std::string tail;
+        std::ofstream log;
+    };
+
+    scenarios::Result<int> start_one(Child& child);
+    void drain(Child& child);
+    void gone(Child& child, int status, Moment now, const std::set<int>& hit);
+
+    ProcessPlace place_;
+    std::vector<Child> children_;
+    std::optional<Moment> failure_;
+    std::string last_words_, trouble_;
+};
+
+}  // namespace deadrank::runners::promises

@@ -1,0 +1,173 @@
+// runners/promises/promise_table.cpp — One matrix, a row a fault; below it each promise with its source, what
+// was measured, and the command.
+#include "runners/promises/promise_table.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "results/reports/resilience_table.h"
+
+namespace deadrank::runners::promises {
+
+namespace {
+
+using results::reports::plain_cell;
+
+const PromiseCell* cell_of(const PromiseTable& table, const std::string& subject, const std::string& fault) {
+    for (const PromiseCell& cell : table.cells) {
+        if (cell.subject == subject && cell.fault == fault) return &cell;
+    }
+    return nullptr;
+}
+
+std::string release_of(const PromiseSubject& subject) {
+    return subject.package.empty() ? "in torch itself" : subject.package;
+}
+
+std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '"')
+            out += "&quot;";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string why_not(const PromiseSubject& subject, const std::string& fault) {
+    const auto found = subject.unpromised.find(fault);
+    return found == subject.unpromised.end() ? "its documentation says nothing of it" : found->second;
+}
+
+std::string counts_of(const PromiseTable& table) {
+    std::string text;
+    for (const Kept kept : {Kept::kept, Kept::late, Kept::broken, Kept::unknown, Kept::not_promised}) {
+        const auto n = std::count_if(table.cells.begin(), table.cells.end(),
+                                     [&](const PromiseCell& cell) { return cell.worst().kept == kept; });
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, text_of(kept));
+    }
+    return text;
+}
+
+std::string matrix(const PromiseTable& table) {
+    std::string text = "| fault |";
+    std::string rule = "|---|";
+    for (const PromiseSubject* subject : table.subjects) {
+        text += fmt::format(" {} |", subject->framework);
+        rule += "---|";
+    }
+    text += "\n" + rule + "\n";
+    for (const PromisedFault& fault : table.book->faults) {
+        std::string row = fmt::format("| `{}` |", fault.name);
+        bool any = false;
+        for (const PromiseSubject* subject : table.subjects) {
+            const PromiseCell* cell = cell_of(table, subject->name, fault.name);
+            any = any || cell;
+            const bool bad = cell && cell->worst().kept == Kept::broken;
+            row += fmt::format(" {0}{1}{0} |", bad ? "**" : "", cell ? cell->text() : "–");
+        }
+        if (any) text += row + "\n";
+    }
+    return text;
+}
+
+std::string details_of(const PromiseTable& table, const PromiseSubject& subject) {
+    std::string text =
+        fmt::format("\n## {}\n\n{} `{}`.\n\n", subject.framework, subject.says, release_of(subject));
+    text += "| fault | promised | cell | measured | command |\n|---|---|---|---|---|\n";
+    for (const PromiseCell& cell : table.cells) {
+        if (cell.subject != subject.name || !cell.promise) continue;
+        const Verdict worst = cell.worst();
+        text += fmt::format("| `{}` | {} ([source]({})) | {} | {} | `{}` |\n", cell.fault,
+                            plain_cell(cell.promise->text), cell.promise->source, cell.text(),
+                            plain_cell(worst.why.empty() ? worst.told : worst.why + " — " + worst.told),
+                            cell.again);
+    }
+    std::string rest;
+    for (const PromiseCell& cell : table.cells) {
+        if (cell.subject == subject.name && !cell.promise)
+            rest += fmt::format("- `{}`: {}\n", cell.fault, why_not(subject, cell.fault));
+    }
+    return rest.empty() ? text : text + "\nNot promised:\n\n" + rest;
+}
+
+}  // namespace
+
+std::string promise_markdown(const PromiseTable& table) {
+    std::string text =
+        "# Promises kept\n\nWhat frameworks that say they survive do under faults, beside a "
+        "healthy run of the same program. The words of a promise are ours, the source is behind "
+        "it. A cell that is not kept at first is played three times, and the worst counts.\n\n";
+    text += counts_of(table) + ".\n\n" + matrix(table) + "\n";
+    text += "The faults:\n\n";
+    for (const PromisedFault& fault : table.book->faults)
+        text += fmt::format("- `{}`: {}\n", fault.name, fault.says);
+    for (const PromiseSubject* subject : table.subjects) text += details_of(table, *subject);
+    if (!table.notes.empty()) text += "\n## Not played\n\n";
+    for (const std::string& note : table.notes) text += "- " + note + "\n";
+    return text;
+}
+
+std::string promise_page(const PromiseTable& table) {
+    std::string text =
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Promises kept</title><style>"
+        "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 1rem}"
+        "table{border-collapse:collapse}td,th{border:1px solid #8884;padding:.3rem .5rem;text-align:left;"
+        "vertical-align:top}.kept{background:#2a82}.kept_late{background:#ca03}.broken{background:#d225}"
+        ".unknown{background:#8882}details summary{cursor:pointer}code{font-size:.9em}</style>"
+        "<h1>Promises kept</h1><p>" +
+        escaped(counts_of(table)) + ".</p><table><tr><th>fault</th>";
+    for (const PromiseSubject* subject : table.subjects)
+        text += fmt::format("<th title=\"{}\">{}</th>", escaped(release_of(*subject)),
+                            escaped(subject->framework));
+    text += "</tr>";
+    for (const PromisedFault& fault : table.book->faults) {
+        text += fmt::format("<tr><th title=\"{}\"><code>{}</code></th>", escaped(fault.says), fault.name);
+        for (const PromiseSubject* subject : table.subjects) {
+            const PromiseCell* cell = cell_of(table, subject->name, fault.name);
+            if (!cell) {
+                text += "<td>–</td>";
+                continue;
+            }
+            const Verdict worst = cell->worst();
+            const std::string promised =
+                cell->promise ? fmt::format("{} <a href=\"{}\">source</a>", escaped(cell->promise->text),
+                                            cell->promise->source)
+                              : escaped(why_not(*subject, fault.name));
+            text += fmt::format(
+                "<td class=\"{}\"><details><summary>{}</summary><p>{}</p><p>{} {}</p><p><code>{}</code></p>"
+                "</details></td>",
+                id_of(worst.kept), escaped(cell->text()), promised, escaped(worst.why), escaped(worst.told),
+                escaped(cell->again));
+        }
+        text += "</tr>";
+    }
+    text += "</table>";
+    for (const std::string& note : table.notes) text += "<p>" + escaped(note) + "</p>";
+    return text + "</html>\n";
+}
+
+std::string promise_line(const PromiseCell& cell) {
+    const Verdict worst = cell.worst();
+    nlohmann::ordered_json line = {{"subject", cell.subject},   {"fault", cell.fault},
+                                   {"cell", id_of(worst.kept)}, {"why", worst.why},
+                                   {"measured", worst.told},    {"again", cell.again}};
+    line["runs"] = nlohmann::ordered_json::array();
+    for (const Verdict& run : cell.runs)
+        line["runs"].push_back({{"cell", id_of(run.kept)}, {"why", run.why}, {"measured", run.told}});
+    if (cell.promise) {
+        line["promise"] = cell.promise->text;
+        line["source"] = cell.promise->source;
+    }
+    return line.dump() + "\n";
+}
+
+}  // namespace deadrank::runners::promises

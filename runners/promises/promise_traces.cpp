@@ -1,0 +1,93 @@
+// runners/promises/promise_traces.cpp — A line that is not whole yet is read at the next look.
+#include "runners/promises/promise_traces.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <unistd.h>
+
+#include "runners/backends/process/job_processes.h"
+
+namespace deadrank::runners::promises {
+
+namespace fs = std::filesystem;
+
+std::vector<WorkerEvent> Followed::read() {
+    std::vector<WorkerEvent> events;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory_, ignored)) {
+        std::ifstream file(entry.path(), std::ios::binary);
+        std::streamoff& at = read_[entry.path()];
+        file.seekg(at);
+        for (std::string line; std::getline(file, line) && !file.eof();) {
+            at += static_cast<std::streamoff>(line.size()) + 1;
+            if (auto event = worker_event(line)) events.push_back(std::move(*event));
+        }
+    }
+    std::sort(events.begin(), events.end(),
+              [](const WorkerEvent& a, const WorkerEvent& b) { return a.at < b.at; });
+    return events;
+}
+
+std::string told_to_workers(const PromisedFault& fault) {
+    auto list = nlohmann::json::array();
+    for (const Deed& deed : fault.deeds) {
+        if (deed.on != "worker") continue;
+        list.push_back({{"unit", deed.number},
+                        {"do", deed.does},
+                        {"phase", deed.phase},
+                        {"step", deed.step},
+                        {"life", deed.life},
+                        {"seconds", deed.seconds}});
+    }
+    return list.dump();
+}
+
+int files_below(const fs::path& directory) {
+    int files = 0;
+    std::error_code ignored;
+    for (const auto& entry : fs::recursive_directory_iterator(directory, ignored))
+        files += entry.is_directory(ignored) ? 0 : 1;
+    return files;
+}
+
+bool tear_newest(const fs::path& directory) {
+    fs::path newest;
+    fs::file_time_type when;
+    std::error_code ignored;
+    for (const auto& entry : fs::recursive_directory_iterator(directory, ignored)) {
+        if (!entry.is_regular_file(ignored) || entry.file_size(ignored) < 64) continue;
+        if (newest.empty() || entry.last_write_time(ignored) > when) {
+            newest = entry.path();
+            when = entry.last_write_time(ignored);
+        }
+    }
+    if (newest.empty()) return false;
+    fs::resize_file(newest, fs::file_size(newest, ignored) / 2, ignored);
+    return !ignored;
+}
+
+int left_after_grace(const std::string& mark) {
+    int alive = 0;
+    for (int look = 0; look < 20; ++look) {
+        alive = 0;
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+            const int pid = std::atoi(entry.path().filename().c_str());
+            std::ifstream file(entry.path() / "environ", std::ios::binary);
+            if (pid <= 0 || pid == getpid() || !file) continue;
+            const std::string environment{std::istreambuf_iterator<char>(file), {}};
+            const char state = state_of(pid);
+            if (environment.find(mark) != std::string::npos && state != 'Z' && state != 'X') ++alive;
+        }
+        if (alive == 0) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    }
+    return alive;
+}
+
+}  // namespace deadrank::runners::promises

@@ -1,0 +1,76 @@
+// runners/studies/cluster_model.h — A cluster under failures, as data: how often what fails, how failures
+// cluster, what is repaired and replaced, and what an interruption costs the job.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runners/studies/failure_fit.h"
+#include "scenarios/model/taxonomy.h"
+
+namespace deadrank::runners {
+
+// How an interruption comes to notice. A crash ends the process; a hang waits for the time-out; what is
+// silent goes on until somebody looks.
+enum class Noticed { crash, hang, silent };
+std::string_view name_of(Noticed noticed);
+
+struct Cause {
+    std::string name;
+    double weight = 1;  // beside the other causes
+    Noticed noticed = Noticed::crash;
+    bool takes_node = true;  // false: a restart on the same nodes is enough
+};
+
+// A share of the failures of nodes that strike so many neighbours at once: a rack, a switch, a power feed.
+struct Together {
+    std::string what;
+    int nodes = 1;
+    double share = 0;
+};
+
+// Hours throughout.
+struct ClusterModel {
+    std::string id, source, story;
+    double gpus = 0, gpus_per_node = 8, days = 30;
+    double rate =
+        0;  // interruptions of the job per GPU and hour; grows linearly with the size: an assumption
+    std::vector<Cause> causes;
+
+    GapModel::Kind gaps = GapModel::Kind::exponential;
+    double shape = 1;
+    std::vector<double>
+        empirical;  // gaps as they were measured; only their ratios count. Overrules the above
+
+    double bad_share = 0, bad_factor = 1;         // nodes that fail that much more often than the others
+    double burn_in_days = 0, burn_in_factor = 1;  // the same for new nodes; those that replace others are new
+    bool all_new = false;
+    std::vector<Together> together;
+
+    double spares = 0;
+    double mended =
+        1;  // share of repairs that give a new or mended node back; the others come back as they went
+    double repair = 24;            // until a node that failed is back, new or mended, as a spare
+    double false_drains = 0;       // per node and day: a healthy node taken out
+    double false_drain_check = 2;  // until such a node is back
+    double preemptions = 0;        // per day, with notice: what was computed is saved first
+    double preempted_for = 1;
+
+    double checkpoint_every = 0.5, checkpoint_cost = 0, restart = 0.25;
+    double crash_noticed = 0.02, hang_noticed = 0.5, silent_noticed = 8;
+
+    double nodes() const { return gpus / gpus_per_node; }
+    double between() const { return 1 / (rate * gpus); }  // mean hours between interruptions
+    double noticed_after(Noticed how) const;
+};
+
+// A file of scenarios/storms/clusters. Errors: io, bad_input with the line.
+scenarios::Result<ClusterModel> load_cluster(const std::filesystem::path& file,
+                                             const scenarios::Taxonomy& taxonomy);
+
+// Intervals between checkpoints (J. Young, CACM 17, 1974; J. Daly, FGCS 22, 2006, equation 37), in hours.
+double young_interval(const ClusterModel& model);
+double daly_interval(const ClusterModel& model);
+
+}  // namespace deadrank::runners

@@ -1,0 +1,55 @@
+// runners/studies/goodput.h — What a detector is worth: many lives of a cluster, and the same lives again
+// with one thing changed.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "runners/studies/cluster_life.h"
+
+namespace deadrank::runners {
+
+// Mean over lives, and what 95 % of the lives lie between.
+struct Spread {
+    double mean = 0, low = 0, high = 0;
+};
+
+struct LifeVariant {
+    std::string name;
+    ClusterModel model;
+    Spread goodput;  // share of the time that is new work
+    Spread gain;     // of the goodput over the first variant, life by life
+    Hours hours;     // mean of a life
+};
+
+struct GoodputStudy {
+    std::vector<LifeVariant> variants;     // the model as it is comes first
+    std::map<std::string, double> lost;    // by cause, hours of a mean life of the model as it is
+    double young = 0, daly = 0, best = 0;  // intervals in hours; best: of those that were tried
+    double failures = 0, between = 0;      // mean of a life; hours
+    int lives = 0;
+};
+
+struct GoodputOptions {
+    int lives = 100;
+    std::uint64_t seed = 1;
+    int threads = 1;
+    std::atomic<bool>* stop = nullptr;
+};
+
+// The model, and the model with another time-out, detector, interval between checkpoints, and spares.
+GoodputStudy study_goodput(const ClusterModel& model, const GoodputOptions& options);
+
+// Goodput at other sizes: the model as it is, and with a detector ten times as fast.
+struct SizePoint {
+    double gpus = 0;
+    Spread usual, fast;
+};
+std::vector<SizePoint> goodput_by_size(const ClusterModel& model, const std::vector<double>& sizes,
+                                       const GoodputOptions& options);
+
+// A line with a band for each of the two, over the number of GPUs (logarithmic), as SVG.
+std::string goodput_figure(const ClusterModel& model, const std::vector<SizePoint>& points);
+
+}  // namespace deadrank::runners

@@ -1,0 +1,41 @@
+// scenarios/model/release.h — What [release] of a scenario becomes: a workload of its own, which is a program
+// on published releases, and a fault that gives its ranks the release with the bug.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/model/value.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::scenarios {
+
+// The workload's kind. It is in no list of workloads: real processes alone play it.
+inline constexpr std::string_view release_workload = "release";
+const Kind& release_kind();
+
+// "torchmetrics==1.3.2": one package in one version.
+struct Pin {
+    std::string package, version;
+
+    std::string text() const { return package + "==" + version; }
+    bool operator==(const Pin&) const = default;
+    auto operator<=>(const Pin&) const = default;
+};
+Result<Pin> parse_pin(std::string_view text);
+
+// As a plan has it.
+struct Release {
+    Pin bug, fixed;
+    std::vector<Pin> with;  // laid over the environment, whichever release is played
+    std::string program;    // a file of Python, with its directory
+    std::string shows;      // pattern of a line that the release with the bug writes, and the fixed one never
+    std::string ends;       // instead: "hang", "crash": how the job ends with the bug alone
+    std::string twin;       // the scenario of the catalog that plays the same report in the simulator
+
+    std::vector<Pin> all() const;  // each once
+};
+Release release_of(const Values& workload);
+
+}  // namespace deadrank::scenarios
