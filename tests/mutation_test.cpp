@@ -6,9 +6,9 @@
 #include <iostream>
 #include <optional>
 
-#include "results/detectors/settle.h"
+#include "results/detectors/detector.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/support/catalog.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank {
 namespace {

@@ -14,7 +14,7 @@
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"

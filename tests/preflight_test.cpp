@@ -9,7 +9,7 @@
 #include "results/preflight/examine.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/line/line.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"
 

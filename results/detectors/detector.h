@@ -1,9 +1,10 @@
 // results/detectors/detector.h — A detector reads evidence and names what it believes. It is never told what
 // was injected. Pure: the same evidence gives the same findings, so it runs as well on old runs and on a
-// stranger's logs.
+// stranger's logs. Here, too: how all are asked, and how one event becomes one finding.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace deadrank::results {
 
-// A detector of ours is a function and this row, both in one file; catalog.cpp lists the rows. The members
+// A detector of ours is a function and this row, both in one file; detector_catalog.cpp lists the rows. The members
 // below `examine` are what settle() weighs when two findings describe the same event.
 struct DetectorRow {
     std::string_view name;
@@ -39,5 +40,39 @@ using Detectors = std::vector<std::unique_ptr<Detector>>;
 
 // The row as a detector; it signs its findings with its name. The row outlives it.
 std::unique_ptr<Detector> make_detector(const DetectorRow& row);
+
+// Asks every detector that is switched on about one run's evidence, settles what they say together, and says
+// what none of them could see in it.
+
+// Runs every detector of the catalog over one piece of evidence and settles what they say together. Where two
+// describe the same event, the more specific one speaks: an explicit mismatch beats a time-out, a time-out a
+// hang.
+
+// Our own, one line each in detectors/catalog.cpp.
+const std::vector<const DetectorRow*>& detector_catalog();
+const DetectorRow* find_detector(std::string_view name);  // nullptr: none of ours
+
+Detectors all_detectors();
+
+// In order of time. A detector that throws yields a finding of symptom "detector_crashed" and never hides the
+// others.
+std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors);
+
+// What no detector could see in a program, and what it would take.
+
+// Of a job that trained: one sentence for each detector that had nothing to read, with the lines of a
+// manifest that would give it that where there are such. Empty for a job that took no step, or of one rank.
+std::vector<std::string> blind_spots(const Evidence& evidence);
+
+// One event, one finding: of several that describe the same trouble, the one nearest to its root stays.
+
+// Keeps what no other finding explains, in order of time. In short: set-up explains all that follows; the
+// first failing rank explains later failures; an explicit mismatch beats a time-out, a time-out a hang; of
+// wrong values the earliest step; slowness is explained by anything that broke. Findings far apart in time
+// stay separate.
+std::vector<Finding> settle(std::vector<Finding> findings);
+
+// Does `root` explain `other`? Exposed for tests and for whoever shows why a finding is missing.
+bool explains(const Finding& root, const Finding& other);
 
 }  // namespace deadrank::results

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 
 namespace deadrank::results {

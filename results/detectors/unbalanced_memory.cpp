@@ -7,7 +7,7 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/facts/findings.h"
-#include "results/facts/own_devices.h"
+#include "results/facts/odd.h"
 
 namespace deadrank::results::detectors {
 

@@ -4,7 +4,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
-#include "results/facts/own_devices.h"
+#include "results/facts/odd.h"
 
 namespace deadrank::results::detectors {
 

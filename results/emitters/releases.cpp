@@ -1,11 +1,10 @@
 // results/emitters/releases.cpp — What differs between releases of the tools whose files we write.
-#include "results/emitters/releases.h"
-
 #include <cstdlib>
 #include <fmt/format.h>
 
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
+#include "results/emitters/stamps.h"
 
 namespace deadrank::results::emitters {
 

@@ -1,10 +1,12 @@
-// results/emitters/stamps.h — Wall-clock times as each program writes them, and back to a run's time. All are
-// UTC.
+// results/emitters/stamps.h — What the files of other programs look like: wall-clock times as each writes
+// them, and what differs between releases.
 #pragma once
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "results/record/time.h"
 
@@ -18,5 +20,16 @@ std::string iso_stamp(Time at);     // "2026-01-01T00:01:02Z"
 
 // Nanoseconds since 1970.
 std::optional<std::int64_t> read_nccl_stamp(std::string_view text);
+
+// What differs between releases of the tools whose files we write.
+
+// "2.11.0+cu130" → {2, 11}
+inline std::pair<int, int> release(std::string_view words) {
+    const std::string text(words);
+    char* end = nullptr;
+    const long major = std::strtol(text.c_str(), &end, 10);
+    const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
+    return {static_cast<int>(major), static_cast<int>(minor)};
+}
 
 }  // namespace deadrank::results::emitters

@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "results/external/tool_program.h"
 
@@ -175,6 +176,35 @@ std::string_view trimmed(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(" \t");
     if (begin == std::string_view::npos) return {};
     return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+Memo::Key Memo::key_of(const std::vector<emitters::EmittedFile>& files) {
+    XXH3_state_t* state = XXH3_createState();
+    XXH3_128bits_reset(state);
+    const auto take = [&](const std::string& text) {
+        const std::uint64_t length = text.size();
+        XXH3_128bits_update(state, &length, sizeof length);
+        XXH3_128bits_update(state, text.data(), text.size());
+    };
+    for (const emitters::EmittedFile& file : files) take(file.name), take(file.bytes);
+    const XXH128_hash_t hash = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    return {hash.high64, hash.low64};
+}
+
+Memo::Answer Memo::ask(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool) {
+    const Key key = key_of(files);
+    {
+        const std::lock_guard lock(inside_->mutex);
+        const auto known = inside_->answers.find(key);
+        if (known != inside_->answers.end()) return known->second;
+    }
+    Answer answer = tool();
+    if (answer && answer->ending == Ending::by_itself) {
+        const std::lock_guard lock(inside_->mutex);
+        inside_->answers.emplace(key, *answer);
+    }
+    return answer;
 }
 
 }  // namespace deadrank::results::external

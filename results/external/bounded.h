@@ -1,13 +1,20 @@
-// results/external/bounded.h — Runs a stranger's program within bounds: of time, of output, and of our own
-// wish to stop. What it started is ended with it.
+// results/external/bounded.h — Runs a stranger's program within bounds of time, of output and of our own
+// descriptors, and remembers what it answered.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "results/emitters/emitter_catalog.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
@@ -41,5 +48,26 @@ scenarios::Result<BoundedAnswer> run_bounded(const std::vector<std::string>& arg
 
 // A line of what a program said, without the blanks around it.
 std::string_view trimmed(std::string_view line);
+
+// What a tool has answered, by what it was asked. Healthy nodes print the same kernel log, and a program
+// that is started costs seconds.
+
+class Memo {
+public:
+    using Answer = scenarios::Result<BoundedAnswer>;
+
+    // The answer given to these files before; else that of `tool`, kept if it ended by itself. Threads may
+    // ask at once: at worst the tool is asked twice.
+    Answer ask(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool);
+
+private:
+    using Key = std::pair<std::uint64_t, std::uint64_t>;
+    struct Inside {
+        std::mutex mutex;
+        std::map<Key, BoundedAnswer> answers;
+    };
+    static Key key_of(const std::vector<emitters::EmittedFile>& files);
+    std::shared_ptr<Inside> inside_ = std::make_shared<Inside>();  // copies of a tool share it
+};
 
 }  // namespace deadrank::results::external

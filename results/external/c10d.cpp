@@ -1,11 +1,11 @@
 // results/external/c10d.cpp — Its words are taken literally: a time-out names nobody, and a mismatch names
 // the two that were compared, of whom the second stands for the culprit.
-#include "results/external/c10d.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <map>
+
+#include "results/external/foreign_detectors.h"
 
 namespace deadrank::results::external {
 

@@ -1,7 +1,5 @@
 // results/external/gpucm.cpp — Its exit code 2 means CRITICAL, and also that its command line was wrong: the
 // words decide.
-#include "results/external/gpucm.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -9,6 +7,7 @@
 
 #include "results/emitters/logs.h"
 #include "results/emitters/snapshot.h"
+#include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
 
 namespace deadrank::results::external {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/detectors/detector.h"
-#include "results/external/memo.h"
+#include "results/external/bounded.h"
 
 namespace deadrank::results::external {
 

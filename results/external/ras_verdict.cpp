@@ -1,11 +1,11 @@
 // results/external/ras_verdict.cpp — The JSON form does not name a mismatch: counts are compared across
 // ranks. Who is in the minority with fewer launches lags; in a tie, whoever has fewer.
-#include "results/external/ras_verdict.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "results/external/foreign_detectors.h"
 
 namespace deadrank::results::external {
 

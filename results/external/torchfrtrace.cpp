@@ -1,7 +1,5 @@
 // results/external/torchfrtrace.cpp — PyTorch's Flight Recorder analyser as a detector, and its report as
 // findings.
-#include "results/external/torchfrtrace.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -9,6 +7,7 @@
 
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/flight_recorder.h"
+#include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
 #include "results/text/words.h"
 

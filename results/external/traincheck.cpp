@@ -1,7 +1,5 @@
 // results/external/traincheck.cpp — It is asked before anything has happened, so its finding is made when the
 // last rank has started. Exit code 1 means that it found something.
-#include "results/external/traincheck.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -9,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
 #include "results/facts/pairs.h"
 

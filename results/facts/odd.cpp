@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -173,6 +174,21 @@ std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& 
         if (process != no_rank && parts) unlike.push_back(process);
     }
     return unlike.size() < comm.processes.size() ? unlike : std::vector<Rank>{};
+}
+
+OwnDevices::OwnDevices(const Evidence& evidence) {
+    std::map<std::int32_t, std::set<Rank>> hosts;
+    for (const Event* event : evidence.each<RankStart>())
+        hosts[event->as<RankStart>()->node].insert(event->rank);
+    for (const auto& [node, ranks] : hosts) {
+        std::int32_t place = 0;
+        for (const Rank rank : ranks) places_[rank] = place++;
+    }
+}
+
+std::int32_t OwnDevices::of(Rank rank) const {
+    const auto found = places_.find(rank);
+    return found == places_.end() ? -1 : found->second;
 }
 
 }  // namespace deadrank::results::detectors

@@ -1,11 +1,15 @@
-// results/facts/odd.h — Who is odd: in one meeting, or in a group beside its siblings.
+// results/facts/odd.h — Who is odd: in one meeting, in a group beside its siblings, or by the pattern of its
+// peers.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "results/facts/call_order.h"
 #include "results/facts/calls.h"
+#include "results/record/evidence.h"
 
 namespace deadrank::results::detectors {
 
@@ -31,5 +35,18 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
 // Members whose calls, collectives and messages, part from those of every sibling: neither began the other's
 // list. Empty without siblings, and when all of them do.
 std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
+
+// Which device is a rank's own, by the pattern of its peers: the n-th rank of a host takes the n-th device.
+
+class OwnDevices {
+public:
+    explicit OwnDevices(const Evidence& evidence);
+
+    // -1: the process was never seen to start.
+    std::int32_t of(Rank rank) const;
+
+private:
+    std::map<Rank, std::int32_t> places_;
+};
 
 }  // namespace deadrank::results::detectors

@@ -1,10 +1,13 @@
-// results/importers/dump_reader.h — Flight Recorder dumps and RAS answers into the story.
+// results/importers/dump_reader.h — Flight Recorder dumps and RAS answers into the story, and pickles read
+// as data.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "results/importers/story.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::results::importers {
 
@@ -18,5 +21,13 @@ void read_ras(const nlohmann::ordered_json& report, Story& story);
 
 // {"message": {"message": "RuntimeError: …", "extraInfo": {…}}}
 void read_error_file(const nlohmann::ordered_json& file, Rank rank, Story& story);
+
+// A pickle read as data: containers, numbers and texts, and nothing else. Whatever would call or import
+// something is refused, so a stranger's file cannot do anything.
+
+// Tuples and lists become arrays, keys become texts. Errors: bad_input, with the byte and the opcode.
+scenarios::Result<nlohmann::ordered_json> from_pickle(std::string_view bytes);
+
+bool looks_like_pickle(std::string_view bytes);
 
 }  // namespace deadrank::results::importers

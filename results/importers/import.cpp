@@ -14,7 +14,6 @@
 #include "results/importers/dump_reader.h"
 #include "results/importers/incident_log.h"
 #include "results/importers/text_source.h"
-#include "results/importers/unpickle.h"
 #include "results/importers/wrapping.h"
 
 namespace deadrank::results::importers {

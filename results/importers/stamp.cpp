@@ -1,11 +1,11 @@
 // results/importers/stamp.cpp — Clocks as programs write them. What names no time zone is taken for UTC:
 // within one incident only differences count.
-#include "results/importers/stamp.h"
-
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <string>
+
+#include "results/importers/wrapping.h"
 
 namespace deadrank::results::importers {
 

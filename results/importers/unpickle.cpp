@@ -1,7 +1,5 @@
 // results/importers/unpickle.cpp — A stack machine with the opcodes of data. Depth, size and count are
 // bounded: the memo could otherwise blow a small file up.
-#include "results/importers/unpickle.h"
-
 #include <bit>
 #include <cstdint>
 #include <fmt/format.h>
@@ -10,6 +8,8 @@
 #include <optional>
 #include <unordered_map>
 #include <vector>
+
+#include "results/importers/dump_reader.h"
 
 namespace deadrank::results::importers {
 

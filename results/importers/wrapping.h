@@ -1,12 +1,12 @@
-// results/importers/wrapping.h — What launchers and collectors put before a program's own line: who printed
-// it, where and when. "(Worker pid=7, ip=10.0.0.2) [rank3]: text" is `text` of rank 3, pid 7, at 10.0.0.2.
+// results/importers/wrapping.h — What stands before a program's own line in a log: who printed it, which
+// launcher and collector put what there, and when.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "results/importers/stamp.h"
 #include "results/importers/story.h"
 
 namespace deadrank::results::importers {
@@ -34,5 +34,18 @@ struct Unwrapped {
 
 // `line` is cleaned in place (colours, backspaces); what comes back points into it.
 Unwrapped unwrap(std::string& line, const Habit& habit, int year);
+
+// Times of day and dates in logs.
+
+struct Stamp {
+    std::int64_t at = -1;  // nanoseconds since 1970
+    std::size_t size = 0;  // characters read
+    bool dated = false;    // the year was written, not taken from elsewhere
+};
+
+// "2026-01-31T10:00:00.5Z", "2026/01/31 10:00:00", "01/31/2026, 10:00:00 AM", "Sat Jan 31 10:00:00 2026",
+// "Jan 31 10:00:00", "0131 10:00:00.5" and "131 10:00:00.5"; `year` is for those that name none.
+std::optional<Stamp> read_stamp(std::string_view text, int year);
+int year_of(std::int64_t at);
 
 }  // namespace deadrank::results::importers

@@ -10,7 +10,7 @@
 
 namespace deadrank::results {
 
-// The symptom that results/detectors/detect.h gives to a detector that threw.
+// The symptom that results/detectors/detector.h gives to a detector that threw.
 inline constexpr std::string_view detector_crashed = "detector_crashed";
 
 struct Alarm {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "results/judging/case.h"
-#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "results/reports/event_text.h"
+#include "results/reports/terminal.h"
 #include "results/text/style.h"
 #include "results/text/words.h"
 

@@ -1,12 +1,11 @@
 // results/reports/event_text.cpp — Events as one line each, and the log lines worth showing.
-#include "results/reports/event_text.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <type_traits>
 
 #include "results/reports/clues.h"
+#include "results/reports/terminal.h"
 #include "results/text/style.h"
 #include "results/text/words.h"
 

@@ -1,4 +1,4 @@
-// results/reports/json_files.h — Verdicts, findings and standings as JSON.
+// results/reports/json_files.h — Cases as files for programs: JSON, and JUnit XML for CI.
 #pragma once
 
 #include <filesystem>
@@ -46,5 +46,10 @@ scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesy
 
 scenarios::Result<void> write_findings(const std::vector<Finding>& findings,
                                        const std::filesystem::path& file);
+
+// Cases as JUnit XML for CI: one testcase a scenario and seed; unknown is skipped, never passed.
+
+std::string junit_document(const std::vector<Case>& cases);
+scenarios::Result<void> write_junit(const std::vector<Case>& cases, const std::filesystem::path& file);
 
 }  // namespace deadrank::results::reports

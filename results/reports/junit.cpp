@@ -1,12 +1,11 @@
 // results/reports/junit.cpp — A failure's text is the terminal's failure block, so CI shows the same story.
-#include "results/reports/junit.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
 #include "results/text/text_file.h"
 

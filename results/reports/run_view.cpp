@@ -11,7 +11,7 @@
 
 #include "results/facts/waits.h"
 #include "results/judging/alarm.h"
-#include "results/reports/event_text.h"
+#include "results/reports/terminal.h"
 #include "results/reports/timeline.h"
 #include "results/text/style.h"
 #include "results/text/words.h"

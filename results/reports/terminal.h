@@ -1,5 +1,5 @@
 // results/reports/terminal.h — What a run says on a terminal: a line a scenario, a block a failure, a table
-// at the end.
+// at the end, and events as one line each.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "results/judging/case.h"
 #include "results/judging/scorecard.h"
+#include "results/record/evidence.h"
 #include "results/text/style.h"
 
 namespace deadrank::results::reports {
@@ -36,5 +37,31 @@ inline constexpr std::string_view from_files = "files";
 
 // "deadrank replay TOKEN" where there is a token, and the run that makes the same draws from the catalog.
 std::vector<std::string> commands_to_see_again(const Case& one);
+
+// Events as one line each, and the log lines worth showing.
+
+// One event in a reader's words, on one line: " 1.334100 s  rank 0  rank.exit code -9, signal 9".
+
+// Fields that say nothing (empty texts, counters at -1) are left out; a long text is cut at 72 columns.
+std::string event_text(const Evidence& evidence, const Event& event);
+
+// Only its fields: "code -9, signal 9".
+std::string fields_text(const Evidence& evidence, const Event& event);
+
+// What ranks wrote and what the machine said of them, as lines. A line that several ranks wrote at about one
+// time is one line; of very many the first, the last and the errors stay.
+
+struct LogLine {
+    Time at{0};
+    int level = 0;  // 0 info, 1 warning, 2 error
+    std::string kind, text;
+    std::vector<Rank> ranks;  // ascending; empty = the job
+};
+
+struct LogLines {
+    std::vector<LogLine> lines;
+    std::size_t left_out = 0;
+};
+LogLines log_lines(const Evidence& evidence, std::size_t lines_most);
 
 }  // namespace deadrank::results::reports

@@ -11,7 +11,7 @@
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/console/selection.h"
 #include "runners/studies/scenario_incident.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::alerts {

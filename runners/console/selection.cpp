@@ -12,7 +12,6 @@
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::runners::commands {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/find/stock.h"
+#include "runners/find/passes.h"
 #include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {

@@ -10,7 +10,6 @@
 #include "results/text/style.h"
 #include "runners/find/knob.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/text.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "results/alerts/study.h"
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "runners/find/curve.h"
 #include "runners/find/knob.h"
 #include "runners/line/workers.h"

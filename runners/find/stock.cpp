@@ -1,12 +1,11 @@
 // runners/find/stock.cpp — A table of values for parameters that have no default, chosen so that the fault is
 // not lost in the job's own noise.
-#include "runners/find/stock.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
 #include "runners/find/knob.h"
+#include "runners/find/passes.h"
 
 namespace deadrank::runners::find {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runners/find/bench.h"
-#include "runners/find/stock.h"
+#include "runners/find/passes.h"
 #include "runners/line/workers.h"
 
 namespace deadrank::runners::find {

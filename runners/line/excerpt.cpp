@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "results/reports/event_text.h"
+#include "results/reports/terminal.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// runners/line/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalog of
-// scenarios.
+// runners/line/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalogue of
+// scenarios, also on fewer ranks than they were written for.
 #pragma once
 
 #include <filesystem>
@@ -31,5 +31,13 @@ scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library)
 
 scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
                                                      const std::filesystem::path& file);
+
+// A scenario on fewer ranks than it was written for: its bug, on a machine that has no room for its cluster.
+
+// The scenario on `ranks` ranks. Its cluster is kept where it has that many ranks on several nodes. Otherwise
+// the ranks are spread over two nodes when their number is even, so that a fault aimed at one node leaves
+// another one untouched. Groups larger than the job shrink to its size. A rank that the scenario names and
+// that no longer exists is refused when the scenario is resolved.
+scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks);
 
 }  // namespace deadrank::runners

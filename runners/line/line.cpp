@@ -9,7 +9,7 @@
 #include "runners/line/excerpt.h"
 #include "runners/line/run_files.h"
 #include "runners/line/token.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/judging/case.h"
 #include "runners/runner/runner.h"
 #include "scenarios/model/scenario.h"

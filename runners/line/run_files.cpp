@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
 #include "results/text/text_file.h"

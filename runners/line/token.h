@@ -1,5 +1,5 @@
-// runners/line/token.h — One line that says which run it was, exactly: enough to play it again and to see
-// that it was the same. dr1-<build>-<runner>-<scenario>-<seed>-<scenario digest>-<plan digest>-<trace hash>
+// runners/line/token.h — One line that says which run it was, exactly, and of which build: enough to play it
+// again and to see that it is the same.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +29,17 @@ std::string to_text(const Token& token);
 
 // Error: usage, with what a token looks like.
 scenarios::Result<Token> parse_token(std::string_view text);
+
+// Which build this is: in every token, every report, and in `deadrank version`.
+
+struct Build {
+    std::string version;  // of the project
+    std::string
+        commit;  // twelve digits; "+" behind them when the tree was changed; "unknown" outside a checkout
+    std::string compiler;  // name and version
+    std::string type;      // of CMake
+};
+
+Build this_build();
 
 }  // namespace deadrank::runners

@@ -1,17 +1,16 @@
 // runners/manual/detectors_page.cpp — Needs are found by taking evidence away; thresholds stand in the rows.
-#include "runners/manual/detectors_page.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/sources.h"
 #include "runners/backends/sim/sim_runner.h"
+#include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 
 namespace deadrank::runners::manual {

@@ -6,10 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runners/manual/detectors_page.h"
 #include "runners/manual/markdown.h"
 #include "runners/manual/meanings.h"
-#include "runners/manual/workload_page.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/model/plan.h"
 #include "sim/workloads/workload_catalog.h"

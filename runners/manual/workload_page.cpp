@@ -1,17 +1,16 @@
 // runners/manual/workload_page.cpp — What a page says of calls, of the values of seams and of the settings
 // that are felt comes out of runs of this very program.
-#include "runners/manual/workload_page.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
 
 #include "runners/backends/sim/played_calls.h"
+#include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
 #include "sim/workloads/job.h"
-#include "sim/workloads/places.h"
-#include "sim/world/rank_list.h"
+#include "sim/workloads/workload_catalog.h"
+#include "sim/world/members.h"
 
 namespace deadrank::runners::manual {
 

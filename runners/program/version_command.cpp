@@ -11,9 +11,9 @@
 #include "results/external/tool_program.h"
 #include "results/record/event.h"
 #include "runners/backends/gpu/gpu_machine.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/console/command.h"
-#include "runners/line/build.h"
+#include "runners/line/token.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::commands {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 #include "scenarios/format/reader.h"
 
 namespace deadrank::runners::promises {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 
 namespace deadrank::runners::promises {
 

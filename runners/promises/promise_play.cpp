@@ -1,7 +1,5 @@
 // runners/promises/promise_play.cpp — Follows what the workers write, pulls what is pulled from outside, and
 // ends the run when it is over, stuck or over its limit.
-#include "runners/promises/promise_play.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -16,10 +14,11 @@
 #include "results/external/bounded.h"
 #include "results/external/tool_program.h"
 #include "runners/backends/local/namespaces.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/job_processes.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/promises/promise_processes.h"
-#include "runners/promises/promise_traces.h"
+#include "runners/promises/promise_suite.h"
+#include "runners/promises/promise_verdict.h"
 
 namespace deadrank::runners::promises {
 

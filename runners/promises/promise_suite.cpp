@@ -9,7 +9,6 @@
 
 #include "runners/backends/process/scratch.h"
 #include "runners/promises/promise_overlay.h"
-#include "runners/promises/promise_play.h"
 #include "scenarios/format/reader.h"
 
 namespace deadrank::runners::promises {

@@ -1,5 +1,5 @@
 // runners/promises/promise_suite.h — Plays promises: a control for each subject, a run for each promise and
-// fault, two more where the first is not kept.
+// fault, and the table that comes of them.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/promises/promise_table.h"
+#include "runners/promises/promise_file.h"
+#include "runners/promises/promise_history.h"
+#include "runners/promises/promise_verdict.h"
 
 namespace deadrank::runners::promises {
 
@@ -26,5 +28,37 @@ struct SuiteOptions {
 scenarios::Result<PromiseTable> play_suite(const PromiseBook& book, const SuiteOptions& options,
                                            const std::function<void(const PromiseCell&)>& done,
                                            const std::function<void(const std::string&)>& progress);
+
+// Plays one run of a subject: starts its processes as a scheduler would, breaks what the fault says, and
+// bounds it. Nothing that it started is left running.
+
+struct PlayPlace {
+    std::filesystem::path home;       // programs/ lies there
+    std::filesystem::path directory;  // of this run; made, and kept where the caller wants it
+    std::filesystem::path python;
+    std::filesystem::path overlay;  // before the Python's own packages; empty = none
+    const std::atomic<bool>* stop = nullptr;
+};
+
+// `fault`: nullptr for a healthy run. Errors: environment (a program that cannot be started), io; unsupported
+// (no network of its own for each node can be had here).
+scenarios::Result<PlayedRun> play_promise(const PromiseSubject& subject, const PromisedFault* fault,
+                                          const PlayPlace& place);
+
+// Why a subject cannot have this fault at all: it has no such process. Empty = it can.
+std::string cannot_have(const PromiseSubject& subject, const PromisedFault& fault);
+
+// The table of promises as Markdown and as a page of its own, the command behind each cell.
+
+struct PromiseTable {
+    const PromiseBook* book = nullptr;
+    std::vector<const PromiseSubject*> subjects;
+    std::vector<PromiseCell> cells;
+    std::vector<std::string> notes;  // what could not be played, and why
+};
+
+std::string promise_markdown(const PromiseTable& table);
+std::string promise_page(const PromiseTable& table);  // HTML, no network needed
+std::string promise_line(const PromiseCell& cell);    // JSON, ends with a newline
 
 }  // namespace deadrank::runners::promises

@@ -1,12 +1,11 @@
 // runners/promises/promise_table.cpp — One matrix, a row a fault; below it each promise with its source, what
 // was measured, and the command.
-#include "runners/promises/promise_table.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "results/reports/resilience_table.h"
+#include "runners/promises/promise_suite.h"
 
 namespace deadrank::runners::promises {
 

@@ -1,6 +1,4 @@
 // runners/promises/promise_traces.cpp — A line that is not whole yet is read at the next look.
-#include "runners/promises/promise_traces.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "runners/backends/process/job_processes.h"
+#include "runners/promises/promise_verdict.h"
 
 namespace deadrank::runners::promises {
 

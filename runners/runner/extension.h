@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "scenarios/model/vocabulary.h"
 #include "sim/workloads/workload_catalog.h"
 

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "results/emitters/snapshot.h"
-#include "results/external/ras_verdict.h"
+#include "results/external/foreign_detectors.h"
 
 namespace deadrank::runners::serve {
 

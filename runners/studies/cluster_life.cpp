@@ -1,11 +1,10 @@
 // runners/studies/cluster_life.cpp — Failures are a renewal process on a clock that runs faster while bad or
 // new nodes are in the job; drains and preemptions are memoryless. The job's clock is cut at each of them.
-#include "runners/studies/cluster_life.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "runners/studies/cluster_model.h"
 #include "scenarios/model/chance.h"
 
 namespace deadrank::runners {

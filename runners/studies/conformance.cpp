@@ -1,9 +1,8 @@
 // runners/studies/conformance.cpp — Each check asks the command once or twice, and says what came.
-#include "runners/studies/conformance.h"
-
 #include <fmt/format.h>
 
 #include "results/text/words.h"
+#include "runners/studies/tools.h"
 
 namespace deadrank::runners {
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "runners/backends/process/job_processes.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

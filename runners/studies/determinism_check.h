@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runners/line/campaign.h"
-#include "runners/studies/parting.h"
 #include "runners/studies/print.h"
 #include "scenarios/model/error.h"
 

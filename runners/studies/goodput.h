@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/studies/cluster_life.h"
+#include "runners/studies/cluster_model.h"
 
 namespace deadrank::runners {
 

@@ -14,8 +14,8 @@
 #include "results/reports/resilience_table.h"
 #include "results/text/text_file.h"
 #include "results/text/words.h"
-#include "runners/line/scale.h"
-#include "scenarios/format/resolve.h"
+#include "runners/line/library.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

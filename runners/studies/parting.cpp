@@ -1,11 +1,10 @@
 // runners/studies/parting.cpp — What differs by chance may differ elsewhere when it is played again, so
 // the window follows it a few times.
-#include "runners/studies/parting.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runners/studies/print.h"
 #include "sim/engine/trace_hash.h"
 
 namespace deadrank::runners {

@@ -1,15 +1,17 @@
-// runners/studies/print.h — What two plays of one trial must have in common, small enough to be sent from
-// one process to another: hashes of what happened, of what was noticed, and the verdict.
+// runners/studies/print.h — What two plays of one trial must have in common, and where two runs that should
+// be one run part.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runners/line/line.h"
+#include "runners/runner/runner.h"
 
 namespace deadrank::runners {
 
@@ -43,5 +45,36 @@ struct Disagreement {
     std::string what;  // "events", "evidence", "findings", "verdict"
 };
 std::optional<Disagreement> disagreement(const TrialPrint& one, const TrialPrint& other);
+
+// Where two runs that should be one run part. Checkpoints are bisected for the window of the first
+// difference; both runs are then played again with that window watched.
+
+struct Window {
+    std::uint64_t first = 0, last = 0;  // events of the trace: [first, last)
+};
+
+// A run with a window watched.
+struct Traced {
+    std::vector<std::uint64_t> checkpoints;
+    std::vector<TraceEvent> watched;
+    std::vector<std::string> evidence;  // lines of the time that the window covers
+};
+Traced traced(const Record& record);
+std::string to_line(const Traced& traced);
+std::optional<Traced> traced_from_line(std::string_view line);
+
+// One side of the comparison: plays the plan again, here or in another process.
+using Tracer = std::function<scenarios::Result<Traced>(const Window&)>;
+
+struct Parting {
+    std::optional<TraceEvent> one, other;      // nothing: that run had ended
+    std::string evidence_one, evidence_other;  // the first line of evidence that differs near it; may be none
+};
+
+// Nothing: the runs were the same whenever they were played again.
+scenarios::Result<std::optional<Parting>> find_parting(const Tracer& one, const Tracer& other);
+
+// "event 57 at 0.1 s, rank 3, value.sample"
+std::string text_of(const std::optional<TraceEvent>& event);
 
 }  // namespace deadrank::runners

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/judging/judge.h"
 #include "runners/line/line.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

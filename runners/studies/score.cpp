@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "results/text/words.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 

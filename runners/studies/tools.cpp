@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/external/c10d.h"
 #include "results/external/command_detector.h"
-#include "results/external/gpucm.h"
+#include "results/external/foreign_detectors.h"
 #include "results/external/nvrx.h"
-#include "results/external/torchfrtrace.h"
-#include "results/external/traincheck.h"
 #include "runners/serve/ras_service.h"
 
 namespace deadrank::runners {

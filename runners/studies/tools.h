@@ -1,11 +1,15 @@
-// runners/studies/tools.h — Every tool that can be judged, by name: which release is here, or how to get one.
+// runners/studies/tools.h — Every tool that can be judged, by name, and whether a detector's command keeps
+// to the protocol.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/external/bounded.h"
+#include "results/external/command_detector.h"
+#include "results/record/time.h"
 
 namespace deadrank::runners {
 
@@ -25,5 +29,24 @@ scenarios::Result<Tool> find_tool(const std::string& name, const results::extern
 // Anyone's command, asked once for its name and version.
 scenarios::Result<Tool> tool_of_command(const std::string& command, const std::vector<std::string>& symptoms,
                                         const results::external::Bounds& bounds);
+
+// Does a detector's command keep to the protocol of results/external/README.md? Not how good it is: that is
+// for the scorecard.
+
+struct ConformanceCheck {
+    std::string name;
+    bool passed = false;
+    std::string says;  // what was seen, in one sentence
+};
+
+// Evidence to try it on, from runs of ours.
+struct ConformanceMaterial {
+    const results::Evidence* healthy = nullptr;
+    const results::Evidence* faulty = nullptr;
+    std::vector<std::string> symptoms;  // ids of the taxonomy
+};
+
+std::vector<ConformanceCheck> check_conformance(const results::external::CommandDetector& detector,
+                                                const ConformanceMaterial& material);
 
 }  // namespace deadrank::runners

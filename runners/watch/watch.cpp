@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/record/subject.h"
 #include "results/text/words.h"
 #include "runners/backends/process/event_reader.h"

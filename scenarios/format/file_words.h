@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::scenarios {
 

@@ -1,12 +1,9 @@
 // scenarios/format/heal.cpp — Each fault is kept, dropped or changed by itself; a fix that changes nothing is
 // refused on paper.
-#include "scenarios/format/heal.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "scenarios/format/parts.h"
-#include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {

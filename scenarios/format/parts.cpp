@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {

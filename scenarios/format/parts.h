@@ -1,4 +1,5 @@
-// scenarios/format/parts.h — The tables of a scenario file, each read into its part of the model.
+// scenarios/format/parts.h — The tables of a scenario file, each read into its part of the model; settings
+// are read by their declared parameters.
 #pragma once
 
 #include <string>
@@ -43,5 +44,25 @@ const std::vector<std::string>& backend_words();
 
 // What `before` may name besides seams and blocks: calls, and families of calls.
 const std::vector<std::string>& call_words();
+
+// Reads [heal]: what the fix makes of each fault, which settings it changes, and what is then expected.
+
+Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,
+               const Taxonomy& taxonomy, const Vocabulary& vocabulary);
+
+// From TOML to settings by declared parameters: concrete values, choices, ranges, selectors.
+
+// Reads what the table says of these parameters. "link.latency" is also `link = { latency = … }` and
+// [cluster.link]. Defaults are left to resolve().
+Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters);
+
+// One setting. What cannot be meant goes to `problems`, and the setting is then empty.
+Setting read_setting(const Node& node, const Parameter& parameter, Problems& problems);
+
+// [release]: a bug that two published releases show, one with it and one without.
+
+// The workload and the fault that [release] stands for; `scenario.file` must be known, since the program lies
+// beside it. False where the file has no such table.
+bool read_release(Reader& top, Scenario& scenario);
 
 }  // namespace deadrank::scenarios

@@ -1,4 +1,5 @@
-// scenarios/format/plan_file.h — A plan as TOML, there and back.
+// scenarios/format/plan_file.h — From a scenario to a plan, in which every choice is drawn from the seed and
+// every default written down; a plan as TOML, there and back.
 #pragma once
 
 #include <filesystem>
@@ -24,5 +25,12 @@ std::string toml_trigger(const Trigger& when);        // "{ step = 3, before = \
 
 // "name = value", one a line.
 std::string toml_rows(const Values& values);
+
+// Makes a plan of a scenario: every choice is drawn from the seed, every default written down.
+
+// Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
+// …).
+Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
+                      const Vocabulary& vocabulary);
 
 }  // namespace deadrank::scenarios

@@ -1,13 +1,11 @@
 // scenarios/format/release_table.cpp — The words of [release] become settings of the workload and one fault:
 // the ranks get the release that has the bug. Control and healed run have the fixed one by leaving that out.
-#include "scenarios/format/release_table.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <regex>
 
-#include "scenarios/format/setting_reader.h"
+#include "scenarios/format/parts.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::scenarios {

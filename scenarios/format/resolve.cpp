@@ -1,11 +1,10 @@
 // scenarios/format/resolve.cpp — Makes the three plans of a scenario from one set of draws, and refuses what
 // cannot be meant or done.
-#include "scenarios/format/resolve.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "scenarios/format/closing.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/error.h"
 

@@ -6,10 +6,7 @@
 #include <optional>
 #include <xxhash.h>
 
-#include "scenarios/format/heal.h"
 #include "scenarios/format/parts.h"
-#include "scenarios/format/release_table.h"
-#include "scenarios/format/setting_reader.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/scenario.h"
 #include "scenarios/model/text.h"

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/model/taxonomy.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::scenarios {

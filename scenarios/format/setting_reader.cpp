@@ -1,11 +1,10 @@
 // scenarios/format/setting_reader.cpp — Each type says which TOML forms it takes; a list is a choice, except
 // of ranks and nodes.
-#include "scenarios/format/setting_reader.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
+#include "scenarios/format/parts.h"
 #include "scenarios/model/selector.h"
 
 namespace deadrank::scenarios {

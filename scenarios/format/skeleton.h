@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "scenarios/model/taxonomy.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::scenarios {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/format/scenario_file.h"
-#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::scenarios {
 

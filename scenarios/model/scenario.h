@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "scenarios/model/error.h"
-#include "scenarios/model/taxonomy.h"
 #include "scenarios/model/value.h"
 #include "scenarios/model/vocabulary.h"
 

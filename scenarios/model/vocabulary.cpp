@@ -22,4 +22,16 @@ const Kind* Vocabulary::workload(std::string_view name) const {
     return name == release_workload ? &release_kind() : named(workloads, name);
 }
 
+const TaxonomyEntry* find(const std::vector<TaxonomyEntry>& entries, std::string_view id) {
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const TaxonomyEntry& entry) { return entry.id == id; });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ids(const std::vector<TaxonomyEntry>& entries) {
+    std::vector<std::string> all;
+    for (const TaxonomyEntry& entry : entries) all.push_back(entry.id);
+    return all;
+}
+
 }  // namespace deadrank::scenarios

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/collectives/fabric.h"
-#include "sim/world/rank_list.h"
+#include "sim/world/members.h"
 
 namespace deadrank::sim {
 

@@ -25,4 +25,12 @@ TraceWindow first_difference(std::span<const std::uint64_t> one, std::span<const
     return window;
 }
 
+std::uint64_t Chance::below(std::uint64_t n, std::uint64_t bound) const {
+    return scenarios::bounded(at(n), bound);
+}
+
+std::int64_t Chance::between(std::uint64_t n, std::int64_t low, std::int64_t high) const {
+    return scenarios::bounded_between(at(n), low, high);
+}
+
 }  // namespace deadrank::sim

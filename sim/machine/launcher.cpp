@@ -6,7 +6,7 @@
 
 #include "results/record/codes.h"
 #include "sim/machine/machine.h"
-#include "sim/world/rank_list.h"
+#include "sim/world/members.h"
 
 namespace deadrank::sim {
 

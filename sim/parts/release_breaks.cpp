@@ -3,8 +3,6 @@
 
 #include <string_view>
 
-#include "sim/parts/package_version.h"
-
 namespace deadrank::sim {
 
 namespace {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "sim/parts/package_version.h"
 #include "sim/parts/release_breaks.h"
 #include "sim/workloads/job.h"
 

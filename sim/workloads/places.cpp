@@ -1,7 +1,7 @@
 // sim/workloads/places.cpp — One line a name. The value in brackets is what it is as long as nobody bends it.
-#include "sim/workloads/places.h"
-
 #include <algorithm>
+
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::sim {
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/world/rank_list.h"
-
 namespace deadrank::sim {
 
 namespace {

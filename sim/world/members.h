@@ -1,5 +1,4 @@
-// sim/world/members.h — The ranks of a communicator, in its order. Ranks at equal distances, as nearly all
-// are, are three numbers: a million members may ask for one communicator without a list each.
+// sim/world/members.h — The ranks of a communicator in its order, and ranks as short text.
 #pragma once
 
 #include <initializer_list>
@@ -34,5 +33,20 @@ private:
     Rank size_ = 0;
     std::shared_ptr<const std::vector<Rank>> list_;  // where distances differ
 };
+
+// Ranks in a given order as short text: 0, 1, 2, 3, 6 is "0-3,6".
+
+inline std::string rank_list(const std::vector<results::Rank>& ranks) {
+    std::string text;
+    for (std::size_t i = 0; i < ranks.size();) {
+        std::size_t last = i;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        if (!text.empty()) text += ',';
+        text += std::to_string(ranks[i]);
+        if (last > i) text += '-' + std::to_string(ranks[last]);
+        i = last + 1;
+    }
+    return text;
+}
 
 }  // namespace deadrank::sim

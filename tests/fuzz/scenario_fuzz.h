@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/plan.h"

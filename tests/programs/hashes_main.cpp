@@ -11,7 +11,7 @@
 
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"

@@ -7,9 +7,7 @@
 #include <pugixml.hpp>
 
 #include "results/judging/scorecard.h"
-#include "results/reports/event_text.h"
 #include "results/reports/json_files.h"
-#include "results/reports/junit.h"
 #include "results/reports/terminal.h"
 #include "tests/results/hand_made.h"
 

@@ -1,11 +1,9 @@
 // tests/results/settle_test.cpp — Goal: one event gives one finding, the one nearest to its root; unrelated
 // events stay apart; a detector that throws is heard of and hides nobody.
-#include "results/detectors/settle.h"
-
 #include <gtest/gtest.h>
 #include <stdexcept>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "results/record/payloads_training.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"

@@ -10,14 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/emitters/emitter_catalog.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
 #include "results/external/bounded.h"
 #include "results/external/tool_program.h"
-#include "results/importers/unpickle.h"
-#include "scenarios/format/resolve.h"
+#include "results/importers/dump_reader.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/support/catalog.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"

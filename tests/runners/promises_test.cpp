@@ -5,7 +5,6 @@
 #include <set>
 
 #include "runners/promises/promise_overlay.h"
-#include "runners/promises/promise_play.h"
 #include "runners/promises/promise_suite.h"
 
 namespace deadrank::tests {

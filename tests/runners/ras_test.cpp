@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "results/emitters/snapshot.h"
-#include "results/external/ras_verdict.h"
+#include "results/external/foreign_detectors.h"
 #include "runners/serve/ras_service.h"
 #include "tests/results/incident.h"
 

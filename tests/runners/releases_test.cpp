@@ -2,9 +2,9 @@
 // say, on the release with the bug and not on the fixed one.
 #include <gtest/gtest.h>
 
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/releases/collection.h"
-#include "runners/releases/table.h"
+#include "runners/releases/release_results.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners::releases {

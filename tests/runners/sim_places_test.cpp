@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 
-#include "sim/workloads/places.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::tests {

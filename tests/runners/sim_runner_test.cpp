@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runners/runner/extension.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 namespace {

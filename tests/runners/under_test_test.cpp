@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/reports/terminal.h"
-#include "runners/line/scale.h"
+#include "runners/line/library.h"
 #include "runners/runner/extension.h"
 
 namespace deadrank::runners::commands {

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 namespace {

@@ -2,8 +2,8 @@
 // before anything runs.
 #include <gtest/gtest.h>
 
+#include "scenarios/format/plan_file.h"
 #include "tests/scenarios/sample.h"
-#include "scenarios/format/resolve.h"
 
 namespace deadrank::tests {
 namespace {

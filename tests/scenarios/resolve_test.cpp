@@ -1,7 +1,5 @@
 // tests/scenarios/resolve_test.cpp — Goal: a seed closes everything a scenario leaves open, always alike, and
 // no draw moves another.
-#include "scenarios/format/resolve.h"
-
 #include <gtest/gtest.h>
 #include <set>
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "scenarios/format/taxonomy_file.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/taxonomy_file.h"
 
 namespace deadrank::tests {
 

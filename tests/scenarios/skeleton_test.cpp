@@ -1,10 +1,10 @@
 // tests/scenarios/skeleton_test.cpp — Goal: what `deadrank new` writes loads as it stands, whatever was asked
 // for; a mistyped word is named.
 #include "scenarios/format/skeleton.h"
-#include "scenarios/format/resolve.h"
 
 #include <gtest/gtest.h>
 
+#include "scenarios/format/plan_file.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {

@@ -7,7 +7,6 @@
 
 #include "runners/runner/extension.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/schema.h"
 #include "scenarios/format/skeleton.h"

@@ -7,7 +7,7 @@
 
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::tests {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/external/tool_program.h"
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/rank_levers.h"
 
 namespace deadrank::runners {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "runners/backends/gpu/gpu_machine.h"
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/play.h"
 #include "runners/backends/ranks/rank_levers.h"
 

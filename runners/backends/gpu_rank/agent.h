@@ -1,12 +1,12 @@
-// runners/backends/gpu_rank/agent.h — The launcher of a GPU job: starts a keeper for each rank, and does what
-// the plan's launcher does when one fails.
+// runners/backends/gpu_rank/agent.h — The launcher of a GPU job, and what such a job would find on this
+// machine.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <string>
 
-#include "runners/backends/ranks/keeper.h"
+#include "runners/backends/ranks/life.h"
 
 namespace deadrank::runners {
 
@@ -18,5 +18,16 @@ struct AgentJob {
 
 // Returns the job's exit code; in each rank's own process, that rank's.
 int lead(const AgentJob& job, const std::function<int(results::Rank, const Keeper&)>& live);
+
+// What a job of ours would find on this machine, and whether our kernels compute there what they should.
+
+// What a job of ours would find on this machine, as one JSON object.
+
+int probe();
+
+// Whether our kernels compute what they should on this machine.
+
+// Prints what was found as one JSON object; 0 = all is right.
+int check_kernels();
 
 }  // namespace deadrank::runners

@@ -1,12 +1,11 @@
 // runners/backends/gpu_rank/device_probe.cpp — What a job of ours would find on this machine, and whether our
 // kernels compute there what they should.
-#include "runners/backends/gpu_rank/device_probe.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runners/backends/gpu_rank/agent.h"
 #include "runners/backends/gpu_rank/api.h"
 #include "runners/backends/gpu_rank/device_code.h"
 #include "runners/backends/gpu_rank/nccl_library.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "runners/backends/gpu_rank/agent.h"
-#include "runners/backends/gpu_rank/device_probe.h"
 #include "runners/backends/gpu_rank/nccl_library.h"
 #include "runners/backends/ranks/life.h"
 #include "runners/backends/ranks/rank_levers.h"

@@ -8,7 +8,6 @@
 #include "inject/core/fault.h"
 #include "inject/core/injector.h"
 #include "inject/core/trigger.h"
-#include "runners/backends/local/paper.h"
 
 namespace deadrank::runners {
 

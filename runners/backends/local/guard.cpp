@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "inject/core/kept.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/launch.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 

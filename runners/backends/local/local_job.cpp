@@ -8,8 +8,8 @@
 
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/namespaces.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 
 extern char** environ;
 

@@ -8,7 +8,7 @@
 
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/launch.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/runner/runner.h"
 
 namespace deadrank::runners {

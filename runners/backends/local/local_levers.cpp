@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/local/namespaces.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 

@@ -10,20 +10,17 @@
 #include <memory>
 #include <set>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/record/codes.h"
 #include "results/text/words.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/guard.h"
 #include "runners/backends/local/local_harvest.h"
 #include "runners/backends/local/local_job.h"
+#include "runners/backends/local/local_subject.h"
 #include "runners/backends/local/namespaces.h"
-#include "runners/backends/local/paper.h"
-#include "runners/backends/local/release_job.h"
-#include "runners/backends/local/time_limits.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/launch.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/proxy/store_proxy.h"
 #include "scenarios/model/release.h"

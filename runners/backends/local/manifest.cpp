@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <regex>
 
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 #include "scenarios/format/reader.h"
 #include "scenarios/model/value.h"
 

@@ -1,12 +1,11 @@
 // runners/backends/local/paper.cpp — The hook's own lists of what it finds in any program, and a look at each
 // setting that is not the usual one.
-#include "runners/backends/local/paper.h"
-
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runners/backends/local/arming.h"
 #include "runners/runner/extension.h"
 
 namespace deadrank::runners {

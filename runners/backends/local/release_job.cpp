@@ -1,12 +1,11 @@
 // runners/backends/local/release_job.cpp — Releases lie in directories of their own and are found by
 // PYTHONPATH; what the bug looks like is a pattern over the output, or how the job ends.
-#include "runners/backends/local/release_job.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <regex>
 
-#include "runners/backends/process/home.h"
+#include "runners/backends/local/local_subject.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/releases/shelf.h"
 #include "scenarios/model/release.h"
 

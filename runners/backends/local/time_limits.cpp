@@ -1,12 +1,11 @@
 // runners/backends/local/time_limits.cpp — How long a real job may take, how long its silence is watched, and
 // when this machine was too slow to tell.
-#include "runners/backends/local/time_limits.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "runners/backends/local/arming.h"
 #include "runners/backends/local/local_job.h"
-#include "runners/backends/local/paper.h"
+#include "runners/backends/local/local_subject.h"
 
 namespace deadrank::runners {
 

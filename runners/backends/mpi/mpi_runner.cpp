@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/play.h"
 #include "runners/backends/ranks/rank_levers.h"
 

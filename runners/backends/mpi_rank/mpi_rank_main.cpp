@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "runners/backends/mpi_rank/mpi_library.h"
-#include "runners/backends/ranks/keeper.h"
 #include "runners/backends/ranks/life.h"
 #include "runners/backends/ranks/rank_levers.h"
 

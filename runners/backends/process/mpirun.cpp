@@ -2,8 +2,17 @@
 // directory, so that nothing stays when it is removed.
 #include "runners/backends/process/mpirun.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include "results/external/tool_program.h"
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 
@@ -61,6 +70,137 @@ ChildSpec mpirun_child(const MpiJob& job) {
     if (job.bare) child.command.emplace_back("bare");
     child.environment = environment_for(job);
     return child;
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view question =
+    "import torch, torch.distributed as d; "
+    "print('torch', torch.__version__.split('+')[0] if d.is_available() and d.is_gloo_available() else "
+    "'without gloo')";
+
+// The last line that the program prints when asked; `asked` has no double quotes.
+std::string last_answer(const fs::path& program, std::string_view asked) {
+    std::string quoted;  // single quotes around the path, as the shell wants them
+    for (const char c : program.string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    const std::string command = fmt::format("'{}' -c \"{}\" 2>/dev/null", quoted, asked);
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    std::string answer;
+    std::array<char, 256> buffer{};
+    while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) answer = buffer.data();
+    while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+    return answer;
+}
+
+std::string answer_of(const fs::path& program) {
+    const std::string answer = last_answer(program, question);
+    return answer.starts_with("torch ") ? answer.substr(6) : std::string();
+}
+
+// The Python of the environment that the program was installed into, as pip does; empty for any other place.
+fs::path python_around_us() {
+    std::error_code ignored;
+    const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    return fs::exists(here.parent_path() / "pyvenv.cfg", ignored) ? here / "python3" : fs::path();
+}
+
+std::vector<std::pair<fs::path, std::string>> candidates() {
+    std::vector<std::pair<fs::path, std::string>> found;
+    if (const char* stated = std::getenv("DEADRANK_PYTHON")) found.emplace_back(stated, "$DEADRANK_PYTHON");
+    if (const fs::path around = python_around_us(); !around.empty())
+        found.emplace_back(around, "the environment that deadrank is installed in");
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    const char* home = std::getenv("HOME");
+    fs::path directory = cache ? fs::path(cache) : home ? fs::path(home) / ".cache" : fs::path();
+    if (!directory.empty())
+        found.emplace_back(directory / "deadrank" / "venv" / "bin" / "python", "deadrank's own environment");
+    const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+    for (std::size_t at = 0; at < path.size();) {
+        const std::size_t end = std::min(path.find(':', at), path.size());
+        found.emplace_back(fs::path(path.substr(at, end - at)) / "python3", "python3 on PATH");
+        at = end + 1;
+    }
+    found.emplace_back("/usr/bin/python3", "the system's python3");
+    return found;
+}
+
+std::vector<Python> ask_all() {
+    std::vector<Python> answers;
+    std::vector<fs::path> asked;
+    for (const auto& [program, origin] : candidates()) {
+        std::error_code ignored;
+        if (!fs::exists(program, ignored)) continue;
+        // An environment's python is a link to the system's but means another set of packages: compare names,
+        // not targets.
+        const fs::path name = fs::weakly_canonical(program.parent_path(), ignored) / program.filename();
+        if (std::find(asked.begin(), asked.end(), name) != asked.end()) continue;
+        asked.push_back(name);
+        std::string torch = answer_of(program);
+        if (!torch.empty() && torch != "without gloo") answers.push_back({program, std::move(torch), origin});
+    }
+    return answers;
+}
+
+// "1.13" of "1.13.1": what builds of one release call themselves differs between distributors.
+std::string_view release_of(std::string_view version) {
+    const std::size_t minor = version.find('.');
+    return minor == std::string_view::npos ? version : version.substr(0, version.find('.', minor + 1));
+}
+
+}  // namespace
+
+int Python::major() const { return std::atoi(torch.c_str()); }
+
+std::string Python::text() const {
+    return fmt::format("torch {} of {} ({})", torch, origin, program.string());
+}
+
+const std::vector<Python>& pythons() {
+    static const std::vector<Python> all = ask_all();
+    return all;
+}
+
+std::string version_of(const Python& python, const std::string& module) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, std::string>, std::string> known;
+    const std::lock_guard lock(mutex);
+    auto& answer = known.try_emplace({python.program.string(), module}, "?").first->second;
+    if (answer != "?") return answer;
+    if (module.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
+        std::string::npos)
+        return answer = "";  // never handed to a shell
+    // The package's own record first: importing a framework takes seconds and may print.
+    const std::string asked = fmt::format(
+        "import importlib.metadata as m, importlib.util as u; "
+        "print('version', m.version('{0}') if any((d.metadata['Name'] or '').lower() == '{0}'.lower() for d "
+        "in "
+        "m.distributions()) else ('0' if u.find_spec('{0}') else ''))",
+        module);
+    const std::string said = last_answer(python.program, asked);
+    return answer = said.starts_with("version ") ? said.substr(8) : std::string();
+}
+
+scenarios::Result<Python> best_python() {
+    if (!pythons().empty()) return pythons().front();
+    return scenarios::refuse(scenarios::ErrorCode::environment,
+                             "no Python on this machine can import torch with gloo",
+                             "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set "
+                             "DEADRANK_PYTHON to a Python "
+                             "that has torch");
+}
+
+scenarios::Result<Python> python_with_torch(std::string_view version) {
+    std::string known;
+    for (const Python& python : pythons()) {
+        if (release_of(python.torch) == release_of(version)) return python;
+        known += (known.empty() ? "" : ", ") + python.torch;
+    }
+    return scenarios::refuse(
+        scenarios::ErrorCode::unsupported,
+        fmt::format("no torch {} on this machine (there is {})", version, known.empty() ? "none" : known),
+        "install one (Debian's python3-torch is 1.13) and let DEADRANK_PYTHON or PATH find its Python");
 }
 
 }  // namespace deadrank::runners

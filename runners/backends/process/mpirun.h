@@ -1,5 +1,5 @@
-// runners/backends/process/mpirun.h — The command line and the environment of mpirun for one job, also as
-// root in a container.
+// runners/backends/process/mpirun.h — What starts the processes of a job: mpirun's command line and
+// environment, and the Pythons on this machine that have a torch with gloo.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runners/backends/process/launch.h"
+#include "scenarios/model/error.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
@@ -24,5 +25,30 @@ ChildSpec mpirun_child(const MpiJob& job);
 
 // mpirun and its settings, before the number of ranks and the program.
 std::vector<std::string> mpirun_words(const MpiJob& job);
+
+// The Pythons on this machine that have a torch with gloo.
+
+struct Python {
+    std::filesystem::path program;
+    std::string torch;   // "2.11.0"
+    std::string origin;  // one phrase: where it comes from
+
+    int major() const;
+    std::string text() const;  // "torch 2.11.0 (…) at …"
+};
+
+// All that work, best first: $DEADRANK_PYTHON, the environment that deadrank was installed into with pip, the
+// one that ./dev makes, python3 on PATH, the system's. Asked once a process.
+const std::vector<Python>& pythons();
+
+// Errors: environment, with what would help.
+scenarios::Result<Python> best_python();
+
+// Of a package that this Python can import; empty when it cannot. Asked once a process for each.
+std::string version_of(const Python& python, const std::string& module);
+
+// The torch of that release ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported, naming those
+// there are.
+scenarios::Result<Python> python_with_torch(std::string_view version);
 
 }  // namespace deadrank::runners

@@ -1,13 +1,19 @@
 // runners/backends/process/scratch.cpp — On the journal first, on the disk after it.
 #include "runners/backends/process/scratch.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
+
+extern char** environ;
 
 namespace deadrank::runners {
 
@@ -53,6 +59,81 @@ Scratch::~Scratch() {
     if (path_.empty()) return;
     std::error_code ignored;
     if (!keep_) remove_marked(path_, ignored);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The program's own directory and those above it.
+std::vector<fs::path> upward() {
+    std::vector<fs::path> above;
+    std::error_code ignored;
+    for (fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !at.empty();
+         at = at.parent_path()) {
+        above.push_back(at);
+        if (at == at.root_path()) break;
+    }
+    return above;
+}
+
+fs::path shim_named(const char* name) {
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        for (const char* place : {"", "lib/deadrank", "lib64/deadrank", "lib/x86_64-linux-gnu/deadrank"}) {
+            const fs::path file = at / place / "shims" / name;
+            if (fs::exists(file, ignored)) return file;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+scenarios::Result<fs::path> local_home() {
+    std::vector<fs::path> roots;
+    if (const char* stated = std::getenv("DEADRANK_HOME")) roots.emplace_back(stated);
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        roots.push_back(at);
+        roots.push_back(at / "share" / "deadrank");
+    }
+    roots.push_back(fs::current_path(ignored));
+    for (const fs::path& root : roots) {
+        const fs::path home = root / "runners" / "backends" / "local";
+        if (fs::exists(home / "hook" / "sitecustomize.py", ignored)) return home;
+    }
+    return scenarios::refuse(
+        scenarios::ErrorCode::environment, "runners/backends/local/hook was not found near the program",
+        "set DEADRANK_HOME to the directory of deadrank's sources or of its share/deadrank");
+}
+
+fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
+fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
+fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
+
+std::vector<std::string> environment_of_ranks(const fs::path& directory,
+                                              const std::vector<std::string>& foreign) {
+    std::vector<std::string> lines;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text(*entry);
+        const auto begins = [&](const std::string& prefix) { return text.starts_with(prefix); };
+        if (!text.starts_with("DEADRANK_") && std::none_of(foreign.begin(), foreign.end(), begins))
+            lines.emplace_back(text);
+    }
+    lines.emplace_back("OMP_NUM_THREADS=1");
+    lines.push_back("DEADRANK_EVIDENCE=" + (directory / "evidence").string());
+    return lines;
+}
+
+fs::path program_beside(const std::string& name) {
+    std::error_code ignored;
+    for (const fs::path& at : upward()) {
+        for (const char* place : {"", "libexec/deadrank"}) {
+            if (fs::exists(at / place / name, ignored)) return at / place / name;
+        }
+    }
+    return {};
 }
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/process/scratch.h — The directory of one real run's raw files; removed at the end when
-// nobody asked to keep it, and journalled, so that a killed run's is removed by `deadrank undo`.
+// runners/backends/process/scratch.h — Directories of a real run: its raw files, removed at the end unless
+// they are wanted, and the program's own Python files.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runners/backends/process/journal.h"
+#include "scenarios/model/error.h"
 
 namespace deadrank::runners {
 
@@ -30,5 +31,23 @@ private:
     std::optional<Journal> journal_;
     std::optional<Journal::Entry> litter_;
 };
+
+// Where the program's own Python files lie: beside the sources, or installed below share/.
+
+// The directory that has hook/ and subjects/. Looks at $DEADRANK_HOME, then upward from the program itself.
+// Errors: environment.
+scenarios::Result<std::filesystem::path> local_home();
+
+// The library that goes before a rank's sockets; empty where it was not built.
+std::filesystem::path sockets_shim();
+std::filesystem::path files_shim();  // and before its files
+std::filesystem::path mpi_shim();    // and before the MPI of a program that is not ours
+
+// Our environment without what another job left in it, and with this run's mark.
+std::vector<std::string> environment_of_ranks(const std::filesystem::path& directory,
+                                              const std::vector<std::string>& foreign);
+
+// A program of ours that lies beside this one, or where it was installed; empty when there is none.
+std::filesystem::path program_beside(const std::string& name);
 
 }  // namespace deadrank::runners

@@ -1,6 +1,4 @@
 // runners/backends/ranks/keeper.cpp — Signals pass through it in both directions.
-#include "runners/backends/ranks/keeper.h"
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>

@@ -9,11 +9,10 @@
 
 #include "inject/core/fault.h"
 #include "inject/core/injector.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/life.h"
-#include "runners/backends/ranks/rank_harvest.h"
+#include "runners/backends/ranks/rank_files.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

@@ -1,12 +1,16 @@
-// runners/backends/ranks/rank_files.h — sim::Storage on a real directory that all ranks see, with the
-// troubles that a fault brings to it.
+// runners/backends/ranks/rank_files.h — sim::Storage on a real directory that all ranks see, and what a job
+// of real ranks left behind as evidence and truth.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
+#include "inject/core/trigger.h"
+#include "runners/backends/process/launch.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/meeting_place.h"
+#include "runners/backends/ranks/rank_levers.h"
+#include "runners/runner/runner.h"
 #include "sim/world/world.h"
 
 namespace deadrank::runners {
@@ -36,5 +40,18 @@ private:
     MeetingPlace once_;  // who spoils a file: one rank of those that are told to
     std::vector<inject::StorageChange> standing_, pending_;
 };
+
+// From what a job of real ranks left behind to evidence and truth.
+
+struct RealHarvest {
+    const scenarios::Plan& plan;
+    const Launched& launched;
+    const std::vector<inject::PlannedFault>& faults;
+    const std::vector<results::Mark>& marks;  // of the start
+    const RealLevers& levers;
+    std::filesystem::path directory;
+};
+
+void gather(const RealHarvest& harvest, Record& record);
 
 }  // namespace deadrank::runners

@@ -1,13 +1,12 @@
 // runners/backends/ranks/rank_harvest.cpp — Ranks and keepers stamp the job's own time; what the launcher
 // said and when we saw it end is brought to it here.
-#include "runners/backends/ranks/rank_harvest.h"
-
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/process/left_lines.h"
 #include "runners/backends/ranks/gate.h"
+#include "runners/backends/ranks/rank_files.h"
 
 namespace deadrank::runners {
 

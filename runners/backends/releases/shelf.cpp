@@ -9,7 +9,6 @@
 
 #include "results/external/bounded.h"
 #include "runners/backends/releases/pip.h"
-#include "runners/backends/releases/turn.h"
 
 namespace deadrank::runners::releases {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "runners/backends/releases/pins.h"
 
 namespace deadrank::runners::releases {

@@ -1,8 +1,6 @@
 // runners/commands/find/campaign_command.cpp — deadrank campaign: scenarios × seeds over the cores of one
 // machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out; the others play what they are
 // given.
-#include "runners/line/campaign.h"
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
@@ -19,7 +17,8 @@
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
-#include "runners/line/build.h"
+#include "runners/line/campaign.h"
+#include "runners/line/token.h"
 
 namespace deadrank::runners::commands {
 

@@ -1,7 +1,5 @@
 // runners/commands/judge/conformance_command.cpp — deadrank conformance: does somebody's detector keep to the
 // protocol? Plays one small scenario for something to show, and asks the command about it.
-#include "runners/studies/conformance.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,7 +11,8 @@
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/line/line.h"
-#include "scenarios/format/resolve.h"
+#include "runners/studies/tools.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

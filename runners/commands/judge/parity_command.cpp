@@ -16,7 +16,7 @@
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/line/workers.h"
-#include "runners/releases/twins.h"
+#include "runners/releases/release_results.h"
 #include "runners/studies/parity.h"
 
 namespace deadrank::runners::commands {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/emitters/snapshot.h"
-#include "results/external/ras_verdict.h"
+#include "results/external/foreign_detectors.h"
 #include "results/text/words.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"

@@ -20,7 +20,7 @@
 #include "runners/console/selection.h"
 #include "runners/line/library.h"
 #include "runners/studies/proofs.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {

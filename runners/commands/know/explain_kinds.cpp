@@ -5,7 +5,7 @@
 #include "results/judging/alarm.h"
 #include "results/text/words.h"
 #include "runners/commands/know/explain_words.h"
-#include "sim/workloads/places.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/record/sources.h"
 #include "runners/console/selection.h"
 #include "runners/manual/meanings.h"
-#include "sim/workloads/places.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
 

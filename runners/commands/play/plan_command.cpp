@@ -9,7 +9,6 @@
 #include "runners/console/command.h"
 #include "runners/console/selection.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {

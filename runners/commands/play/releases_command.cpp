@@ -9,7 +9,7 @@
 #include "runners/console/screen.h"
 #include "runners/line/library.h"
 #include "runners/releases/collection.h"
-#include "runners/releases/table.h"
+#include "runners/releases/release_results.h"
 
 namespace deadrank::runners::commands {
 

@@ -20,14 +20,12 @@
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/console/under_test.h"
-#include "runners/line/build.h"
 #include "runners/line/excerpt.h"
 #include "runners/line/library.h"
 #include "runners/line/line.h"
 #include "runners/line/run_files.h"
 #include "runners/line/token.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners::commands {

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "results/reports/json_files.h"
-#include "results/reports/junit.h"
 #include "results/reports/resilience_table.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
@@ -16,7 +15,7 @@
 #include "runners/console/selection.h"
 #include "runners/console/under_test.h"
 #include "runners/line/campaign.h"
-#include "runners/line/scale.h"
+#include "runners/line/library.h"
 #include "runners/releases/collection.h"
 
 namespace deadrank::runners::commands {

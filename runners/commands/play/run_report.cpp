@@ -8,7 +8,7 @@
 #include <set>
 #include <sys/resource.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/judging/case.h"
 #include "results/judging/resilience.h"
 #include "results/judging/scorecard.h"
 #include "runners/console/screen.h"
-#include "scenarios/model/taxonomy.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {
 

@@ -12,7 +12,7 @@
 #include "runners/console/selection.h"
 #include "runners/line/line.h"
 #include "runners/line/run_files.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
 

@@ -11,7 +11,6 @@
 
 #include "results/reports/json_files.h"
 #include "results/text/words.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdexcept>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/external/tool_program.h"
 #include "tests/results/evidence_builder.h"
 

@@ -1,8 +1,8 @@
 // Goal: the same question is asked of a tool once, another one anew, and no answer is kept of a tool that had
 // to be ended.
-#include "results/external/memo.h"
-
 #include <gtest/gtest.h>
+
+#include "results/external/bounded.h"
 
 namespace deadrank::tests {
 namespace {

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/external/c10d.h"
-#include "results/external/gpucm.h"
+#include "results/external/foreign_detectors.h"
 #include "tests/results/incident.h"
 
 namespace deadrank::tests {

@@ -1,10 +1,9 @@
 // Goal: what PyTorch's analyzer prints is understood; and the analyzer itself, unmodified, reads our dumps
 // and names the culprit among 128 ranks, with the defects that are pinned for it.
-#include "results/external/torchfrtrace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/external/foreign_detectors.h"
 #include "results/judging/known_limits.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/runner/extension.h"

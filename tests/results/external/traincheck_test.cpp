@@ -1,10 +1,9 @@
 // Goal: the linter is shown what the ranks were started with, its answer is understood, and the linter
 // itself, unmodified, warns of what it knows and of nothing else.
-#include "results/external/traincheck.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/external/foreign_detectors.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {

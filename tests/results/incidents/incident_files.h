@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "results/diagnosis/operator_answer.h"
 #include "results/external/tool_program.h"
 #include "results/importers/import.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runners/find/bench.h"
-#include "runners/find/stock.h"
+#include "runners/find/passes.h"
 #include "runners/find/sweep.h"
 #include "tests/runners/find/planted.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "runners/find/finds.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/error.h"
 

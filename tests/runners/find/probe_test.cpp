@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 
 namespace deadrank::runners::find {

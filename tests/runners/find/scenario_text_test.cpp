@@ -3,7 +3,6 @@
 
 #include "runners/find/finds.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/format/resolve.h"
 #include "scenarios/format/scenario_file.h"
 #include "tests/runners/find/planted.h"
 

@@ -7,7 +7,7 @@
 
 #include "runners/find/bench.h"
 #include "runners/find/drawing.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>

@@ -2,6 +2,6 @@
 // says.
 #pragma once
 
-#include <deadrank/results/detectors/detect.h>
+#include <deadrank/results/detectors/detector.h>
 
 deadrank::results::Detectors lost_token_detectors();

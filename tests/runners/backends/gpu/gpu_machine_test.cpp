@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "runners/backends/gpu/gpu_runner.h"
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/play.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/support/shell.h"

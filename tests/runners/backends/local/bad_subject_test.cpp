@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/home.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 namespace {

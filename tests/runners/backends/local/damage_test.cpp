@@ -10,9 +10,9 @@
 #include "results/external/bounded.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/local_subject.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/kept_files.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

@@ -6,7 +6,7 @@
 
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/local_subject.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

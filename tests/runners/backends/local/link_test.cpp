@@ -4,8 +4,8 @@
 
 #include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 
 namespace deadrank::runners {
 namespace {

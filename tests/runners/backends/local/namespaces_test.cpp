@@ -16,7 +16,7 @@
 #include "results/external/bounded.h"
 #include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "tests/runners/backends/local/small_plan.h"
 
 namespace deadrank::runners {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 namespace {

@@ -1,14 +1,13 @@
 // tests/runners/backends/local/paper_test.cpp — Goal: what real processes would leave out of a plan is told
 // before any is started, and what they play is not refused.
-#include "runners/backends/local/paper.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runners/backends/local/arming.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/runner/extension.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"

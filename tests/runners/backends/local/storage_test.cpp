@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/home.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "tests/runners/backends/local/small_plan.h"
 #include "tests/support/shell.h"
 

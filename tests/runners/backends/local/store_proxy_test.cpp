@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runners/backends/local/local_runner.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 
 namespace deadrank::runners {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "runners/backends/local/local_job.h"
-#include "runners/backends/process/home.h"
 #include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/console/under_test.h"
 #include "runners/runner/extension.h"
 

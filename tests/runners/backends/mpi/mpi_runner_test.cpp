@@ -12,7 +12,7 @@
 
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "scenarios/format/resolve.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
 #include "tests/support/shell.h"

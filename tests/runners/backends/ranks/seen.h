@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "results/detectors/detect.h"
+#include "results/detectors/detector.h"
 #include "runners/runner/runner.h"
 
 namespace deadrank::testing_ranks {

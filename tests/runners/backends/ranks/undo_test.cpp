@@ -8,7 +8,7 @@
 
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/mpi/mpi_runner.h"
-#include "runners/backends/process/python.h"
+#include "runners/backends/process/mpirun.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {

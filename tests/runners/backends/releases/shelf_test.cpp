@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runners/backends/releases/turn.h"
+#include "runners/backends/releases/pip.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners::releases {

@@ -1,5 +1,5 @@
-// runners/releases/table.h — What became of each bug of a release, read from kept runs: whether it was seen
-// to happen, and who noticed it, by the kind of evidence that was there.
+// runners/releases/release_results.h — What became of each bug of a release, read from kept runs: whether it
+// was seen, who noticed, and what detectors say of the simulated scenario of its kind.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "runners/line/line.h"
 #include "runners/line/run_files.h"
 #include "runners/releases/collection.h"
+#include "runners/studies/parity.h"
 
 namespace deadrank::runners::releases {
 
@@ -39,5 +41,12 @@ std::string table_text(const std::vector<ReleaseRow>& rows);
 
 // Between "<!-- releases table -->" and "<!-- end of the releases table -->". Errors: io, usage.
 scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const std::filesystem::path& file);
+
+// A bug of a real release beside the simulated scenario of its kind: do our detectors say the same of both?
+
+// Symptoms are compared, not ranks: the two jobs have another size and draw. Not played where one of them
+// could not be, with the reason.
+Compared compare_twins(const Library& library, const ReleaseBug& bug, Runner& sim, Runner& reality,
+                       const LineOptions& options);
 
 }  // namespace deadrank::runners::releases

@@ -1,0 +1,126 @@
+// results/external/foreign_detectors.h — Detectors that are not ours, one class a tool: PyTorch's own checks
+// and its Flight Recorder analyser, NCCL's RAS, Meta's GPU cluster monitoring, traincheck-lint.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/detectors/detector.h"
+#include "results/emitters/ras.h"
+#include "results/external/bounded.h"
+#include "scenarios/model/error.h"
+
+namespace deadrank::results::external {
+
+class C10d final : public Detector {
+public:
+    std::string_view name() const override { return "c10d"; }
+    std::vector<std::string_view> symptoms() const override;
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+};
+
+// Meta's GPU cluster monitoring: its health check for XIDs, node by node, on a kernel log that a dmesg of
+// ours prints.
+
+class Gpucm final : public Detector {
+public:
+    static scenarios::Result<Gpucm> find(const Bounds& bounds = {});
+    std::string_view name() const override { return "gpucm"; }
+    std::vector<std::string_view> symptoms() const override { return {"device_fault_reported"}; }
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+    const std::string& version() const { return version_; }
+
+private:
+    Memo::Answer ask(const std::string& log) const;
+    std::string program_, version_;
+    Bounds bounds_;
+    mutable Memo memo_;  // most nodes have nothing to say
+};
+
+// What an answer of NCCL's RAS says about the job, read as an operator reads it: who lags behind in
+// launches, who does not answer.
+
+struct RasTrouble {
+    enum class Kind { missing, lagging, error };
+    Kind kind = Kind::missing;
+    emitters::RasRank who;
+    std::int64_t launched = 0, others = 0;  // operations, where it lags
+    std::string says;
+};
+
+// Errors: bad_input, when it is no status of RAS in JSON.
+scenarios::Result<emitters::RasReport> read_ras_json(std::string_view text);
+std::vector<RasTrouble> troubles_in(const emitters::RasReport& report);
+
+// PyTorch's Flight Recorder analyser as a detector, and its report as findings.
+
+// One block of its report.
+struct FlightRecorderProblem {
+    enum class Kind { mismatch, state, missing, totals, undecided };
+    Kind kind = Kind::mismatch;
+    std::int64_t seq = 0;
+    std::string group, collective;  // as printed: "0:default_pg", "nccl:all_reduce"
+    std::vector<Rank> culprits;     // ascending; ranks as the dump's files are numbered
+    std::string says;               // its error message, or the headline
+
+    bool operator==(const FlightRecorderProblem&) const = default;
+};
+
+std::vector<FlightRecorderProblem> read_flight_recorder_report(std::string_view text);
+
+class Torchfrtrace final : public Detector {
+public:
+    // Errors: environment, when there is no torch that has it.
+    static scenarios::Result<Torchfrtrace> find(const Bounds& bounds = {});
+
+    std::string_view name() const override { return "torchfrtrace"; }
+    std::vector<std::string_view> symptoms() const override;
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+
+    const std::string& version() const { return version_; }  // of torch
+    // What it printed about the dumps in this directory. Errors: environment, with its last words, when it
+    // ended with another code than 0.
+    scenarios::Result<std::string> report(const std::string& directory, const std::string& prefix) const;
+
+private:
+    std::string python_, version_;
+    Bounds bounds_;
+};
+
+// traincheck-lint, a linter of training configurations, unmodified: it is shown the job's configuration as
+// its ranks had it when they started.
+
+// What it is shown: its own YAML form, one for each set of processes whose configuration is the same.
+struct LintedConfiguration {
+    std::vector<Rank> processes;  // ascending
+    std::string yaml;
+};
+std::vector<LintedConfiguration> linted_configurations(const Evidence& evidence);
+
+struct LintViolation {
+    std::string rule, message;
+    bool operator==(const LintViolation&) const = default;
+};
+// Errors: bad_input, when it is no answer of `traincheck check --json`.
+scenarios::Result<std::vector<LintViolation>> read_lint(std::string_view json);
+
+// What its rule warns of, in our words; empty for advice that describes no failure.
+std::string_view symptom_of_lint_rule(std::string_view rule);
+
+class TraincheckLint final : public Detector {
+public:
+    // Errors: environment, when it is not installed.
+    static scenarios::Result<TraincheckLint> find(const Bounds& bounds = {});
+    std::string_view name() const override { return "traincheck_lint"; }
+    std::vector<std::string_view> symptoms() const override;
+    std::vector<Finding> examine(const Evidence& evidence) const override;
+    const std::string& version() const { return version_; }
+
+private:
+    std::string program_, version_;
+    Bounds bounds_;
+    mutable Memo memo_;
+};
+
+}  // namespace deadrank::results::external
