@@ -11,7 +11,7 @@
 
 #include "inject/core/levers.h"
 #include "inject/core/trigger.h"
-#include "results/record/finding.h"
+#include "results/record/blame.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/vocabulary.h"
 

@@ -13,8 +13,8 @@
 
 namespace deadrank::results {
 
-// A detector of ours is a function and this row, both in one file; detector_catalog.cpp lists the rows. The members
-// below `examine` are what settle() weighs when two findings describe the same event.
+// A detector of ours is a function and this row, both in one file; detector_catalog.cpp lists the rows. The
+// members below `examine` are what settle() weighs when two findings describe the same event.
 struct DetectorRow {
     std::string_view name;
     std::vector<std::string_view> reports;  // the symptoms that it may report

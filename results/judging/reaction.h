@@ -31,7 +31,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/record/finding.h"
+#include "results/record/blame.h"
 #include "results/record/record.h"
 
 namespace deadrank::results {

@@ -1,9 +1,9 @@
 // results/record/blame.cpp — Blame as text, and as every file of ours writes it.
+#include "results/record/blame.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include "results/record/finding.h"
 
 namespace deadrank::results {
 

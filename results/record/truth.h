@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/record/finding.h"
+#include "results/record/blame.h"
 #include "results/record/subject.h"
 #include "scenarios/model/error.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/record/finding.h"
+#include "results/record/blame.h"
 #include "results/record/time.h"
 
 namespace deadrank::results {

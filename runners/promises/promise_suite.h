@@ -14,21 +14,6 @@
 
 namespace deadrank::runners::promises {
 
-struct SuiteOptions {
-    std::vector<std::string> subjects, faults;  // empty = all
-    int runs = 3;                               // of a cell whose first run is not kept
-    int healthy = 10;                           // runs without a fault, under load
-    bool unpromised = false;                    // also play what is not promised, to see what comes
-    bool prepare = false;                       // fetch packages that are not there
-    std::filesystem::path out;                  // events and logs of every run; empty = not kept
-    const std::atomic<bool>* stop = nullptr;
-};
-
-// Each cell is told when it is done. Errors: usage (an unknown name, with the nearest).
-scenarios::Result<PromiseTable> play_suite(const PromiseBook& book, const SuiteOptions& options,
-                                           const std::function<void(const PromiseCell&)>& done,
-                                           const std::function<void(const std::string&)>& progress);
-
 // Plays one run of a subject: starts its processes as a scheduler would, breaks what the fault says, and
 // bounds it. Nothing that it started is left running.
 
@@ -60,5 +45,22 @@ struct PromiseTable {
 std::string promise_markdown(const PromiseTable& table);
 std::string promise_page(const PromiseTable& table);  // HTML, no network needed
 std::string promise_line(const PromiseCell& cell);    // JSON, ends with a newline
+
+// All of them: a control for each subject, a run for each promise and fault.
+
+struct SuiteOptions {
+    std::vector<std::string> subjects, faults;  // empty = all
+    int runs = 3;                               // of a cell whose first run is not kept
+    int healthy = 10;                           // runs without a fault, under load
+    bool unpromised = false;                    // also play what is not promised, to see what comes
+    bool prepare = false;                       // fetch packages that are not there
+    std::filesystem::path out;                  // events and logs of every run; empty = not kept
+    const std::atomic<bool>* stop = nullptr;
+};
+
+// Each cell is told when it is done. Errors: usage (an unknown name, with the nearest).
+scenarios::Result<PromiseTable> play_suite(const PromiseBook& book, const SuiteOptions& options,
+                                           const std::function<void(const PromiseCell&)>& done,
+                                           const std::function<void(const std::string&)>& progress);
 
 }  // namespace deadrank::runners::promises

@@ -86,7 +86,8 @@ TEST_F(DeviceNewerTorchOnTheStandIn, ErrorsOfNcclEndTheRankThatHasThem) {
 TEST_F(DeviceNewerTorchOnTheStandIn, GathersAListByBroadcasts) {
     const EndedJob ended = job("skipped_in_subgroup");
     for (const int rank : {0, 1, 2, 3}) EXPECT_EQ(ended.code(rank), 0) << ended.text(rank);
-    EXPECT_THAT(calls_of("skipped_in_subgroup", 2), AllOf(Contains("broadcast"), Not(Contains("all_gather"))));
+    EXPECT_THAT(calls_of("skipped_in_subgroup", 2),
+                AllOf(Contains("broadcast"), Not(Contains("all_gather"))));
 }
 
 // A finding: the new process group has no heartbeat monitor. The old one still has.
