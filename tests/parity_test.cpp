@@ -46,7 +46,7 @@ struct Comparison {
     std::set<std::string> only = {};  // empty = all whose `backends` names the runner
 };
 
-// One of each kind of bug, quick to play: a line a scenario, `#` before what is said about them.
+// What `./dev run` plays for real: a line a scenario, `#` before what is said about them.
 std::set<std::string> handful() {
     std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/handful.txt");
     std::set<std::string> names;
@@ -85,7 +85,9 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
 TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
     if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
     runners::LocalRunner local;
-    const std::set<std::string> names = handful();
+    std::set<std::string> names = handful();
+    names.insert({"communication/allreduce_count_differs_on_one_rank",
+                  "computation/layers_assigned_to_wrong_stage"});
     compare(local, {.least = names.size(), .only = names});  // all of them: deadrank parity
 }
 
