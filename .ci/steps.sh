@@ -53,10 +53,8 @@ test_command() {
   say_what_tests_need "$quick" "$only" "$ci"
   prepare_packages
   prepare_torch
-  [ $ci$frameworks = nono ] || prepare_frameworks
-  [ $ci = no ] || prepare_tools
-  [ $ci = no ] || prepare_nccl
-  [ $ci = no ] || prepare_newer_torch
+  local fetching=''
+  [ $ci = no ] || fetch_beside
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   if [ -n "$sanitize" ] && [ $builds = no ]; then
@@ -66,6 +64,8 @@ test_command() {
   else
     build_product
   fi
+  [ -z "$fetching" ] || await_what_is_fetched
+  [ $ci$frameworks = nono ] || prepare_frameworks
   if [ $promises = yes ]; then keep_promises
   elif [ $builds != only ]; then
     local label labels="fast slow device"
@@ -76,6 +76,19 @@ test_command() {
   [ $releases = no ] || play_releases
   [ $builds = no ] || compare_builds "${sanitize:-$watched}"
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
+}
+
+# The network brings what tests use while the compiler has the processors.
+fetch_beside() {
+  mkdir -p "$LOGS"
+  { prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch; } >"$LOGS/fetched.log" 2>&1 &
+  fetching=$!
+}
+# Once more in this shell: what is there costs nothing, and what failed gets a second chance.
+await_what_is_fetched() {
+  phase_may_fail "the rest of what was fetched meanwhile" wait "$fetching" || true
+  cat "$LOGS/fetched.log"
+  prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch
 }
 
 # What a first call fetches, and what is skipped for want of `./dev tools`.

@@ -86,8 +86,8 @@ TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
     if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
     runners::LocalRunner local;
     std::set<std::string> names = handful();
-    names.insert({"communication/allreduce_count_differs_on_one_rank",
-                  "computation/layers_assigned_to_wrong_stage"});
+    names.insert(
+        {"communication/allreduce_count_differs_on_one_rank", "computation/layers_assigned_to_wrong_stage"});
     compare(local, {.least = names.size(), .only = names});  // all of them: deadrank parity
 }
 
