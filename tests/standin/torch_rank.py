@@ -73,11 +73,15 @@ def messages(torch, dist, job, rank, size):
 def groups(torch, dist, job, rank, size, **settings):
     halves = [dist.new_group(list(range(half, half + size // 2)), **settings) for half in (0, size // 2)]
     mine = halves[0] if rank < size // 2 else halves[1]
-    for _ in range(3):
+    store = dist.distributed_c10d._get_default_store()
+    for turn in range(3):
         parts = [torch.zeros(8).cuda() for _ in range(size // 2)]
         dist.all_gather(parts, torch.full((8,), float(rank)).cuda(), group=mine)
         torch.cuda.synchronize()
         print(f"gathered: {[float(part.cpu()[0]) for part in parts]}", flush=True)
+        if turn == 0:  # a group's communicator is made at its first call, by way of rank 0's store
+            store.set(f"met{rank}", "")
+            store.wait([f"met{other}" for other in range(size)])
 
 
 def careful_groups(torch, dist, job, rank, size):
