@@ -32,8 +32,8 @@ scenarios::Kind expert_parallel_words() {
     return kind;
 }
 
+// The experts of one rank, and the slots in which tokens travel to them.
 struct Experts {
-    World& world;
     ModelShape shape;
     Rank ranks;
     int each;   // experts of a rank
@@ -47,6 +47,9 @@ struct Experts {
         const auto width = static_cast<std::size_t>(shape.width);
         return std::span(numbers).subspan(static_cast<std::size_t>(expert - first) * width, width);
     }
+    // Where they begin in the flat model: behind the shared layers.
+    std::int64_t begin() const { return (std::int64_t{shape.layers} + first) * shape.width; }
+    std::int64_t count() const { return std::int64_t{each} * shape.width; }
 };
 
 // Runs every slot that came in through its expert; leaves the gradient of its features, and its loss in place
@@ -80,128 +83,212 @@ std::size_t place(World& world, const Experts& experts, std::size_t peer, std::s
                  : (nth * static_cast<std::size_t>(experts.ranks) + peer) * experts.slot;
 }
 
-void expert_parallel_rank(World& world, const ExpertParallelSettings& settings) {
-    Job job(world, settings);
-    job.start();
-    ModelShape shape = job.shape();
-    shape.experts = static_cast<int>(settings.experts);
-    const auto ep_size = static_cast<Rank>(world.seam("ep.size", settings.ep_size));
-    if (ep_size <= 0 || job.size() % ep_size != 0 || shape.experts % ep_size != 0) {
+Rank expert_group_size(Job& job, const ExpertParallelSettings& settings) {
+    const auto size = static_cast<Rank>(job.world().seam("ep.size", settings.ep_size));
+    if (size <= 0 || job.size() % size != 0 || settings.experts % size != 0) {
         throw RankFailure(fmt::format(
             "AssertionError: {} experts and {} ranks must be divisible by expert parallel size {}",
-            shape.experts, job.size(), ep_size));
+            settings.experts, job.size(), size));
     }
-    const Rank mine = job.rank() % ep_size;
-    auto ep = job.strided_group("ep", job.rank() - mine, 1, ep_size);
-    auto edp = job.strided_group("edp", mine, ep_size, job.size() / ep_size);
-    const auto width = static_cast<std::size_t>(shape.width);
-    const auto batch = static_cast<std::size_t>(settings.batch);
-    const int each = shape.experts / ep_size;
-    Experts experts{world,
-                    shape,
-                    ep_size,
-                    each,
-                    static_cast<int>(world.seam("expert.first", mine * each)),
-                    static_cast<std::size_t>(std::max<std::int64_t>(
-                        0, world.seam("router.capacity", static_cast<std::int64_t>(batch)))),
-                    width + 1,
-                    {},
-                    {}};
-    const std::int64_t seed = world.seam("model.seed", settings.seed);
-    const std::int64_t dense_size = std::int64_t{shape.layers} * shape.width;
-    std::vector<Number> dense;
-    for (std::int64_t i = 0; i < dense_size; ++i) dense.push_back(initial_parameter(seed, i));
-    for (std::int64_t i = 0; i < std::int64_t{each} * shape.width; ++i) {
-        experts.parameters.push_back(
-            initial_parameter(seed, dense_size + std::int64_t{experts.first} * shape.width + i));
-    }
-    job.layout("experts", experts.first, each, shape.experts);
-    job.set_state({&experts.parameters, static_cast<int>(mine), static_cast<int>(ep_size), edp->rank() == 0});
-    const auto held = dense_size + static_cast<std::int64_t>(experts.parameters.size());
-    job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers + shape.experts);
-    const Time compute = settings.step_time;
+    return size;
+}
 
-    job.train([&](std::int64_t step) {
-        world.phase(results::Phase::data);
-        const auto samples = job.batch(step, job.rank(), job.size());
-        world.phase(results::Phase::forward);
-        world.device().compute(compute / 2);
-        job.memory().activations(static_cast<std::int64_t>(samples.size()) * (shape.layers + 1) *
-                                 shape.width);
-        std::vector<std::vector<Number>> levels;  // per sample: activations of all shared layers
-        std::vector<Number> slots(static_cast<std::size_t>(ep_size) * experts.capacity * experts.slot, 0);
-        std::vector<std::size_t> filled(static_cast<std::size_t>(ep_size), 0);
-        std::vector<std::size_t> where(samples.size(), SIZE_MAX);  // SIZE_MAX: dropped, no room at its expert
-        for (std::size_t s = 0; s < samples.size(); ++s) {
-            std::vector<Number> all((static_cast<std::size_t>(shape.layers) + 1) * width);
-            const std::span view(all);
-            for (std::size_t j = 0; j < width; ++j) all[j] = feature(samples[s], static_cast<int>(j));
-            for (std::size_t l = 0; l < static_cast<std::size_t>(shape.layers); ++l) {
-                forward_layer(std::span(dense).subspan(l * width, width), view.subspan(l * width, width),
-                              view.subspan((l + 1) * width, width));
-            }
-            const auto expert = world.seam("router.choice", expert_of(samples[s], shape.experts));
+// What a step hands from phase to phase.
+struct RoutedStep {
+    std::vector<std::int64_t> samples;
+    std::vector<std::vector<Number>> levels;  // per sample: activations of all shared layers
+    std::vector<std::size_t> where;           // per sample: its slot; SIZE_MAX: dropped, its expert is full
+    std::vector<Number> slots;                // to the experts
+    std::vector<Number> arrived;              // at this rank's experts
+    std::vector<Number> gradient;             // of the shared layers
+    Number loss = 0;
+};
+
+// A rank's shared layers and experts, and the phases of its step.
+class ExpertParallelRank {
+public:
+    ExpertParallelRank(Job& job, const ExpertParallelSettings& settings)
+        : job_(job),
+          world_(job.world()),
+          settings_(settings),
+          shape_(job.shape(settings.experts)),
+          width_(static_cast<std::size_t>(shape_.width)),
+          layers_(static_cast<std::size_t>(shape_.layers)),
+          ep_size_(expert_group_size(job, settings)),
+          place_(job.rank() % ep_size_),
+          ep_(job.strided_group("ep", job.rank() - place_, 1, ep_size_)),
+          edp_(job.strided_group("edp", place_, ep_size_, job.size() / ep_size_)),
+          experts_(own_experts()) {
+        draw_parameters();
+        job.layout("experts", experts_.first, experts_.each, shape_.experts);
+        job.set_state(
+            {&experts_.parameters, static_cast<int>(place_), static_cast<int>(ep_size_), edp_->rank() == 0});
+        const auto held = static_cast<std::int64_t>(dense_.size() + experts_.parameters.size());
+        job.memory().load({held, held, 2 * held}, shape_.parameters(), shape_.layers + shape_.experts);
+    }
+
+    StepResult step(std::int64_t number) {
+        world_.phase(results::Phase::data);
+        RoutedStep step = begin(number);
+        world_.phase(results::Phase::forward);
+        forward(step);
+        exchange(step);
+        world_.phase(results::Phase::backward);
+        backward(step);
+        world_.phase(results::Phase::reduce);
+        const Number sum_of_losses = reduce(step);
+        world_.phase(results::Phase::optimizer);
+        update(number, step);
+        return show(number, step, sum_of_losses);
+    }
+
+private:
+    Experts own_experts() const {
+        const int each = shape_.experts / ep_size_;
+        const auto first = static_cast<int>(world_.seam("expert.first", place_ * each));
+        const std::int64_t capacity = world_.seam("router.capacity", settings_.batch);
+        return {.shape = shape_,
+                .ranks = ep_size_,
+                .each = each,
+                .first = first,
+                .capacity = static_cast<std::size_t>(std::max<std::int64_t>(0, capacity)),
+                .slot = width_ + 1,
+                .parameters = {},
+                .gradient = {}};
+    }
+
+    void draw_parameters() {
+        const std::int64_t seed = world_.seam("model.seed", settings_.seed);
+        const std::int64_t shared = std::int64_t{shape_.layers} * shape_.width;
+        for (std::int64_t i = 0; i < shared; ++i) dense_.push_back(initial_parameter(seed, i));
+        for (std::int64_t i = 0; i < experts_.count(); ++i)
+            experts_.parameters.push_back(initial_parameter(seed, experts_.begin() + i));
+    }
+
+    RoutedStep begin(std::int64_t number) {
+        RoutedStep step;
+        step.samples = job_.batch(number, job_.rank(), job_.size());
+        step.where.assign(step.samples.size(), SIZE_MAX);
+        step.slots.assign(static_cast<std::size_t>(ep_size_) * experts_.capacity * experts_.slot, 0);
+        step.arrived.assign(step.slots.size(), 0);
+        step.gradient.assign(dense_.size(), 0);
+        return step;
+    }
+
+    // Through the shared layers, and into a slot of the expert that the router chooses.
+    void forward(RoutedStep& step) {
+        world_.device().compute(settings_.step_time / 2);
+        job_.memory().activations(std::ssize(step.samples) * (shape_.layers + 1) * shape_.width);
+        std::vector<std::size_t> filled(static_cast<std::size_t>(ep_size_), 0);
+        for (std::size_t s = 0; s < step.samples.size(); ++s) {
+            step.levels.push_back(shared_layers(step.samples[s]));
+            const auto expert = world_.seam("router.choice", expert_of(step.samples[s], shape_.experts));
             const auto peer =
-                static_cast<std::size_t>(std::clamp<std::int64_t>(expert / each, 0, ep_size - 1));
-            if (filled[peer] < experts.capacity) {
-                where[s] = place(world, experts, peer, filled[peer]++);
-                slots[where[s]] = samples[s] + 1;
-                std::copy(all.end() - static_cast<std::ptrdiff_t>(width), all.end(),
-                          slots.begin() + static_cast<std::ptrdiff_t>(where[s]) + 1);
-            }
-            levels.push_back(std::move(all));
+                static_cast<std::size_t>(std::clamp<std::int64_t>(expert / experts_.each, 0, ep_size_ - 1));
+            if (filled[peer] >= experts_.capacity) continue;
+            step.where[s] = place(world_, experts_, peer, filled[peer]++);
+            const auto slot = std::span(step.slots).subspan(step.where[s], experts_.slot);
+            slot[0] = step.samples[s] + 1;
+            std::copy_n(step.levels[s].end() - static_cast<std::ptrdiff_t>(width_), width_, slot.begin() + 1);
         }
-        std::vector<Number> arrived(slots.size(), 0);
-        if (world.block("dispatch.exchange")) ep->all_to_all(slots, arrived);
+    }
+
+    std::vector<Number> shared_layers(std::int64_t sample) const {
+        std::vector<Number> all((layers_ + 1) * width_);
+        const std::span view(all);
+        for (std::size_t j = 0; j < width_; ++j) all[j] = feature(sample, static_cast<int>(j));
+        for (std::size_t l = 0; l < layers_; ++l) {
+            forward_layer(std::span(dense_).subspan(l * width_, width_), view.subspan(l * width_, width_),
+                          view.subspan((l + 1) * width_, width_));
+        }
+        return all;
+    }
+
+    // Tokens go to their experts, which compute at once what goes back.
+    void exchange(RoutedStep& step) {
+        if (world_.block("dispatch.exchange")) ep_->all_to_all(step.slots, step.arrived);
         // Slots that came in, not slots that could: a busy expert needs more.
         std::int64_t busy = 0;
-        for (std::size_t at = 0; at < arrived.size(); at += experts.slot) busy += arrived[at] > 0;
-        job.memory().activations(busy * static_cast<std::int64_t>(experts.slot));
-        experts.gradient.assign(experts.parameters.size(), 0);
-        serve_slots(experts, arrived);
-        world.phase(results::Phase::backward);
-        world.device().compute(compute - compute / 2);
-        std::vector<Number> back(slots.size(), 0);
-        if (world.block("combine.exchange")) ep->all_to_all(arrived, back);
-        std::vector<Number> gradient(dense.size(), 0);
-        Number loss = 0;
-        for (std::size_t s = 0; s < samples.size(); ++s) {
-            if (where[s] == SIZE_MAX) continue;
-            loss = plus(loss, back[where[s]]);
-            std::vector<Number> above(back.begin() + static_cast<std::ptrdiff_t>(where[s]) + 1,
-                                      back.begin() + static_cast<std::ptrdiff_t>(where[s] + experts.slot));
-            const std::span view(levels[s]);
-            for (std::size_t l = static_cast<std::size_t>(shape.layers); l-- > 0;) {
-                std::vector<Number> below(width, 0);
-                backward_layer(std::span(dense).subspan(l * width, width), view.subspan(l * width, width),
-                               above, std::span(gradient).subspan(l * width, width), below);
+        for (std::size_t at = 0; at < step.arrived.size(); at += experts_.slot) busy += step.arrived[at] > 0;
+        job_.memory().activations(busy * static_cast<std::int64_t>(experts_.slot));
+        experts_.gradient.assign(experts_.parameters.size(), 0);
+        serve_slots(experts_, step.arrived);
+    }
+
+    void backward(RoutedStep& step) {
+        world_.device().compute(settings_.step_time - settings_.step_time / 2);
+        std::vector<Number> back(step.slots.size(), 0);
+        if (world_.block("combine.exchange")) ep_->all_to_all(step.arrived, back);
+        for (std::size_t s = 0; s < step.samples.size(); ++s) {
+            if (step.where[s] == SIZE_MAX) continue;
+            const auto slot = std::span(back).subspan(step.where[s], experts_.slot);
+            step.loss = plus(step.loss, slot[0]);
+            std::vector<Number> above(slot.begin() + 1, slot.end());
+            const std::span view(step.levels[s]);
+            for (std::size_t l = layers_; l-- > 0;) {
+                std::vector<Number> below(width_, 0);
+                backward_layer(std::span(dense_).subspan(l * width_, width_),
+                               view.subspan(l * width_, width_), above,
+                               std::span(step.gradient).subspan(l * width_, width_), below);
                 above = std::move(below);
             }
         }
-        world.phase(results::Phase::reduce);
-        if (world.block("gradient.all_reduce")) job.comm().all_reduce(gradient);
-        if (world.block("expert.gradient_all_reduce")) edp->all_reduce(experts.gradient);
-        Number logged[] = {loss};
-        job.comm().all_reduce(logged);
-        world.phase(results::Phase::optimizer);
-        const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
-        const std::int64_t rate = job.learning_rate(step);
-        descend(dense, gradient, world.seam("gradient.divisor", everything), rate);
-        descend(experts.parameters, experts.gradient, world.seam("expert.gradient_divisor", everything),
+    }
+
+    Number reduce(RoutedStep& step) {
+        if (world_.block("gradient.all_reduce")) job_.comm().all_reduce(step.gradient);
+        if (world_.block("expert.gradient_all_reduce")) edp_->all_reduce(experts_.gradient);
+        Number logged[] = {step.loss};
+        job_.comm().all_reduce(logged);
+        return logged[0];
+    }
+
+    std::int64_t samples_of_all(const RoutedStep& step) const {
+        return job_.size() * std::ssize(step.samples);
+    }
+
+    void update(std::int64_t number, const RoutedStep& step) {
+        const std::int64_t everything = samples_of_all(step);
+        const std::int64_t rate = job_.learning_rate(number);
+        descend(dense_, step.gradient, world_.seam("gradient.divisor", everything), rate);
+        descend(experts_.parameters, experts_.gradient, world_.seam("expert.gradient_divisor", everything),
                 rate);
-        job.digest(step, "replica", "shared", dense);
-        job.digest(step, fmt::format("edp:ep{}", mine), "experts", experts.parameters);
-        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
-        std::vector<Number> own = dense;
-        own.insert(own.end(), experts.parameters.begin(), experts.parameters.end());
+    }
+
+    StepResult show(std::int64_t number, const RoutedStep& step, Number sum_of_losses) {
+        job_.digest(number, "replica", "shared", dense_);
+        job_.digest(number, fmt::format("edp:ep{}", place_), "experts", experts_.parameters);
+        const std::int64_t everything = samples_of_all(step);
+        const Number mean_loss = scaled(sum_of_losses, 1, world_.seam("loss.divisor", everything));
+        std::vector<Number> own = dense_;
+        own.insert(own.end(), experts_.parameters.begin(), experts_.parameters.end());
         std::vector<std::int64_t> flat;
-        for (std::int64_t i = 0; i < dense_size; ++i) flat.push_back(i);
-        for (std::int64_t i = 0; i < std::int64_t{each} * shape.width; ++i) {
-            flat.push_back((dense_size + std::int64_t{experts.first} * shape.width + i) % shape.parameters());
-        }
-        job.compare(step, shape, own, flat, mean_loss, job.size());
-        return StepResult{mean_loss, scaled(norm(gradient), 1, everything)};
-    });
+        for (std::int64_t i = 0; i < std::ssize(dense_); ++i) flat.push_back(i);
+        for (std::int64_t i = 0; i < experts_.count(); ++i)
+            flat.push_back((experts_.begin() + i) % shape_.parameters());
+        job_.compare(number, shape_, own, flat, mean_loss, job_.size());
+        return {mean_loss, scaled(norm(step.gradient), 1, everything)};
+    }
+
+    Job& job_;
+    World& world_;
+    const ExpertParallelSettings& settings_;
+    ModelShape shape_;
+    std::size_t width_;
+    std::size_t layers_;
+    Rank ep_size_;
+    Rank place_;                 // in the expert-parallel group
+    std::unique_ptr<Comm> ep_;   // ranks that hold other experts
+    std::unique_ptr<Comm> edp_;  // ranks that hold the same experts
+    Experts experts_;
+    std::vector<Number> dense_;  // the shared layers
+};
+
+void expert_parallel_rank(World& world, const ExpertParallelSettings& settings) {
+    Job job(world, settings);
+    job.start();
+    ExpertParallelRank rank(job, settings);
+    job.train([&](std::int64_t step) { return rank.step(step); });
 }
 
 }  // namespace

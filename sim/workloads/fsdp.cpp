@@ -168,80 +168,151 @@ private:
     std::string path_;
 };
 
+// What a step hands from phase to phase.
+struct FsdpStep {
+    std::int64_t number;
+    std::int64_t samples;  // of this rank
+    std::int64_t permille;
+    ModulePass pass;
+    bool gathers_all;
+    std::vector<std::vector<Number>> gradients;  // of each module; reductions read them
+    std::vector<Number> reduced;
+    std::vector<std::unique_ptr<Work>> pending;
+};
+
+// A rank's shard of every module, and the phases of its step.
+class FsdpRank {
+public:
+    FsdpRank(Job& job, const FsdpSettings& settings)
+        : job_(job),
+          world_(job.world()),
+          settings_(settings),
+          shape_(job.shape(settings.mixture)),
+          layers_(static_cast<std::size_t>(shape_.layers)),
+          modules_(layers_ + static_cast<std::size_t>(settings.mixture)),
+          each_(static_cast<std::size_t>((shape_.width + job.size() - 1) / job.size())),
+          own_(load_own()),
+          gathered_(job, own_.numbers, each_, modules_, settings.prefetch),
+          data_(job, settings.read_data) {
+        job.set_state({&own_.numbers, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+    }
+
+    StepResult step(std::int64_t number) {
+        world_.phase(results::Phase::data);
+        FsdpStep step = begin(number);
+        world_.phase(results::Phase::forward);
+        const Number loss = forward(step);
+        world_.phase(results::Phase::backward);
+        backward(step);
+        world_.phase(results::Phase::reduce);
+        const Number sum_of_losses = reduce(step, loss);
+        world_.phase(results::Phase::optimizer);
+        return update(step, sum_of_losses);
+    }
+
+private:
+    Own load_own() {
+        Own own = cut_own(job_, shape_, each_);
+        const auto modules = static_cast<std::int64_t>(modules_);
+        const std::int64_t sharing = job_.memory().sharing(job_.size());
+        const std::int64_t part = modules * ((shape_.width + sharing - 1) / sharing);
+        job_.memory().load({part, part, 2 * part}, shape_.parameters(), modules);
+        return own;
+    }
+
+    FsdpStep begin(std::int64_t number) {
+        data_.read();
+        const auto samples = job_.batch(number, job_.rank(), job_.size());
+        const std::int64_t permille = work_permille(world_, settings_, samples);
+        ModulePass pass(shape_, samples, job_.dropout(number, job_.rank(), samples.size()));
+        return {.number = number,
+                .samples = std::ssize(samples),
+                .permille = permille,
+                .pass = std::move(pass),
+                .gathers_all = shape_.experts == 0 || world_.block("experts.gather_all"),
+                .gradients = std::vector<std::vector<Number>>(modules_),
+                .reduced = std::vector<Number>(modules_ * each_, 0),
+                .pending = {}};
+    }
+
+    bool runs(const FsdpStep& step, std::size_t module) const {
+        return module < layers_ || step.gathers_all || step.pass.needs(module);
+    }
+
+    void compute(const FsdpStep& step, std::size_t module, int times) {
+        if (module >= layers_) return;  // experts cost nothing beside the layers
+        const Time per_layer = settings_.step_time / (3 * shape_.layers);
+        world_.device().compute(per_layer * times * step.permille / 1000);
+    }
+
+    Number forward(FsdpStep& step) {
+        job_.memory().activations(step.pass.activations());
+        for (std::size_t m = 0; m < modules_; ++m) {
+            if (!runs(step, m)) continue;
+            const auto parameters = gathered_.get(m);
+            if (settings_.prefetch && m + 1 < layers_) gathered_.prefetch(m + 1);
+            compute(step, m, 1);
+            step.pass.forward(m, parameters);
+        }
+        return step.pass.loss();
+    }
+
+    // Each gradient is on its way to its owners while the layers below still compute.
+    void backward(FsdpStep& step) {
+        for (std::size_t m = modules_; m-- > 0;) {
+            if (!runs(step, m)) continue;
+            const auto parameters = gathered_.get(m);
+            compute(step, m, 2);
+            std::vector<Number>& gradient = step.gradients[m];
+            gradient.assign(static_cast<std::size_t>(shape_.width), 0);
+            step.pass.backward(m, parameters, gradient);
+            gradient.resize(each_ * static_cast<std::size_t>(job_.size()), 0);
+            if (!world_.block("gradient.reduce_scatter")) continue;
+            check_scatter(world_, job_.comm(), std::ssize(gradient), static_cast<std::int64_t>(each_));
+            step.pending.push_back(job_.comm().reduce_scatter_async(
+                gradient, std::span(step.reduced).subspan(m * each_, each_)));
+        }
+    }
+
+    Number reduce(FsdpStep& step, Number loss) {
+        if (world_.block("reduce.wait")) {
+            for (auto& work : step.pending) work->wait();
+        }
+        Number logged[] = {loss};
+        job_.comm().all_reduce(logged);
+        return logged[0];
+    }
+
+    StepResult update(FsdpStep& step, Number sum_of_losses) {
+        const std::int64_t everything = job_.size() * step.samples;
+        descend(own_.numbers, step.reduced, world_.seam("gradient.divisor", everything),
+                job_.learning_rate(step.number));
+        for (auto& work : step.pending) work->wait();
+        if (world_.block("parameters.reshard")) gathered_.reshard();
+        std::vector<Number> shown;
+        for (const std::size_t at : own_.at) shown.push_back(own_.numbers[at]);
+        const Number mean_loss = scaled(sum_of_losses, 1, world_.seam("loss.divisor", everything));
+        job_.compare(step.number, shape_, shown, own_.where, mean_loss, job_.size());
+        return {mean_loss, scaled(norm(step.reduced), 1, everything)};
+    }
+
+    Job& job_;
+    World& world_;
+    const FsdpSettings& settings_;
+    ModelShape shape_;
+    std::size_t layers_;
+    std::size_t modules_;  // layers and experts
+    std::size_t each_;     // numbers of a module on each rank
+    Own own_;
+    Layers gathered_;
+    FsdpSamples data_;
+};
+
 void fsdp_rank(World& world, const FsdpSettings& settings) {
     Job job(world, settings);
     job.start();
-    ModelShape shape = job.shape();
-    shape.experts = static_cast<int>(settings.mixture);
-    const auto layers = static_cast<std::size_t>(shape.layers);
-    const std::size_t modules = layers + static_cast<std::size_t>(shape.experts);
-    const auto width = static_cast<std::size_t>(shape.width);
-    const std::size_t each =
-        (width + static_cast<std::size_t>(job.size()) - 1) / static_cast<std::size_t>(job.size());
-    Own own = cut_own(job, shape, each);
-    job.set_state({&own.numbers, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
-    const std::int64_t sharing = job.memory().sharing(job.size());
-    const std::int64_t part = static_cast<std::int64_t>(modules) * ((shape.width + sharing - 1) / sharing);
-    job.memory().load({part, part, 2 * part}, shape.parameters(), static_cast<std::int64_t>(modules));
-    Layers gathered(job, own.numbers, each, modules, settings.prefetch);
-    FsdpSamples data(job, settings.read_data);
-    const bool prefetch = settings.prefetch;
-    const Time per_layer = settings.step_time / (3 * shape.layers);
-
-    job.train([&](std::int64_t step) {
-        world.phase(results::Phase::data);
-        data.read();
-        const auto samples = job.batch(step, job.rank(), job.size());
-        const std::int64_t permille = work_permille(world, settings, samples);
-        ModulePass pass(shape, samples, job.dropout(step, job.rank(), samples.size()));
-        const bool gather_all = shape.experts == 0 || world.block("experts.gather_all");
-        const auto wanted = [&](std::size_t module) {
-            return module < layers || gather_all || pass.needs(module);
-        };
-        world.phase(results::Phase::forward);
-        job.memory().activations(pass.activations());
-        for (std::size_t m = 0; m < modules; ++m) {
-            if (!wanted(m)) continue;
-            const auto parameters = gathered.get(m);
-            if (prefetch && m + 1 < layers) gathered.prefetch(m + 1);
-            if (m < layers) world.device().compute(per_layer * permille / 1000);
-            pass.forward(m, parameters);
-        }
-        const Number loss = pass.loss();
-        world.phase(results::Phase::backward);
-        std::vector<std::vector<Number>> gradients(modules);
-        std::vector<Number> reduced(modules * each, 0);
-        std::vector<std::unique_ptr<Work>> pending;
-        for (std::size_t m = modules; m-- > 0;) {
-            if (!wanted(m)) continue;
-            const auto parameters = gathered.get(m);
-            if (m < layers) world.device().compute(per_layer * 2 * permille / 1000);
-            gradients[m].assign(width, 0);
-            pass.backward(m, parameters, gradients[m]);
-            gradients[m].resize(each * static_cast<std::size_t>(job.size()), 0);
-            if (!world.block("gradient.reduce_scatter")) continue;
-            check_scatter(world, job.comm(), std::ssize(gradients[m]), static_cast<std::int64_t>(each));
-            pending.push_back(
-                job.comm().reduce_scatter_async(gradients[m], std::span(reduced).subspan(m * each, each)));
-        }
-        world.phase(results::Phase::reduce);
-        const bool waits = world.block("reduce.wait");
-        if (waits) {
-            for (auto& work : pending) work->wait();
-        }
-        Number logged[] = {loss};
-        job.comm().all_reduce(logged);
-        world.phase(results::Phase::optimizer);
-        const std::int64_t everything = std::int64_t{job.size()} * static_cast<std::int64_t>(samples.size());
-        descend(own.numbers, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
-        for (auto& work : pending) work->wait();
-        if (world.block("parameters.reshard")) gathered.reshard();
-        std::vector<Number> shown;
-        for (const std::size_t at : own.at) shown.push_back(own.numbers[at]);
-        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
-        job.compare(step, shape, shown, own.where, mean_loss, job.size());
-        return StepResult{mean_loss, scaled(norm(reduced), 1, everything)};
-    });
+    FsdpRank rank(job, settings);
+    job.train([&](std::int64_t step) { return rank.step(step); });
 }
 
 }  // namespace

@@ -12,9 +12,10 @@ Job::Job(World& world, const JobSettings& settings)
     : world_(world), settings_(settings), memory_(world, settings) {}
 Job::~Job() = default;
 
-ModelShape Job::shape() const {
+ModelShape Job::shape(std::int64_t experts) const {
     return {.layers = static_cast<int>(settings_.layers),
             .width = static_cast<int>(settings_.width),
+            .experts = static_cast<int>(experts),
             .branch = static_cast<int>(settings_.branch_one_in)};
 }
 

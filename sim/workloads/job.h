@@ -42,7 +42,7 @@ public:
     Rank size() const { return size_; }
     Comm& comm();  // throws what torch does when no process group was made
     Footprint& memory() { return memory_; }
-    ModelShape shape() const;
+    ModelShape shape(std::int64_t experts = 0) const;  // experts of a last layer; 0 = none
 
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);

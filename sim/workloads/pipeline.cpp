@@ -49,10 +49,28 @@ scenarios::Kind pipeline_words() {
     return kind;
 }
 
-std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Rank stages,
+// Where a rank stands: which stage of which replica.
+struct PipelinePlace {
+    Rank stages;
+    Rank replicas;
+    Rank stage;
+    Rank replica;
+};
+
+PipelinePlace pipeline_place(Job& job, const PipelineSettings& settings) {
+    const auto stages = static_cast<Rank>(job.world().seam("pp.size", settings.pp_size));
+    if (stages <= 0 || job.size() % stages != 0) {
+        throw RankFailure(
+            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), stages));
+    }
+    const Rank replicas = job.size() / stages;
+    return {stages, replicas, job.rank() / replicas, job.rank() % replicas};
+}
+
+std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, const PipelinePlace& place,
                               std::int64_t chunk_count) {
     World& world = job.world();
-    const auto parts = static_cast<int>(stages * chunk_count);
+    const auto parts = static_cast<int>(place.stages * chunk_count);
     if (shape.layers % parts != 0) {
         throw RankFailure(fmt::format(
             "AssertionError: number of layers ({}) must be divisible by pipeline stages × chunks ({})",
@@ -62,8 +80,9 @@ std::vector<Chunk> own_chunks(Job& job, const ModelShape& shape, Rank stage, Ran
     std::vector<Chunk> chunks;
     for (int c = 0; c < chunk_count; ++c) {
         const int length = shape.layers / parts;
+        const int first = (c * place.stages + place.stage) * length;
         Chunk chunk;
-        chunk.first_layer = static_cast<int>(world.seam("stage.first_layer", (c * stages + stage) * length));
+        chunk.first_layer = static_cast<int>(world.seam("stage.first_layer", first));
         chunk.layers = static_cast<int>(world.seam("stage.layers", length));
         if (chunk.layers < 0 || chunk.first_layer < 0)
             throw RankFailure("IndexError: list index out of range");
@@ -86,84 +105,142 @@ void divide_gradients(std::vector<Chunk>& chunks, std::int64_t divisor) {
     }
 }
 
+// A rank's stage of the pipeline, and the phases of its step.
+class PipelineRank {
+public:
+    PipelineRank(Job& job, const PipelineSettings& settings)
+        : job_(job),
+          world_(job.world()),
+          settings_(settings),
+          shape_(job.shape()),
+          micro_batches_(static_cast<int>(settings.micro_batches)),
+          place_(pipeline_place(job, settings)),
+          pp_(job.strided_group("pp", place_.replica, place_.replicas, place_.stages)),
+          dp_(job.strided_group("dp", place_.stage * place_.replicas, 1, place_.replicas)),
+          chunks_(load_chunks()),
+          part_(world_, job.memory(), *pp_, shape_, chunks_, amax_group(), settings.batch_p2p),
+          schedule_(make_schedule()),
+          per_pass_(time_of_a_pass()) {}
+
+    StepResult step(std::int64_t number) {
+        world_.phase(results::Phase::data);
+        const auto samples = job_.batch(number, place_.replica, place_.replicas);
+        clear_gradients();
+        world_.phase(results::Phase::forward);  // forward and backward passes alternate: one phase
+        const Number loss = run_schedule(samples);
+        world_.phase(results::Phase::reduce);
+        const Sums sums = reduce(loss, samples.size());
+        world_.phase(results::Phase::optimizer);
+        return update(number, sums);
+    }
+
+private:
+    // What a step adds up over the ranks.
+    struct Sums {
+        Number loss = 0;
+        Number norm = 0;           // of the own chunks' gradients
+        std::int64_t samples = 0;  // of all replicas
+        std::int64_t divisor = 0;  // of the gradient
+    };
+
+    std::vector<Chunk> load_chunks() {
+        std::vector<Chunk> chunks = own_chunks(job_, shape_, place_, settings_.chunks);
+        std::int64_t held = 0;
+        for (const Chunk& chunk : chunks) held += std::ssize(chunk.parameters);
+        job_.memory().load({held, held, 2 * held}, shape_.parameters(), shape_.layers);
+        return chunks;
+    }
+
+    // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
+    Comm* amax_group() {
+        if (!settings_.fp8) return nullptr;
+        return world_.seam("amax.group", 0) == 0 ? dp_.get() : &job_.comm();
+    }
+
+    std::vector<Pass> make_schedule() {
+        const auto warm_up = static_cast<int>(world_.seam("schedule.warm_up", 0));
+        return pipeline_schedule(place_.stage, place_.stages, micro_batches_,
+                                 static_cast<int>(chunks_.size()), warm_up);
+    }
+
+    // Balanced, the head counts as layers when stages are cut; else it comes on top of the last one's share.
+    Time time_of_a_pass() {
+        constexpr std::int64_t even_share = 1000;
+        const bool balanced = world_.block("stage.balance");
+        const std::int64_t on_top = place_.stage == place_.stages - 1 ? settings_.head_work : 0;
+        const std::int64_t share = even_share + (balanced ? settings_.head_work / place_.stages : on_top);
+        const int passes = 2 * micro_batches_ * static_cast<int>(chunks_.size());
+        return settings_.step_time * world_.seam("stage.work", share) / even_share / passes;
+    }
+
+    void clear_gradients() {
+        if (!world_.block("gradient.clear")) return;
+        for (Chunk& chunk : chunks_) std::fill(chunk.gradient.begin(), chunk.gradient.end(), 0);
+    }
+
+    // Once, or in rounds that each take their part of the samples and add to the same gradients.
+    Number run_schedule(std::span<const std::int64_t> samples) {
+        const std::int64_t rounds = std::max<std::int64_t>(1, settings_.rounds);
+        const std::size_t of_round = samples.size() / static_cast<std::size_t>(rounds);
+        Number loss = 0;
+        for (std::size_t from = 0; from + of_round <= samples.size() && of_round > 0; from += of_round) {
+            loss = plus(loss, part_.run(schedule_, samples.subspan(from, of_round), micro_batches_,
+                                        per_pass_ / rounds, settings_.uneven_micro_batches));
+            divide_gradients(chunks_, rounds == 1 ? 1 : world_.seam("round.divisor", 1));
+        }
+        return loss;
+    }
+
+    Sums reduce(Number loss, std::size_t samples) {
+        Sums sums{.samples = std::int64_t{place_.replicas} * static_cast<std::int64_t>(samples)};
+        sums.divisor = world_.seam("gradient.divisor", sums.samples);
+        Number logged[] = {loss};
+        if (world_.block("loss.broadcast")) pp_->broadcast(logged, place_.stages - 1);
+        dp_->all_reduce(logged);
+        sums.loss = logged[0];
+        for (Chunk& chunk : chunks_) {
+            if (world_.block("gradient.all_reduce")) dp_->all_reduce(chunk.gradient);
+            sums.norm = plus(sums.norm, norm(chunk.gradient));
+        }
+        return sums;
+    }
+
+    StepResult update(std::int64_t number, const Sums& sums) {
+        const std::int64_t rate = job_.learning_rate(number);
+        const Number mean_loss = scaled(sums.loss, 1, world_.seam("loss.divisor", sums.samples));
+        std::vector<Number> own;
+        std::vector<std::int64_t> where;
+        for (Chunk& chunk : chunks_) {
+            descend(chunk.parameters, chunk.gradient, sums.divisor, rate);
+            own.insert(own.end(), chunk.parameters.begin(), chunk.parameters.end());
+            const std::int64_t first = std::int64_t{chunk.first_layer} * shape_.width;
+            for (std::int64_t i = 0; i < std::ssize(chunk.parameters); ++i)
+                where.push_back((first + i) % shape_.parameters());
+        }
+        job_.digest(number, fmt::format("dp:pp{}", place_.stage), "parameters", own);
+        job_.compare(number, own, where, mean_loss, place_.replicas);
+        return {mean_loss, scaled(sums.norm, 1, sums.samples)};
+    }
+
+    Job& job_;
+    World& world_;
+    const PipelineSettings& settings_;
+    ModelShape shape_;
+    int micro_batches_;
+    PipelinePlace place_;
+    std::unique_ptr<Comm> pp_;
+    std::unique_ptr<Comm> dp_;
+    std::vector<Chunk> chunks_;
+    PipelineStage part_;
+    std::vector<Pass> schedule_;
+    Time per_pass_;
+};
+
 void pipeline_rank(World& world, const PipelineSettings& settings) {
     Job job(world, settings);
     job.start();
-    const ModelShape shape = job.shape();
-    const std::int64_t rounds = std::max<std::int64_t>(1, settings.rounds);
-    const auto stages = static_cast<Rank>(world.seam("pp.size", settings.pp_size));
-    if (stages <= 0 || job.size() % stages != 0) {
-        throw RankFailure(
-            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), stages));
-    }
-    const Rank replicas = job.size() / stages;
-    const Rank stage = job.rank() / replicas;
-    const Rank replica = job.rank() % replicas;
-    auto pp = job.strided_group("pp", replica, replicas, stages);
-    auto dp = job.strided_group("dp", stage * replicas, 1, replicas);
-    std::vector<Chunk> chunks = own_chunks(job, shape, stage, stages, settings.chunks);
-    std::int64_t held = 0;
-    for (const Chunk& chunk : chunks) held += static_cast<std::int64_t>(chunk.parameters.size());
-    job.memory().load({held, held, 2 * held}, shape.parameters(), shape.layers);
-    // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
-    Comm* amax = nullptr;
-    if (settings.fp8) amax = world.seam("amax.group", 0) == 0 ? dp.get() : &job.comm();
-    PipelineStage part(world, job.memory(), *pp, shape, chunks, amax, settings.batch_p2p);
-    const int micro_batches = static_cast<int>(settings.micro_batches);
-    const auto chunk_count = static_cast<int>(chunks.size());
-    const auto warm_up = static_cast<int>(world.seam("schedule.warm_up", 0));
-    const auto schedule = pipeline_schedule(stage, stages, micro_batches, chunk_count, warm_up);
-    constexpr std::int64_t even_share = 1000;
-    // Balanced, the head counts as layers when stages are cut; else it comes on top of the last one's share.
-    const bool balanced = world.block("stage.balance");
-    const std::int64_t on_top = stage == stages - 1 ? settings.head_work : 0;
-    const std::int64_t share = even_share + (balanced ? settings.head_work / stages : on_top);
-    const Time per_pass =
-        settings.step_time * world.seam("stage.work", share) / even_share / (2 * micro_batches * chunk_count);
-
-    job.train([&](std::int64_t step) {
-        world.phase(results::Phase::data);
-        const auto samples = job.batch(step, replica, replicas);
-        if (world.block("gradient.clear")) {
-            for (Chunk& chunk : chunks) std::fill(chunk.gradient.begin(), chunk.gradient.end(), 0);
-        }
-        world.phase(results::Phase::forward);  // forward and backward passes alternate: one phase
-        Number loss[] = {0};
-        const std::size_t of_round = samples.size() / static_cast<std::size_t>(rounds);
-        for (std::size_t from = 0; from + of_round <= samples.size() && of_round > 0; from += of_round) {
-            loss[0] =
-                plus(loss[0], part.run(schedule, std::span(samples).subspan(from, of_round), micro_batches,
-                                       per_pass / rounds, settings.uneven_micro_batches));
-            divide_gradients(chunks, rounds == 1 ? 1 : world.seam("round.divisor", 1));
-        }
-        world.phase(results::Phase::reduce);
-        const std::int64_t everything = std::int64_t{replicas} * static_cast<std::int64_t>(samples.size());
-        const std::int64_t divisor = world.seam("gradient.divisor", everything);
-        if (world.block("loss.broadcast")) pp->broadcast(loss, stages - 1);
-        dp->all_reduce(loss);
-        Number size = 0;
-        for (Chunk& chunk : chunks) {
-            if (world.block("gradient.all_reduce")) dp->all_reduce(chunk.gradient);
-            size = plus(size, norm(chunk.gradient));
-        }
-        world.phase(results::Phase::optimizer);
-        const std::int64_t rate = job.learning_rate(step);
-        const Number mean_loss = scaled(loss[0], 1, world.seam("loss.divisor", everything));
-        std::vector<Number> own;
-        std::vector<std::int64_t> where;
-        for (Chunk& chunk : chunks) {
-            descend(chunk.parameters, chunk.gradient, divisor, rate);
-            for (std::size_t i = 0; i < chunk.parameters.size(); ++i) {
-                own.push_back(chunk.parameters[i]);
-                where.push_back(
-                    (std::int64_t{chunk.first_layer} * shape.width + static_cast<std::int64_t>(i)) %
-                    shape.parameters());
-            }
-        }
-        job.digest(step, fmt::format("dp:pp{}", stage), "parameters", own);
-        job.compare(step, own, where, mean_loss, replicas);
-        return StepResult{mean_loss, scaled(size, 1, everything)};
-    });
+    PipelineRank rank(job, settings);
+    job.train([&](std::int64_t step) { return rank.step(step); });
 }
 
 }  // namespace

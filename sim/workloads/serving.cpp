@@ -73,46 +73,7 @@ std::int64_t in_flight(World& world, std::int64_t batch) {
         "ValueError: max_num_seqs: Input should be greater than or equal to 1 [input_value={}]", most));
 }
 
-struct Server {
-    Job& job;
-    World& world;
-    Comm& tp;
-    ModelShape shape;
-    int first;
-    int columns;
-    std::int64_t seed;  // of the weights that this rank has loaded
-    bool agree;
-    bool library_sums;
-
-    // One more token for each of `requests`.
-    std::vector<Number> answer_requests(std::vector<Number> tokens,
-                                        const std::vector<std::int64_t>& requests) {
-        std::vector<Number> sums(tokens.size(), 0);
-        for (std::size_t r = 0; r < tokens.size(); ++r) {
-            sums[r] = contribution(shape, seed, requests[r], tokens[r], first, columns);
-        }
-        sums.front() = world.seam("kernel.result", sums.front());
-        // Two kernels for one reduction: graph replay pads the batch. Ranks that choose apart do not match.
-        Number graph[] = {world.seam("graph.chosen", 0)};
-        if (agree && world.block("graph.agree")) tp.broadcast(graph, 0, Dtype::i32);
-        std::vector<Number> padded = sums;
-        if (graph[0] != 0) padded.resize(sums.size() * 2, 0);
-        if (world.block("row_parallel.all_reduce")) {
-            if (library_sums) world.device().compute(launch);
-            auto work = tp.all_reduce_async(padded);
-            const bool waits = library_sums || world.block("signal.wait");
-            if (waits) work->wait();
-            for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = padded[r];
-            if (!waits) work->wait();
-        }
-        for (std::size_t r = 0; r < tokens.size(); ++r)
-            tokens[r] = world.seam("sampler.token", next_token(sums[r]));
-        if (agree && world.block("token.broadcast")) tp.broadcast(tokens, 0, Dtype::i32);
-        return tokens;
-    }
-};
-
-// Answers under way: those that met their last token leave the batch, and the next round is smaller.
+// Answers under way: those that are complete leave the batch, and the next round is smaller.
 struct InFlight {
     std::vector<std::int64_t> requests;
     std::vector<Number> tokens;
@@ -156,82 +117,154 @@ std::vector<Number> alone(const ModelShape& shape, std::int64_t seed, std::int64
     return tokens;
 }
 
-void serving_rank(World& world, const ServingSettings& settings) {
-    Job job(world, settings);
-    job.start();
+// The ranks that answer together, and this rank's columns of every layer.
+struct ServingShard {
+    ModelShape shape;
+    Rank ranks;
+    std::unique_ptr<Comm> tp;
+    int first;
+    int columns;
+};
+
+ServingShard serving_shard(Job& job, std::int64_t wanted) {
+    World& world = job.world();
     ModelShape shape = job.shape();
     shape.width = static_cast<int>(world.seam("model.heads", shape.width));
-    const auto tp_size = static_cast<Rank>(world.seam("tp.size", settings.tp_size));
-    if (tp_size <= 0 || job.size() % tp_size != 0) {
+    const auto ranks = static_cast<Rank>(world.seam("tp.size", wanted));
+    if (ranks <= 0 || job.size() % ranks != 0) {
         throw RankFailure(
-            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), tp_size));
+            fmt::format("RuntimeError: world_size ({}) is not divisible by {}", job.size(), ranks));
     }
-    if (world.block("heads.check") && shape.width % tp_size != 0) {
+    if (world.block("heads.check") && shape.width % ranks != 0) {
         throw RankFailure(
             fmt::format("ValueError: total number of attention heads ({}) must be divisible by tensor "
                         "parallel size ({}).",
-                        shape.width, tp_size));
+                        shape.width, ranks));
     }
-    const Rank mine = job.rank() % tp_size;
-    auto tp = job.strided_group("tp", job.rank() - mine, 1, tp_size);
-    const int columns = shape.width / tp_size;
+    const Rank mine = job.rank() % ranks;
+    auto tp = job.strided_group("tp", job.rank() - mine, 1, ranks);
+    const int columns = shape.width / ranks;
     const int first =
         std::clamp(static_cast<int>(world.seam("shard.offset", mine * columns)), 0, shape.width - columns);
     job.layout("layer.columns", first, columns, shape.width);
     job.memory().load({std::int64_t{shape.layers} * columns, 0, 0}, shape.parameters(), shape.layers);
-    const bool agree = settings.agree;
-    Server server{job,
-                  world,
-                  *tp,
-                  shape,
-                  first,
-                  columns,
-                  world.seam("model.seed", settings.seed),
-                  agree,
-                  settings.disable_custom_all_reduce};
-    const std::int64_t replica = job.rank() / tp_size;
-    const bool last_replica = replica == job.size() / tp_size - 1;
-    const std::int64_t count = settings.tokens;
-    const std::int64_t stop = settings.stop;
-    const std::int64_t idle_every = settings.idle_every;
+    return {shape, ranks, std::move(tp), first, columns};
+}
 
-    job.train([&](std::int64_t step) {  // a step of serving is one batch of requests answered
-        world.phase(results::Phase::serve);
-        const bool idle = last_replica && idle_every > 0 && step % idle_every == idle_every - 1;
-        const std::int64_t batch = idle ? 0 : in_flight(world, settings.batch);
-        if (settings.replica_sync) meet_replicas(job, batch);
-        if (idle) return StepResult{};
-        const std::int64_t first_request = (replica * settings.steps + step) * settings.batch;
+// A rank of a replica, and what it does in a step: one batch of requests answered.
+class ServingRank {
+public:
+    ServingRank(Job& job, const ServingSettings& settings)
+        : job_(job),
+          world_(job.world()),
+          settings_(settings),
+          shard_(serving_shard(job, settings.tp_size)),
+          seed_(world_.seam("model.seed", settings.seed)),
+          replica_(job.rank() / shard_.ranks) {}
+
+    StepResult step(std::int64_t step) {
+        world_.phase(results::Phase::serve);
+        const bool idle = is_idle(step);
+        const std::int64_t batch = idle ? 0 : in_flight(world_, settings_.batch);
+        if (settings_.replica_sync) meet_replicas(job_, batch);
+        if (idle) return {};
+        const std::int64_t first_request = (replica_ * settings_.steps + step) * settings_.batch;
+        show(step, first_request, answer_batch(first_request, batch));
+        return {};
+    }
+
+private:
+    using Answers = std::vector<std::vector<Number>>;  // tokens of each request
+
+    bool is_idle(std::int64_t step) const {
+        const bool last_replica = replica_ == job_.size() / shard_.ranks - 1;
+        const std::int64_t every = settings_.idle_every;
+        return last_replica && every > 0 && step % every == every - 1;
+    }
+
+    Answers answer_batch(std::int64_t first_request, std::int64_t batch) {
         InFlight open;
         for (std::int64_t r = 0; r < batch; ++r) {
             open.requests.push_back(first_request + r);
             open.tokens.push_back((first_request + r) % vocabulary);
         }
-        job.memory().activations(batch * count * columns);  // keys and values of every token
-        std::vector<std::vector<Number>> answers(open.requests.size());
-        // Drafted tokens may end an answer early; all ranks must agree on how many there are.
-        Number rounds[] = {world.seam("draft.length", count)};
-        if (agree && world.block("draft.agree")) tp->broadcast(rounds, 0, Dtype::i32);
-        for (Number round = 0; round < rounds[0] && !open.requests.empty(); ++round) {
-            world.device().compute(settings.step_time / count);
-            open.tokens = server.answer_requests(std::move(open.tokens), open.requests);
+        job_.memory().activations(batch * settings_.tokens *
+                                  shard_.columns);  // keys and values of every token
+        Answers answers(open.requests.size());
+        const Number rounds = agreed_rounds();
+        for (Number round = 0; round < rounds && !open.requests.empty(); ++round) {
+            world_.device().compute(settings_.step_time / settings_.tokens);
+            open.tokens = next_tokens(std::move(open.tokens), open.requests);
             for (std::size_t r = 0; r < open.tokens.size(); ++r)
                 answers[static_cast<std::size_t>(open.requests[r] - first_request)].push_back(open.tokens[r]);
-            open.retire(stop);
+            open.retire(settings_.stop);
         }
+        return answers;
+    }
+
+    // Drafted tokens may end an answer early; all ranks must agree on how many there are.
+    Number agreed_rounds() {
+        Number rounds[] = {world_.seam("draft.length", settings_.tokens)};
+        if (settings_.agree && world_.block("draft.agree")) shard_.tp->broadcast(rounds, 0, Dtype::i32);
+        return rounds[0];
+    }
+
+    // One more token for each of `requests`.
+    std::vector<Number> next_tokens(std::vector<Number> tokens, const std::vector<std::int64_t>& requests) {
+        std::vector<Number> sums(tokens.size(), 0);
+        for (std::size_t r = 0; r < tokens.size(); ++r) {
+            sums[r] = contribution(shard_.shape, seed_, requests[r], tokens[r], shard_.first, shard_.columns);
+        }
+        sums.front() = world_.seam("kernel.result", sums.front());
+        add_up(sums);
+        for (std::size_t r = 0; r < tokens.size(); ++r)
+            tokens[r] = world_.seam("sampler.token", next_token(sums[r]));
+        if (settings_.agree && world_.block("token.broadcast")) shard_.tp->broadcast(tokens, 0, Dtype::i32);
+        return tokens;
+    }
+
+    // Two kernels for one reduction: graph replay pads the batch. Ranks that choose apart do not match.
+    void add_up(std::vector<Number>& sums) {
+        Number graph[] = {world_.seam("graph.chosen", 0)};
+        if (settings_.agree && world_.block("graph.agree")) shard_.tp->broadcast(graph, 0, Dtype::i32);
+        std::vector<Number> padded = sums;
+        if (graph[0] != 0) padded.resize(sums.size() * 2, 0);
+        if (!world_.block("row_parallel.all_reduce")) return;
+        const bool library_sums = settings_.disable_custom_all_reduce;
+        if (library_sums) world_.device().compute(launch);
+        auto work = shard_.tp->all_reduce_async(padded);
+        const bool waits = library_sums || world_.block("signal.wait");
+        if (waits) work->wait();
+        for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = padded[r];
+        if (!waits) work->wait();
+    }
+
+    // The answers, and beside them what one device alone would say.
+    void show(std::int64_t step, std::int64_t first_request, const Answers& answers) {
+        const auto last = [](const std::vector<Number>& all) { return all.empty() ? 0 : all.back() * one; };
         for (std::size_t r = 0; r < answers.size(); ++r) {
             const std::int64_t request = first_request + static_cast<std::int64_t>(r);
-            world.record(results::ServeOutput{request, digest_of(answers[r]),
-                                              static_cast<std::int32_t>(answers[r].size()), 1});
-            if (!settings.reference) continue;
-            const auto right = alone(shape, settings.seed, request, count, stop);
-            const auto last = [](const std::vector<Number>& all) {
-                return all.empty() ? 0 : all.back() * one;
-            };
-            job.value(step, "reference.token", last(answers[r]), last(right));
+            world_.record(results::ServeOutput{request, digest_of(answers[r]),
+                                               static_cast<std::int32_t>(answers[r].size()), 1});
+            if (!settings_.reference) continue;
+            const auto right = alone(shard_.shape, settings_.seed, request, settings_.tokens, settings_.stop);
+            job_.value(step, "reference.token", last(answers[r]), last(right));
         }
-        return StepResult{};
-    });
+    }
+
+    Job& job_;
+    World& world_;
+    const ServingSettings& settings_;
+    ServingShard shard_;
+    std::int64_t seed_;  // of the weights that this rank has loaded
+    std::int64_t replica_;
+};
+
+void serving_rank(World& world, const ServingSettings& settings) {
+    Job job(world, settings);
+    job.start();
+    ServingRank rank(job, settings);
+    job.train([&](std::int64_t step) { return rank.step(step); });
 }
 
 }  // namespace

@@ -72,18 +72,30 @@ struct Shard {
     std::int64_t own;     // elements of mine that are not padding
 };
 
-Shard cut_shard(World& world, std::int64_t total, Rank ranks, Rank rank) {
-    const std::int64_t length = world.seam("shard.length", (total + ranks - 1) / ranks);
-    const std::int64_t offset = world.seam("shard.offset", std::min<std::int64_t>(rank * length, total));
-    return {length, offset, std::clamp<std::int64_t>(total - offset, 0, length)};
+std::int64_t shown_stage(World& world, std::int64_t wanted) {
+    const std::int64_t stage = world.seam("zero.stage", wanted);
+    world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
+    return stage;
 }
 
-// What a shard that reaches past the end does in a real framework: an error of the slice.
-void check_slice(const Shard& shard, std::int64_t total) {
-    if (shard.offset < 0 || shard.offset > total || shard.length < 0) {
+Shard own_shard(Job& job, std::int64_t total) {
+    World& world = job.world();
+    const Rank ranks = job.size(), rank = job.rank();
+    const std::int64_t length = world.seam("shard.length", (total + ranks - 1) / ranks);
+    const std::int64_t offset = world.seam("shard.offset", std::min<std::int64_t>(rank * length, total));
+    const Shard shard{length, offset, std::clamp<std::int64_t>(total - offset, 0, length)};
+    // What a shard that reaches past the end does in a real framework: an error of the slice.
+    if (offset < 0 || offset > total || length < 0) {
         throw RankFailure(fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).",
-                                      shard.offset, shard.length, total));
+                                      offset, length, total));
     }
+    if (shard.own == 0 && !world.block("partition.skip_empty")) {
+        throw RankFailure(
+            fmt::format("IndexError: start out of range (expected to be in range of [-{}, {}], but got {})",
+                        total, total, length * rank));
+    }
+    job.layout("flat_parameters", offset, shard.own, total);
+    return shard;
 }
 
 // What a rank keeps of the model, by stage; offloaded optimizer state lies in host memory.
@@ -230,89 +242,149 @@ void clip_shard(Job& job, std::span<Number> reduced, Number holes, std::int64_t 
     clip_to(reduced, job.world().seam("clip.norm", scaled(root(sum[0]), 1, everything)), limit);
 }
 
+// A rank's shard, what it keeps beside it, and the phases of its step.
+class ZeroRank {
+public:
+    ZeroRank(Job& job, const ZeroSettings& settings)
+        : job_(job),
+          world_(job.world()),
+          settings_(settings),
+          shape_(job.shape()),
+          total_(shape_.parameters()),
+          stage_(shown_stage(world_, settings.stage)),
+          shard_(own_shard(job, total_)),
+          full_(first_parameters()),
+          mine_(own_part()),
+          gradients_(job, settings, shard_, stage_),
+          fetcher_(job, settings, shard_, total_) {
+        job.set_state({&mine_, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
+        job.memory().load(kept_by(job, total_, stage_, settings.offload), total_, shape_.layers);
+    }
+
+    StepResult step(std::int64_t step) {
+        world_.phase(results::Phase::data);
+        const auto samples = job_.batch(step, job_.rank(), job_.size());
+        world_.phase(results::Phase::forward);
+        Share share = forward(step, samples);
+        world_.phase(results::Phase::backward);
+        backward();
+        world_.phase(results::Phase::reduce);
+        Sums sums = reduce(share, samples.size());
+        world_.phase(results::Phase::optimizer);
+        update(step, sums);
+        return show(step, sums);
+    }
+
+private:
+    // What a step adds up over all ranks.
+    struct Sums {
+        std::vector<Number> gradient;  // of the own shard
+        std::int64_t normaliser = 0;
+        Number loss = 0;
+    };
+
+    std::vector<Number> first_parameters() {
+        std::vector<Number> all = initial_parameters(shape_, world_.seam("model.seed", settings_.seed));
+        job_.load_saved(all);
+        all.resize(static_cast<std::size_t>(std::max(total_, shard_.length * job_.size())), 0);
+        if (world_.block("parameters.broadcast")) job_.comm().broadcast(all, 0);
+        return all;
+    }
+
+    std::vector<Number> own_part() const {
+        std::vector<Number> part(static_cast<std::size_t>(shard_.length), 0);
+        std::copy_n(full_.begin() + shard_.offset, static_cast<std::ptrdiff_t>(shard_.own), part.begin());
+        return part;
+    }
+
+    void gather() { fetcher_.fetch(mine_, full_); }
+
+    Share forward(std::int64_t step, const std::vector<std::int64_t>& samples) {
+        // A cached secondary copy is gathered anew unless somebody forgot that it went stale: what a
+        // checkpoint put into the shards is not in it yet.
+        if (stage_ == 3 || world_.block("secondary.invalidate")) gather();
+        gathered_ = job_.memory().take(stage_ >= 3 ? total_ : 0);
+        job_.memory().activations(activations_of(job_, samples.size()));
+        world_.device().compute(settings_.step_time / 3);
+        return train_share(job_, step, full_, samples, job_.rank());
+    }
+
+    // Stage 3 lets the parameters go after forward: what is not gathered again has no elements.
+    void backward() {
+        if (stage_ == 3) {
+            if (!world_.block("parameter.gather")) {
+                throw RankFailure(
+                    fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
+                                "(0) at non-singleton dimension 0",
+                                total_));
+            }
+            gather();
+        }
+        world_.device().compute(settings_.step_time - settings_.step_time / 3);
+    }
+
+    Sums reduce(Share& share, std::size_t samples) {
+        Sums sums{.gradient = std::vector<Number>(static_cast<std::size_t>(shard_.length), 0)};
+        share.gradient.resize(static_cast<std::size_t>(shard_.length * job_.size()), 0);
+        gradients_.reduce(share.gradient, shape_.branch == 0 || share.all_layers, sums.gradient);
+        sums.normaliser = normaliser(job_, job_.comm(), share, samples);
+        Number logged[] = {share.loss};
+        job_.comm().all_reduce(logged);
+        sums.loss = logged[0];
+        return sums;
+    }
+
+    void update(std::int64_t step, Sums& sums) {
+        if (settings_.offload) swap_in(world_, shard_);
+        check_index(job_, shard_);
+        clip_shard(job_, sums.gradient, gradients_.squares_in_holes(), sums.normaliser);
+        if (settings_.offload) copy_to_host(sums.gradient);
+        descend(mine_, sums.gradient, world_.seam("gradient.divisor", sums.normaliser),
+                job_.learning_rate(step));
+        gather();
+    }
+
+    // The copy goes on by itself: an optimizer that does not wait for it reads the gradient of the step
+    // before.
+    void copy_to_host(std::vector<Number>& gradient) {
+        if (on_host_.empty()) on_host_.assign(gradient.size(), 0);
+        if (world_.block("offload.copy_wait")) {
+            on_host_ = gradient;
+        } else {
+            gradient.swap(on_host_);
+        }
+    }
+
+    StepResult show(std::int64_t step, const Sums& sums) {
+        job_.digest(step, "replica", "parameters", full_);
+        job_.memory().give_back(gathered_);
+        const Number norm_of_mean = scaled(norm(sums.gradient), 1, sums.normaliser);
+        const Number mean_loss = scaled(sums.loss, 1, world_.seam("loss.divisor", sums.normaliser));
+        job_.compare(step, full_, 0, mean_loss, job_.size());
+        job_.evaluate(step, full_);
+        return {mean_loss, norm_of_mean};
+    }
+
+    Job& job_;
+    World& world_;
+    const ZeroSettings& settings_;
+    ModelShape shape_;
+    std::int64_t total_;
+    std::int64_t stage_;
+    Shard shard_;
+    std::vector<Number> full_;
+    std::vector<Number> mine_;
+    Gradients gradients_;
+    Fetcher fetcher_;
+    std::vector<Number> on_host_;  // the gradient, where the optimizer lives
+    std::int64_t gathered_ = 0;    // device memory of a step's full parameters
+};
+
 void zero_rank(World& world, const ZeroSettings& settings) {
     Job job(world, settings);
     job.start();
-    const ModelShape shape = job.shape();
-    const std::int64_t total = shape.parameters();
-    const std::int64_t stage = world.seam("zero.stage", settings.stage);
-    world.record(results::RankConfig{world.text("zero_stage"), world.text(std::to_string(stage))});
-    const Shard shard = cut_shard(world, total, job.size(), job.rank());
-    check_slice(shard, total);
-    if (shard.own == 0 && !world.block("partition.skip_empty")) {
-        throw RankFailure(
-            fmt::format("IndexError: start out of range (expected to be in range of [-{}, {}], but got {})",
-                        total, total, shard.length * job.rank()));
-    }
-    job.layout("flat_parameters", shard.offset, shard.own, total);
-
-    std::vector<Number> full = initial_parameters(shape, world.seam("model.seed", settings.seed));
-    job.load_saved(full);
-    full.resize(static_cast<std::size_t>(std::max(total, shard.length * job.size())), 0);
-    if (world.block("parameters.broadcast")) job.comm().broadcast(full, 0);
-    std::vector<Number> mine(static_cast<std::size_t>(shard.length), 0);
-    std::copy_n(full.begin() + shard.offset, static_cast<std::ptrdiff_t>(shard.own), mine.begin());
-    job.set_state({&mine, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
-    const bool offload = settings.offload;
-    job.memory().load(kept_by(job, total, stage, offload), total, shape.layers);
-    Gradients gradients(job, settings, shard, stage);
-    Fetcher fetcher(job, settings, shard, total);
-    const auto gather = [&] { fetcher.fetch(mine, full); };
-    std::vector<Number> on_host;  // the gradient, where the optimizer lives
-
-    // Stage 3 lets the parameters go after forward: what is not gathered again has no elements.
-    const auto gather_for_backward = [&] {
-        if (world.block("parameter.gather")) return gather();
-        throw RankFailure(
-            fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
-                        "(0) at non-singleton dimension 0",
-                        total));
-    };
-
-    const Time compute = settings.step_time;
-    job.train([&](std::int64_t step) {
-        world.phase(results::Phase::data);
-        const auto samples = job.batch(step, job.rank(), job.size());
-        world.phase(results::Phase::forward);
-        // A cached secondary copy is gathered anew unless somebody forgot that it went stale: what a
-        // checkpoint put into the shards is not in it yet.
-        if (stage == 3 || world.block("secondary.invalidate")) gather();
-        const std::int64_t gathered = job.memory().take(stage >= 3 ? total : 0);
-        job.memory().activations(activations_of(job, samples.size()));
-        world.device().compute(compute / 3);
-        Share share = train_share(job, step, full, samples, job.rank());
-        std::vector<Number>& gradient = share.gradient;
-        world.phase(results::Phase::backward);
-        if (stage == 3) gather_for_backward();
-        world.device().compute(compute - compute / 3);
-
-        world.phase(results::Phase::reduce);
-        std::vector<Number> reduced(static_cast<std::size_t>(shard.length), 0);
-        gradient.resize(static_cast<std::size_t>(shard.length * job.size()), 0);
-        gradients.reduce(gradient, shape.branch == 0 || share.all_layers, reduced);
-        const std::int64_t everything = normaliser(job, job.comm(), share, samples.size());
-        Number logged[] = {share.loss};
-        job.comm().all_reduce(logged);
-        world.phase(results::Phase::optimizer);
-        if (offload) swap_in(world, shard);
-        check_index(job, shard);
-        clip_shard(job, reduced, gradients.squares_in_holes(), everything);
-        // The copy to the host goes on by itself: who does not wait reads what was there before.
-        if (offload && on_host.empty()) on_host.assign(reduced.size(), 0);
-        if (offload && !world.block("offload.copy_wait"))
-            reduced.swap(on_host);
-        else if (offload)
-            on_host = reduced;
-        descend(mine, reduced, world.seam("gradient.divisor", everything), job.learning_rate(step));
-        gather();
-        job.digest(step, "replica", "parameters", full);
-        job.memory().give_back(gathered);
-        const Number norm_of_mean = scaled(norm(reduced), 1, everything);
-        const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
-        job.compare(step, full, 0, mean_loss, job.size());
-        job.evaluate(step, full);
-        return StepResult{mean_loss, norm_of_mean};
-    });
+    ZeroRank rank(job, settings);
+    job.train([&](std::int64_t step) { return rank.step(step); });
 }
 
 }  // namespace

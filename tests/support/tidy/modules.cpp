@@ -20,9 +20,7 @@ const std::map<std::string, std::size_t>& folders_to_be_divided() {
     return known;
 }
 const std::set<std::string>& files_with_long_functions() {
-    static const std::set<std::string> known = {
-        "sim/workloads/expert_parallel.cpp", "sim/workloads/fsdp.cpp",    "sim/workloads/pipeline.cpp",
-        "sim/workloads/places.cpp",          "sim/workloads/serving.cpp", "sim/workloads/zero.cpp"};
+    static const std::set<std::string> known = {};
     return known;
 }
 
