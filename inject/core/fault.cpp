@@ -1,6 +1,6 @@
-// inject/core/fault.cpp — A fault is one thing done to one target, and undone. It sees levers, never results.
-// Target, moment and chance live in its FaultSpec and are looked after by the Injector, so no fault needs to
-// know them.
+// inject/core/fault.cpp — A fault does one thing to one target, and reverts it. It sees levers, never
+// results. Target, moment and probability are in its FaultSpec and handled by the Injector, so no fault deals
+// with them.
 #include "inject/core/fault.h"
 
 #include <algorithm>
@@ -10,34 +10,35 @@
 
 namespace deadrank::inject {
 
-// The fault behind a deed, and how it aims.
+// A fault made of a few functions, and how it aims.
 
 namespace {
 
-class DeedFault final : public Fault {
+class SimpleFault final : public Fault {
 public:
-    DeedFault(std::string kind, Deed deed) : kind_(std::move(kind)), deed_(std::move(deed)) {}
+    SimpleFault(std::string kind, FaultFunctions functions)
+        : kind_(std::move(kind)), functions_(std::move(functions)) {}
 
     std::string_view kind() const override { return kind_; }
-    Result<Done> apply(Levers& levers, Rank rank) override { return deed_.apply(levers, rank); }
+    Result<Done> apply(Levers& levers, Rank rank) override { return functions_.apply(levers, rank); }
     results::Blame blame(const Levers& levers) const override;
-    Rhythm rhythm() const override { return deed_.rhythm; }
+    Rhythm rhythm() const override { return functions_.rhythm; }
 
     void revert(Levers& levers, Rank rank) noexcept override {
         try {
-            if (deed_.revert) deed_.revert(levers, rank);
+            if (functions_.revert) functions_.revert(levers, rank);
         } catch (...) {  // the backend is being torn down; nothing is left to undo there
         }
     }
 
 private:
     std::string kind_;
-    Deed deed_;
+    FaultFunctions functions_;
 };
 
-// Whoever breaks a node breaks its ranks; a link breaks neither end.
-results::Blame DeedFault::blame(const Levers& levers) const {
-    results::Blame blame = deed_.blame;
+// A fault of a node blames the node's ranks too; a fault of a link blames neither end.
+results::Blame SimpleFault::blame(const Levers& levers) const {
+    results::Blame blame = functions_.blame;
     if (!blame.ranks.empty() || blame.component.find("link") != std::string::npos) return blame;
     for (const std::int32_t node : blame.nodes) {
         const std::vector<Rank> ranks = levers.ranks_of(node);
@@ -48,16 +49,16 @@ results::Blame DeedFault::blame(const Levers& levers) const {
 
 }  // namespace
 
-std::unique_ptr<Fault> make_deed(const FaultSpec& spec, Deed deed) {
-    return std::make_unique<DeedFault>(spec.kind, std::move(deed));
+std::unique_ptr<Fault> make_simple_fault(const FaultSpec& spec, FaultFunctions functions) {
+    return std::make_unique<SimpleFault>(spec.kind, std::move(functions));
 }
 
 std::unique_ptr<Fault> make_alteration(const FaultSpec& spec, const Alteration& alteration) {
-    return make_deed(spec, {.apply =
-                                [alteration](Levers& levers, Rank rank) {
-                                    return levers.pull(AlterCall{rank, alteration});
-                                },
-                            .blame = aimed(spec)});
+    return make_simple_fault(spec, {.apply =
+                                        [alteration](Levers& levers, Rank rank) {
+                                            return levers.pull(AlterCall{rank, alteration});
+                                        },
+                                    .blame = aimed(spec)});
 }
 
 results::Blame aimed(const FaultSpec& spec, results::Blame blame) {
@@ -82,7 +83,7 @@ int node_count(const Levers& levers) {
 
 Time duration(const FaultSpec& spec, std::string_view name) { return Time(spec.number(name)); }
 
-// Looks the kind up, writes defaults out, and says which ranks have an occasion of their own.
+// Looks the kind up, fills in defaults, and lists the ranks that have an occasion of their own.
 
 namespace {
 
@@ -115,7 +116,7 @@ scenarios::Result<void> write_defaults(scenarios::FaultSpec& spec, const scenari
 }
 
 // A fault that alters calls needs one to be under way, and one that kills needs a process: they wait for it
-// even when `when` is silent about it. A step is implied already where a place is named.
+// even where `when` names none. A step is implied already where a place is named.
 void aim(scenarios::Trigger& when, const FaultRow& kind) {
     const bool anywhere = from_start(when) && !when.at_start;
     const bool call = !kind.awaits.empty() && kind.awaits != "step";

@@ -1,6 +1,6 @@
-// inject/core/fault.h — A fault is one thing done to one target, and undone. It sees levers, never results.
-// Target, moment and chance live in its FaultSpec and are looked after by the Injector, so no fault needs to
-// know them.
+// inject/core/fault.h — A fault does one thing to one target, and reverts it. It sees levers, never results.
+// Target, moment and probability are in its FaultSpec and handled by the Injector, so no fault deals with
+// them.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace deadrank::inject {
 
-// How long one application holds, and how often it comes again. The trigger's `lasts` overrules `on`.
+// How long one application lasts, and how often it repeats. The trigger's `lasts` overrides `on`.
 struct Rhythm {
     Time on = results::never;  // then it is reverted
     Time off{0};               // then it is applied again
@@ -35,14 +35,14 @@ public:
     virtual scenarios::Result<Done> apply(Levers& levers, Rank rank) = 0;
     virtual void revert(Levers& levers, Rank rank) noexcept = 0;  // safe after a failed or a missing apply
 
-    // Who will really be at fault: goes to the truth when the fault is applied. The Injector adds step and
+    // Who is really to blame: written to the truth when the fault is applied. The Injector adds step and
     // collective.
     virtual results::Blame blame(const Levers& levers) const = 0;
 
     virtual Rhythm rhythm() const { return {}; }
 };
 
-// A fault as the catalog lists it: the words of the scenario file, and how to make the fault of them. Lies in
+// A fault as the catalog lists it: its words in a scenario file, and the function that makes it. Defined in
 // the file of its family in inject/faults.
 struct FaultRow {
     scenarios::Kind words;
@@ -50,7 +50,7 @@ struct FaultRow {
     std::string awaits = {};  // needed where `when` names nothing: a call (see trigger.h), or "step"
 };
 
-// Explicit table in inject/faults/fault_catalog.cpp.
+// The table is in inject/faults/fault_catalog.cpp.
 const std::vector<FaultRow>& fault_catalog();
 
 // The parameters that many faults share, so that one word means one thing everywhere.
@@ -69,23 +69,23 @@ inline scenarios::Parameter path_parameter() {
     return {"path", scenarios::ValueType::text, "", "part of the file's path; absent = every file", {}, true};
 }
 
-// A fault told by three functions: for the many whose doing and undoing are one line each.
+// A fault made of a few functions: for the many that apply and revert in one line each.
 
 using scenarios::FaultSpec;
 using scenarios::ValueType;
 
-struct Deed {
+struct FaultFunctions {
     std::function<Result<Done>(Levers&, Rank)> apply;
-    std::function<void(Levers&, Rank)> revert = {};  // none: what is done is done, or ends by itself
+    std::function<void(Levers&, Rank)> revert = {};  // none: it cannot be reverted, or ends by itself
     results::Blame blame = {};
     Rhythm rhythm = {};
 };
-std::unique_ptr<Fault> make_deed(const FaultSpec& spec, Deed deed);
+std::unique_ptr<Fault> make_simple_fault(const FaultSpec& spec, FaultFunctions functions);
 
-// A deed on the call under way.
+// A fault that alters the call under way.
 std::unique_ptr<Fault> make_alteration(const FaultSpec& spec, const Alteration& alteration);
 
-// Blames what the parameters `rank` and `node` aim at, on top of what `blame` says already.
+// Adds what the parameters `rank` and `node` aim at to `blame`.
 results::Blame aimed(const FaultSpec& spec, results::Blame blame = {});
 
 // Pulls the lever for each in turn and stops at the first that is refused.
@@ -105,7 +105,7 @@ int node_count(const Levers& levers);
 
 Time duration(const FaultSpec& spec, std::string_view name);
 
-// From the words of a plan to a fault that can be applied, every default written out.
+// Makes the faults that a plan describes, with every default filled in.
 
 // nullptr when there is no such kind.
 const FaultRow* find_fault(std::string_view name);

@@ -1,4 +1,4 @@
-// inject/core/injector.cpp — Faults and their moments for one run: applies, takes back, and keeps for the
+// inject/core/injector.cpp — Applies one run's faults at their moments, reverts them, and records in the
 // truth what was done and who is to blame.
 #include "inject/core/injector.h"
 
@@ -9,7 +9,7 @@
 
 namespace deadrank::inject {
 
-// Occasions and their alarms. Everything is kept in order of the plan, so one plan acts in one way.
+// Occasions and their alarms, in the plan's order, so that one plan always acts in the same way.
 
 namespace {
 
@@ -109,7 +109,7 @@ void Injector::State::stop_watching(Occasion& occasion) {
     occasion.watching = false;
 }
 
-// True when the lever moved. Whatever is refused is over: a lever that did not move now will not move later.
+// True when the lever moved. A refused fault is finished: a lever that did not move now will not move later.
 bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& levers) {
     PlannedFault& planned = faults[occasion.fault];
     Noting noting(levers, occasion.subjects);
@@ -144,7 +144,7 @@ void Injector::State::revert(Occasion& occasion, Time now, Levers& levers, bool 
 void Injector::State::look(Occasion& occasion, const Moment& moment, Levers& levers) {
     if (!occasion.watching) return;
     const scenarios::Trigger& trigger = when(occasion);
-    // A restart brings the steps again, and the fault with them: it is watched for beyond its last step.
+    // A restart repeats steps and with them the fault, so it is watched for beyond its last step.
     if (over(trigger, moment)) {
         if (occasion.active) revert(occasion, moment.now, levers, true);
         occasion.passed = true;

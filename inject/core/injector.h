@@ -1,4 +1,4 @@
-// inject/core/injector.h — Faults and their moments for one run: applies, takes back, and keeps for the truth
+// inject/core/injector.h — Applies one run's faults at their moments, reverts them, and records in the truth
 // what was done and who is to blame.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace deadrank::inject {
 
-// What the truth keeps of a fault: that it was applied, taken back or refused, and who is really to blame.
+// What the truth records of a fault: that it was applied, reverted or refused, and who is really to blame.
 
 // `rank`: whose occasion it was; no_rank = all of the fault's ranks at once. `fault` is the index in the
 // plan.
@@ -25,7 +25,7 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,
                            const scenarios::Error& error);
 
-// At the end of a run: of a fault whose moment never came, and of one that changed what nothing asked for.
+// At the end of a run: for a fault whose moment never came, and for one whose change nothing read.
 struct Occasion;
 results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now);
 results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion, Time now);
@@ -50,8 +50,8 @@ struct Nearness {
 };
 Nearness nearness(const scenarios::Trigger& when, const Moment& moment);
 
-// Watches every rank's moments and applies the plan's faults when theirs has come. What it did goes to the
-// truth at once, with who is really to blame; what a backend refused does too.
+// Watches every rank's moments and applies each of the plan's faults at its own. Writes to the truth at once
+// what was done, who is really to blame, and what a backend refused.
 
 // One fault on one rank: what it waits for, and how far it has come. Every rank of a fault has its own, so
 // that "the third all_reduce" is each rank's own third.
@@ -92,12 +92,12 @@ public:
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
 
-    // After the run: which faults never found their moment, and which changed what nothing asked for
-    // afterwards. The truth is told of both.
+    // After the run: writes to the truth which faults never met their moment, and which made a change that
+    // nothing read.
     void conclude(Time now, const Levers& levers);
 
-    // A fault of this kind keeps its moments and its marks, and its levers do not move: a scenario that is
-    // still caught proves nothing.
+    // Faults of this kind keep their moments and marks but pull no lever: a scenario that still passes proves
+    // nothing.
     void mute(std::string_view kind);
 
     // The first lever that was refused: the run is then unknown. The truth has all of them.

@@ -1,4 +1,4 @@
-// inject/core/kept.cpp — One form for the libraries inside a job and for the program outside: it needs libc
+// inject/core/kept.cpp — Shared by the libraries inside a job and the program outside, so it needs libc
 // alone.
 #include "inject/core/kept.h"
 
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> state_names = {"absent", "file", "link
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::size_t part = 1 << 20;
 
-// Space separates the words of a line, so that it is escaped like all that is not printable.
+// A space separates the words of a line, so it is escaped, like every unprintable byte.
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {

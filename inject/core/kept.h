@@ -1,5 +1,5 @@
-// inject/core/kept.h — Files of others as they were before a job first changed them: a directory of copies,
-// and a list with a line for each path. Written inside the job's processes, read by whoever puts things back.
+// inject/core/kept.h — Copies of files from before a job first changed them: a directory, and a list with a
+// line for each path. Written inside the job's processes, read by the code that restores them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace deadrank::inject {
 constexpr const char* kept_list = "list";    // its name in the directory; without it nothing is kept there
 constexpr const char* kept_alive = "alive";  // 8 bytes: when the job last changed something, as std::int64_t
 
-// Of one path the first line counts.
+// Where a path has several lines, the first one counts.
 struct Kept {
     enum class What {
         absent,     // there was nothing
@@ -32,7 +32,7 @@ struct Kept {
     bool operator==(const Kept&) const = default;
 };
 
-std::string line_of(const Kept& kept);  // with its newline; any byte may stand in a path
+std::string line_of(const Kept& kept);  // with its newline; a path may hold any byte
 std::optional<Kept> kept_in(std::string_view line);
 
 // From the beginning to the end; empty where it cannot be read.

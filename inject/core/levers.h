@@ -36,7 +36,7 @@ struct Done {};  // the lever moved
 
 struct Lever {
     std::string_view name;  // as in Capabilities
-    std::string_view does;  // goes on from "there is no lever to …"
+    std::string_view does;  // completes "there is no lever to …"
 
     operator std::string() const { return std::string(name); }  // a fault lists the levers that it needs
 };
@@ -147,7 +147,7 @@ struct Preempt {
     std::string_view reason;
 };
 
-// ── At the moment that triggered: alters the very call under way of that rank.
+// ── At the moment that triggered: alters that rank's call under way.
 struct AlterCall {
     static constexpr Lever lever{"alter_call", "alter a call"};
     static constexpr Lever answer{"alter_call.answer", "make a call answer an error"};
@@ -184,7 +184,7 @@ struct SkipBlock {
     bool skip;
 };
 
-// One pull of any of them. Its texts are the fault's, and live as long as the call.
+// One pull of any of them. Its texts belong to the fault and live as long as the call.
 using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName,
                           AddInterface, Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink,
                           ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue, Unbend, SkipBlock>;
@@ -217,7 +217,7 @@ public:
     // Errors: unsupported (the backend lacks the lever, or cannot move it so), bad_input (it names nothing).
     virtual Result<Done> pull(const Pull& pull) = 0;
 
-    // Was it asked for since it was pulled? No answer: this backend does not watch.
+    // Has the program asked for it since the pull? Nothing: this backend does not watch.
     virtual std::optional<bool> was_asked(const Subject&) const { return std::nullopt; }
 };
 
@@ -239,7 +239,7 @@ public:
     static std::vector<std::string> names(const std::vector<std::string_view>& lacked = {});
 
 protected:
-    // The refusal of a lever that this backend has not.
+    // The refusal of a lever that this backend does not have.
     virtual tl::unexpected<scenarios::Error> missing(const Lever& lever) const = 0;
 
 private:

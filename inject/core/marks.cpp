@@ -1,4 +1,4 @@
-// inject/core/marks.cpp — What the truth keeps of a fault: applied, taken back, refused, without a moment or
+// inject/core/marks.cpp — What the truth records of a fault: applied, reverted, refused, without a moment or
 // without an effect.
 #include <algorithm>
 #include <cstdlib>

@@ -25,17 +25,17 @@ struct Moment {
     std::string_view comm = {};
 };
 
-// Does a moment fit the `when` of a fault? Pure: counting and remembering are the occasion's. Fewer words
-// mean earlier: a step alone fits its beginning, a phase alone fits its beginning, a call fits itself.
+// Does a moment fit the `when` of a fault? Pure: the occasion counts and remembers. A step alone fits its
+// beginning, a phase alone fits its beginning, a call fits itself.
 
 // `before` may name a call ("all_reduce"), or a family: "collective", "message" (send and recv),
 // "communication" (both).
 bool is_call(std::string_view call, std::string_view before);
 
-// Acts when the clock says so, wherever its rank may be just then.
+// Acts at a point in time, wherever its rank is then.
 bool by_clock(const scenarios::Trigger& when);
 
-// Before the job starts: said so, or nothing else is said.
+// Acts before the job starts: `when` says so, or says nothing at all.
 bool from_start(const scenarios::Trigger& when);
 
 // `nth` apart. With `always`, a step is the first of several; `until_step` is the last.
@@ -45,7 +45,7 @@ bool fits(const scenarios::Trigger& when, const Moment& moment);
 bool fits_step(const scenarios::Trigger& when, std::int64_t step);
 std::string_view implied_call(const scenarios::Trigger& when);
 
-// Whatever acted until now must end: the rank has gone beyond the last step.
+// The rank has passed the last step: a fault that is active must end.
 bool over(const scenarios::Trigger& when, const Moment& moment);
 
 }  // namespace deadrank::inject

@@ -106,7 +106,7 @@ extern const FaultRow delay_collective_row{
     [](const FaultSpec& spec) { return make_alteration(spec, {.delay = duration(spec, "by")}); },
     "communication"};
 
-// A call answers an error instead of doing its work, on one rank only: of the library, the store or the disk.
+// A call returns an error instead of doing its work, on one rank only: of the library, the store or the disk.
 extern const FaultRow fail_call_row{
     {.name = "fail_call",
      .what = "The call is not made and answers an error.",

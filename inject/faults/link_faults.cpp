@@ -52,10 +52,11 @@ std::unique_ptr<Fault> make_link_fault(const FaultSpec& spec, const LinkChange& 
             return levers.pull(ChangeLink{change});
         });
     };
-    return make_deed(spec, {.apply = [set, broken](Levers& levers, Rank) { return set(levers, broken); },
-                            .revert = [set, whole](Levers& levers, Rank) { (void)set(levers, whole); },
-                            .blame = aimed(spec, {.component = component_of(ends)}),
-                            .rhythm = rhythm});
+    return make_simple_fault(spec,
+                             {.apply = [set, broken](Levers& levers, Rank) { return set(levers, broken); },
+                              .revert = [set, whole](Levers& levers, Rank) { (void)set(levers, whole); },
+                              .blame = aimed(spec, {.component = component_of(ends)}),
+                              .rhythm = rhythm});
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ extern const FaultRow drop_link_row{
         return make_link_fault(spec, {.down = true, .reset = spec.text("how") == "reset"}, {.down = false});
     }};
 
-// A link is slower than it should be: a bad cable, a lane that fell out, congestion by others.
+// A link is slower than it should be: a bad cable, a lane that failed, congestion by other jobs.
 extern const FaultRow slow_link_row{
     {.name = "slow_link",
      .what = "The link has less bandwidth, or more latency.",
@@ -101,7 +102,7 @@ extern const FaultRow lose_packets_row{
         return make_link_fault(spec, {.loss_ppb = spec.number("share")}, {.loss_ppb = 0});
     }};
 
-// A link goes down and comes back, a few times in a row: a loose plug, a port that trains again and again.
+// A link goes down and comes back, a few times in a row: a loose plug, a port that keeps retraining.
 extern const FaultRow flap_link_row{
     {.name = "flap_link",
      .what = "The link is down for a while, several times.",
@@ -116,7 +117,7 @@ extern const FaultRow flap_link_row{
             {.on = duration(spec, "down"), .off = duration(spec, "up"), .times = spec.number("times")});
     }};
 
-// The network falls into two halves that do not hear each other: a spine switch, a wrong route.
+// The network splits into two halves that cannot reach each other: a spine switch, a wrong route.
 extern const FaultRow partition_row{
     {.name = "partition",
      .what = "These nodes and all others cannot reach each other.",
@@ -133,12 +134,12 @@ extern const FaultRow partition_row{
             }
             return Done{};
         };
-        return make_deed(spec, {.apply = [cut](Levers& levers, Rank) { return cut(levers, true); },
-                                .revert = [cut](Levers& levers, Rank) { (void)cut(levers, false); },
-                                .blame = aimed(spec, {.component = "link"})});
+        return make_simple_fault(spec, {.apply = [cut](Levers& levers, Rank) { return cut(levers, true); },
+                                        .revert = [cut](Levers& levers, Rank) { (void)cut(levers, false); },
+                                        .blame = aimed(spec, {.component = "link"})});
     }};
 
-// The way between some ranks and the rendezvous store is not what it was: a firewall that forgets
+// The connection between some ranks and the rendezvous store is impaired: a firewall that drops idle
 // connections, a sidecar that resets them, a queue of the store that overflowed.
 extern const FaultRow break_store_row{
     {.name = "break_store",
@@ -163,15 +164,15 @@ extern const FaultRow break_store_row{
         const StoreChange change{.how = results::store_trouble_named(spec.text("how")),
                                  .late = duration(spec, "latency"),
                                  .amount = spec.number("amount")};
-        return make_deed(spec, {.apply =
-                                    [change](Levers& levers, Rank rank) {
-                                        return levers.pull(ChangeStore{rank, change});
-                                    },
-                                .revert =
-                                    [](Levers& levers, Rank rank) {
-                                        (void)levers.pull(ChangeStore{rank, {}});
-                                    },
-                                .blame = aimed(spec, {.component = "store"})});
+        return make_simple_fault(spec, {.apply =
+                                            [change](Levers& levers, Rank rank) {
+                                                return levers.pull(ChangeStore{rank, change});
+                                            },
+                                        .revert =
+                                            [](Levers& levers, Rank rank) {
+                                                (void)levers.pull(ChangeStore{rank, {}});
+                                            },
+                                        .blame = aimed(spec, {.component = "store"})});
     }};
 
 }  // namespace deadrank::inject

@@ -1,5 +1,5 @@
 // inject/faults/machine_faults.cpp — Faults of devices, hosts and their memory: each sets a state on all that
-// it aims at, and the state that was normal undoes it.
+// it aims at, and sets the normal state to revert it.
 #include "inject/core/fault.h"
 
 namespace deadrank::inject {
@@ -9,15 +9,15 @@ namespace {
 // On the device of each rank.
 std::unique_ptr<Fault> make_device_fault(const FaultSpec& spec, const DeviceChange& broken,
                                          const DeviceChange& whole, std::string component = "gpu") {
-    return make_deed(spec, {.apply =
-                                [broken](Levers& levers, Rank rank) {
-                                    return levers.pull(ChangeDevice{rank, broken});
-                                },
-                            .revert =
-                                [whole](Levers& levers, Rank rank) {
-                                    (void)levers.pull(ChangeDevice{rank, whole});
-                                },
-                            .blame = aimed(spec, {.component = std::move(component)})});
+    return make_simple_fault(spec, {.apply =
+                                        [broken](Levers& levers, Rank rank) {
+                                            return levers.pull(ChangeDevice{rank, broken});
+                                        },
+                                    .revert =
+                                        [whole](Levers& levers, Rank rank) {
+                                            (void)levers.pull(ChangeDevice{rank, whole});
+                                        },
+                                    .blame = aimed(spec, {.component = std::move(component)})});
 }
 
 // On each node of parameter `node`, or on the nodes of each rank where that is what the fault aims at.
@@ -27,10 +27,10 @@ std::unique_ptr<Fault> make_host_fault(const FaultSpec& spec, const HostChange& 
         if (rank >= 0) return levers.pull(ChangeHost{levers.node_of(rank), change});
         return for_each(nodes, [&](int node) { return levers.pull(ChangeHost{node, change}); });
     };
-    return make_deed(spec,
-                     {.apply = [set, broken](Levers& levers, Rank rank) { return set(levers, rank, broken); },
-                      .revert = [set, whole](Levers& levers, Rank rank) { (void)set(levers, rank, whole); },
-                      .blame = aimed(spec, {.component = std::move(component)})});
+    return make_simple_fault(
+        spec, {.apply = [set, broken](Levers& levers, Rank rank) { return set(levers, rank, broken); },
+               .revert = [set, whole](Levers& levers, Rank rank) { (void)set(levers, rank, whole); },
+               .blame = aimed(spec, {.component = std::move(component)})});
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ extern const FaultRow limit_host_row{
                                {.host_memory_limit = -1, .shared_memory_limit = -1, .open_files_limit = -1});
     }};
 
-// A device reports an error to the kernel log, and may be of no use from then on. `xid` as NVIDIA numbers
+// A device reports an error to the kernel log, and may be unusable from then on. `xid` as NVIDIA numbers
 // them: 48 double-bit ECC, 74 NVLink, 79 off the bus, 94 contained ECC, 119 GSP time-out.
 extern const FaultRow device_fault_row{
     {.name = "device_fault",
@@ -142,7 +142,7 @@ extern const FaultRow lose_node_row{
      .levers = {ChangeHost::down}},
     [](const FaultSpec& spec) { return make_host_fault(spec, {.down = true}, {}, "node"); }};
 
-// A rank computes slowly and nobody says why: a bad card, a noisy neighbour. Everybody waits for it.
+// A rank computes slowly and nothing reports why: a bad card, a noisy neighbour. All peers wait for it.
 extern const FaultRow slow_rank_row{
     {.name = "slow_rank",
      .what = "Everything the rank computes takes longer.",

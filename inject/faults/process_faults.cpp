@@ -1,11 +1,11 @@
-// inject/faults/process_faults.cpp — Faults of processes: ranks that die, leave or stand still,
-// and the scheduler that takes the whole job.
+// inject/faults/process_faults.cpp — Faults of processes: ranks that die, exit or freeze, and the scheduler
+// that preempts the whole job.
 #include "inject/core/fault.h"
 
 namespace deadrank::inject {
 
-// A rank vanishes on the way to wherever it was going: the out-of-memory killer, a crash in native code.
-// Peers see no error of their own. They only wait.
+// A rank dies without warning: the out-of-memory killer, a crash in native code. Its peers see no error of
+// their own; they only wait.
 extern const FaultRow kill_rank_row{
     {.name = "kill_rank",
      .what = "The process dies by a signal. It says nothing.",
@@ -19,16 +19,16 @@ extern const FaultRow kill_rank_row{
                      1}},
      .levers = {Kill::lever}},
     [](const FaultSpec& spec) {
-        return make_deed(spec,
-                         {.apply =
-                              [signal = static_cast<int>(spec.number("signal"))](Levers& levers, Rank rank) {
-                                  return levers.pull(Kill{rank, signal});
-                              },
-                          .blame = aimed(spec)});
+        return make_simple_fault(
+            spec, {.apply =
+                       [signal = static_cast<int>(spec.number("signal"))](Levers& levers, Rank rank) {
+                           return levers.pull(Kill{rank, signal});
+                       },
+                   .blame = aimed(spec)});
     },
     "step"};
 
-// A rank's own code raises and leaves: a traceback in its log, an exit code, and peers that were not told.
+// A rank's own code raises and exits: a traceback in its log, an exit code, and peers that were not told.
 extern const FaultRow exit_rank_row{
     {.name = "exit_rank",
      .what = "The rank raises an exception and exits with a code.",
@@ -40,28 +40,29 @@ extern const FaultRow exit_rank_row{
     [](const FaultSpec& spec) {
         const int code = static_cast<int>(spec.number("code"));
         const std::string says = spec.text("says");
-        return make_deed(spec, {.apply =
-                                    [code, says](Levers& levers, Rank rank) {
-                                        return levers.pull(Exit{rank, code, says});
-                                    },
-                                .blame = aimed(spec)});
+        return make_simple_fault(spec, {.apply =
+                                            [code, says](Levers& levers, Rank rank) {
+                                                return levers.pull(Exit{rank, code, says});
+                                            },
+                                        .blame = aimed(spec)});
     },
     "step"};
 
-// A rank stands still and stays alive: a debugger, a stuck driver call, a frozen container.
+// A rank freezes but stays alive: a debugger, a stuck driver call, a frozen container.
 extern const FaultRow stop_rank_row{
     {.name = "stop_rank",
      .what = "The process is stopped (SIGSTOP) and never goes on by itself.",
      .parameters = {rank_parameter()},
      .levers = {Stop::lever}},
     [](const FaultSpec& spec) {
-        return make_deed(spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
-                                .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
-                                .blame = aimed(spec)});
+        return make_simple_fault(
+            spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
+                   .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
+                   .blame = aimed(spec)});
     },
     "step"};
 
-// A rank stands still for a while: garbage collection, a storm of page faults, a machine being moved.
+// A rank freezes for a while: garbage collection, a storm of page faults, a machine being moved.
 extern const FaultRow pause_rank_row{
     {.name = "pause_rank",
      .what = "The process is stopped and goes on after a while.",
@@ -69,14 +70,15 @@ extern const FaultRow pause_rank_row{
                     {"for", ValueType::duration, "5s", "how long it stands still", {}, false, 1}},
      .levers = {Stop::lever}},
     [](const FaultSpec& spec) {
-        return make_deed(spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
-                                .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
-                                .blame = aimed(spec),
-                                .rhythm = {.on = duration(spec, "for")}});
+        return make_simple_fault(
+            spec, {.apply = [](Levers& levers, Rank rank) { return levers.pull(Stop{rank}); },
+                   .revert = [](Levers& levers, Rank rank) { (void)levers.pull(Resume{rank}); },
+                   .blame = aimed(spec),
+                   .rhythm = {.on = duration(spec, "for")}});
     },
     "step"};
 
-// The scheduler wants the machines back: everybody is asked to end, whatever they were doing.
+// The scheduler reclaims the machines: every process is asked to end, whatever it was doing.
 extern const FaultRow preempt_job_row{
     {.name = "preempt_job",
      .what = "The scheduler ends the whole job.",
@@ -84,9 +86,10 @@ extern const FaultRow preempt_job_row{
                      "what the scheduler says"}},
      .levers = {Preempt::lever}},
     [](const FaultSpec& spec) {
-        return make_deed(spec, {.apply = [reason = spec.text("reason")](
-                                             Levers& levers, Rank) { return levers.pull(Preempt{reason}); },
-                                .blame = {.component = "scheduler"}});
+        return make_simple_fault(
+            spec, {.apply = [reason = spec.text("reason")](Levers& levers,
+                                                           Rank) { return levers.pull(Preempt{reason}); },
+                   .blame = {.component = "scheduler"}});
     }};
 
 }  // namespace deadrank::inject

@@ -6,7 +6,7 @@
 
 namespace deadrank::inject {
 
-// A rank starts with another environment than it should: a stale launch script, one node's own profile.
+// A rank starts with the wrong environment: a stale launch script, one node's own profile.
 extern const FaultRow set_env_row{
     {.name = "set_env",
      .what = "An environment variable of the process has another value.",
@@ -18,11 +18,11 @@ extern const FaultRow set_env_row{
     [](const FaultSpec& spec) {
         const std::string name = spec.text("name");
         const std::string value = spec.text("value");
-        return make_deed(spec, {.apply =
-                                    [name, value](Levers& levers, Rank rank) {
-                                        return levers.pull(SetEnv{rank, name, value});
-                                    },
-                                .blame = aimed(spec, {.variable = name})});
+        return make_simple_fault(spec, {.apply =
+                                            [name, value](Levers& levers, Rank rank) {
+                                                return levers.pull(SetEnv{rank, name, value});
+                                            },
+                                        .blame = aimed(spec, {.variable = name})});
     }};
 
 // A variable that the launcher, the container or the scheduler should have passed on is not there.
@@ -34,11 +34,11 @@ extern const FaultRow unset_env_row{
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string name = spec.text("name");
-        return make_deed(spec, {.apply =
-                                    [name](Levers& levers, Rank rank) {
-                                        return levers.pull(UnsetEnv{rank, name});
-                                    },
-                                .blame = aimed(spec, {.variable = name})});
+        return make_simple_fault(spec, {.apply =
+                                            [name](Levers& levers, Rank rank) {
+                                                return levers.pull(UnsetEnv{rank, name});
+                                            },
+                                        .blame = aimed(spec, {.variable = name})});
     }};
 
 // Two processes got each other's rank: a host file in another order, ranks derived from host names.
@@ -59,7 +59,7 @@ extern const FaultRow swap_ranks_row{
             if (rank == pair.back()) return Done{};  // both have their occasion, and one exchange is enough
             return levers.pull(SwapRanks{static_cast<Rank>(pair.front()), static_cast<Rank>(pair.back())});
         };
-        return make_deed(spec, {.apply = swap, .blame = aimed(spec, {.variable = "RANK"})});
+        return make_simple_fault(spec, {.apply = swap, .blame = aimed(spec, {.variable = "RANK"})});
     }};
 
 // A rank runs another version of a package than its peers: one image was rebuilt, one node was not.
@@ -74,11 +74,11 @@ extern const FaultRow skew_version_row{
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
         const std::string version = spec.text("version");
-        return make_deed(spec, {.apply =
-                                    [package, version](Levers& levers, Rank rank) {
-                                        return levers.pull(SetVersion{rank, package, version});
-                                    },
-                                .blame = aimed(spec, {.component = package})});
+        return make_simple_fault(spec, {.apply =
+                                            [package, version](Levers& levers, Rank rank) {
+                                                return levers.pull(SetVersion{rank, package, version});
+                                            },
+                                        .blame = aimed(spec, {.component = package})});
     }};
 
 // The last line of the traceback, as the public reports of each problem have it.
@@ -132,14 +132,14 @@ extern const FaultRow break_package_row{
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
         const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
-        return make_deed(spec, {.apply =
-                                    [package, says](Levers& levers, Rank rank) {
-                                        return levers.pull(BreakPackage{rank, package, says});
-                                    },
-                                .blame = aimed(spec, {.component = package})});
+        return make_simple_fault(spec, {.apply =
+                                            [package, says](Levers& levers, Rank rank) {
+                                                return levers.pull(BreakPackage{rank, package, says});
+                                            },
+                                        .blame = aimed(spec, {.component = package})});
     }};
 
-// Somebody else listens where the job wants to meet: another job, or the orphan of the last one.
+// Another process listens on the rendezvous port: another job, or an orphan of the last one.
 extern const FaultRow take_port_row{
     {.name = "take_port",
      .what = "A port of the node is taken before the job comes.",
@@ -154,10 +154,10 @@ extern const FaultRow take_port_row{
                               Levers& levers, Rank) {
             return for_each(nodes, [&](int node) { return levers.pull(TakePort{node, port, mute}); });
         };
-        return make_deed(spec, {.apply = take, .blame = aimed(spec, {.variable = "MASTER_PORT"})});
+        return make_simple_fault(spec, {.apply = take, .blame = aimed(spec, {.variable = "MASTER_PORT"})});
     }};
 
-// The published address is of no use to some: a name their resolver does not know, a network out of reach.
+// Some ranks cannot use the published address: their resolver does not know the name, or cannot reach it.
 extern const FaultRow break_name_row{
     {.name = "break_name",
      .what = "A host name does not lead to its host for these ranks.",
@@ -173,11 +173,11 @@ extern const FaultRow break_name_row{
     [](const FaultSpec& spec) {
         const std::string host = spec.text("host");
         const NameTrouble how = results::name_trouble_named(spec.text("how"));
-        return make_deed(spec, {.apply =
-                                    [host, how](Levers& levers, Rank rank) {
-                                        return levers.pull(BreakName{rank, host, how});
-                                    },
-                                .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
+        return make_simple_fault(spec, {.apply =
+                                            [host, how](Levers& levers, Rank rank) {
+                                                return levers.pull(BreakName{rank, host, how});
+                                            },
+                                        .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
     }};
 
 // A node has one more network interface than expected: a container bridge, a management network.
@@ -198,7 +198,7 @@ extern const FaultRow add_interface_row{
                 return levers.pull(AddInterface{node, name, routable, first});
             });
         };
-        return make_deed(spec, {.apply = add, .blame = aimed(spec, {.component = name})});
+        return make_simple_fault(spec, {.apply = add, .blame = aimed(spec, {.component = name})});
     }};
 
 }  // namespace deadrank::inject

@@ -5,24 +5,25 @@ namespace deadrank::inject {
 
 namespace {
 
-// What lasts is ended again; the rest is done at once.
+// A fault that lasts is reverted; the others act once.
 enum class StorageFault { at_once, lasts };
 
 std::unique_ptr<Fault> make_storage_fault(const FaultSpec& spec, StorageTrouble what, std::int64_t amount,
                                           StorageFault how) {
     StorageChange change{.path = spec.text("path"), .what = what, .amount = amount};
-    Deed deed{.apply = [change](Levers& levers, Rank) { return levers.pull(ChangeStorage{change}); },
-              .blame = {.component = "storage", .shard = change.path}};
+    FaultFunctions functions{
+        .apply = [change](Levers& levers, Rank) { return levers.pull(ChangeStorage{change}); },
+        .blame = {.component = "storage", .shard = change.path}};
     if (how == StorageFault::lasts) {
         change.end = true;
-        deed.revert = [change](Levers& levers, Rank) { (void)levers.pull(ChangeStorage{change}); };
+        functions.revert = [change](Levers& levers, Rank) { (void)levers.pull(ChangeStorage{change}); };
     }
-    return make_deed(spec, std::move(deed));
+    return make_simple_fault(spec, std::move(functions));
 }
 
 }  // namespace
 
-// A file that was written well reads back otherwise: a bad disk, a copy that stopped half-way.
+// A file that was written correctly reads back differently: a bad disk, a copy that stopped half-way.
 extern const FaultRow corrupt_checkpoint_row{
     {.name = "corrupt_checkpoint",
      .what = "A stored file is changed behind the job's back.",
@@ -82,7 +83,7 @@ extern const FaultRow fill_storage_row{
         return make_storage_fault(spec, StorageTrouble::full, spec.number("free"), StorageFault::lasts);
     }};
 
-// The file system is busy: everybody waits for the checkpoint or for the data.
+// The file system is busy: all ranks wait for the checkpoint or for the data.
 extern const FaultRow slow_storage_row{
     {.name = "slow_storage",
      .what = "Reads and writes take longer.",

@@ -48,17 +48,17 @@ extern const FaultRow bend_value_row{
                         .multiply = spec.number("multiply"),
                         .divide = spec.number("divide")};
         const std::int64_t by_rank = spec.parameters.count("by_rank") > 0 ? spec.number("by_rank") : 0;
-        return make_deed(spec, {.apply =
-                                    [seam, bend, by_rank](Levers& levers, Rank rank) {
-                                        Bend own = bend;
-                                        (own.set_it ? own.set : own.add) += by_rank * rank;
-                                        return levers.pull(BendValue{rank, seam, own});
-                                    },
-                                .revert =
-                                    [seam](Levers& levers, Rank rank) {
-                                        (void)levers.pull(Unbend{rank, seam});
-                                    },
-                                .blame = aimed(spec)});
+        return make_simple_fault(spec, {.apply =
+                                            [seam, bend, by_rank](Levers& levers, Rank rank) {
+                                                Bend own = bend;
+                                                (own.set_it ? own.set : own.add) += by_rank * rank;
+                                                return levers.pull(BendValue{rank, seam, own});
+                                            },
+                                        .revert =
+                                            [seam](Levers& levers, Rank rank) {
+                                                (void)levers.pull(Unbend{rank, seam});
+                                            },
+                                        .blame = aimed(spec)});
     }};
 
 // A rank believes that its shard begins elsewhere: an off-by-one in the partition, a rank counted from one.
@@ -70,15 +70,16 @@ extern const FaultRow shift_shard_row{
      .levers = {BendValue::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
-        return make_deed(spec, {.apply =
-                                    [by = spec.number("by")](Levers& levers, Rank rank) {
-                                        return levers.pull(BendValue{rank, "shard.offset", {.add = by}});
-                                    },
-                                .revert =
-                                    [](Levers& levers, Rank rank) {
-                                        (void)levers.pull(Unbend{rank, "shard.offset"});
-                                    },
-                                .blame = aimed(spec)});
+        return make_simple_fault(spec,
+                                 {.apply =
+                                      [by = spec.number("by")](Levers& levers, Rank rank) {
+                                          return levers.pull(BendValue{rank, "shard.offset", {.add = by}});
+                                      },
+                                  .revert =
+                                      [](Levers& levers, Rank rank) {
+                                          (void)levers.pull(Unbend{rank, "shard.offset"});
+                                      },
+                                  .blame = aimed(spec)});
     }};
 
 // A step of the program is not executed on some ranks: the forgotten line, the wrong `if`. The workload
@@ -92,15 +93,15 @@ extern const FaultRow skip_block_row{
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string block = spec.text("block");
-        return make_deed(spec, {.apply =
-                                    [block](Levers& levers, Rank rank) {
-                                        return levers.pull(SkipBlock{rank, block, true});
-                                    },
-                                .revert =
-                                    [block](Levers& levers, Rank rank) {
-                                        (void)levers.pull(SkipBlock{rank, block, false});
-                                    },
-                                .blame = aimed(spec)});
+        return make_simple_fault(spec, {.apply =
+                                            [block](Levers& levers, Rank rank) {
+                                                return levers.pull(SkipBlock{rank, block, true});
+                                            },
+                                        .revert =
+                                            [block](Levers& levers, Rank rank) {
+                                                (void)levers.pull(SkipBlock{rank, block, false});
+                                            },
+                                        .blame = aimed(spec)});
     }};
 
 }  // namespace deadrank::inject

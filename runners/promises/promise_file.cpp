@@ -19,9 +19,9 @@ using scenarios::Result;
 
 namespace {
 
-const std::vector<std::string> deeds_of_workers = {"kill", "kill_after", "raise",      "stop",     "wait",
-                                                   "slow", "corrupt",    "jump_clock", "fill_disk"};
-const std::vector<std::string> deeds_of_others = {"kill", "cut", "tear"};
+const std::vector<std::string> actions_of_workers = {"kill", "kill_after", "raise",      "stop",     "wait",
+                                                     "slow", "corrupt",    "jump_clock", "fill_disk"};
+const std::vector<std::string> actions_of_others = {"kill", "cut", "tear"};
 
 double number_of(Reader& reader, std::string_view key, double otherwise) {
     const Node* node = reader.find(key);
@@ -64,25 +64,26 @@ void check_words(const Reader& reader, std::string_view key, const std::vector<s
     }
 }
 
-Deed deed_of(const Node& node, Problems& problems) {
+FaultAction action_of(const Node& node, Problems& problems) {
     Reader reader(node, "[[fault.deed]]", problems);
-    Deed deed;
+    FaultAction action;
     const std::string on = reader.required_text("on");
     const std::size_t blank = on.find(' ');
-    deed.on = on.substr(0, blank);
-    if (blank != std::string::npos) deed.number = std::atoi(on.c_str() + blank + 1);
-    check_words(reader, "on", {deed.on}, {"worker", "coordinator", "agent", "node", "link", "checkpoint"},
+    action.on = on.substr(0, blank);
+    if (blank != std::string::npos) action.number = std::atoi(on.c_str() + blank + 1);
+    check_words(reader, "on", {action.on}, {"worker", "coordinator", "agent", "node", "link", "checkpoint"},
                 problems);
-    deed.does = reader.required_text("does");
-    check_words(reader, "does", {deed.does}, deed.on == "worker" ? deeds_of_workers : deeds_of_others,
+    action.does = reader.required_text("does");
+    check_words(reader, "does", {action.does}, action.on == "worker" ? actions_of_workers : actions_of_others,
                 problems);
-    deed.phase = reader.one_of("phase", {"restore", "forward", "collective", "optimizer", "save"}, "forward");
-    deed.step = static_cast<int>(reader.integer("step", deed.step));
-    deed.life = static_cast<int>(reader.integer("life", deed.life));
-    deed.seconds = number_of(reader, "seconds", 0);
-    deed.back = number_of(reader, "back", deed.back);
+    action.phase =
+        reader.one_of("phase", {"restore", "forward", "collective", "optimizer", "save"}, "forward");
+    action.step = static_cast<int>(reader.integer("step", action.step));
+    action.life = static_cast<int>(reader.integer("life", action.life));
+    action.seconds = number_of(reader, "seconds", 0);
+    action.back = number_of(reader, "back", action.back);
     reader.refuse_the_rest();
-    return deed;
+    return action;
 }
 
 SubjectProcess process_of(const Node& node, Problems& problems) {
@@ -167,7 +168,8 @@ Result<std::vector<PromiseSubject>> subjects_below(const fs::path& home,
 }  // namespace
 
 bool PromisedFault::needs_network() const {
-    return std::any_of(deeds.begin(), deeds.end(), [](const Deed& deed) { return deed.on == "link"; });
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const FaultAction& action) { return action.on == "link"; });
 }
 
 const std::vector<std::string>& known_asks() {
@@ -188,7 +190,8 @@ Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std
     for (const Node* node : top.tables("fault")) {
         Reader reader(*node, "[[fault]]", problems);
         PromisedFault fault{reader.required_text("name"), reader.required_text("says"), {}};
-        for (const Node* deed : reader.tables("deed")) fault.deeds.push_back(deed_of(*deed, problems));
+        for (const Node* action : reader.tables("deed"))
+            fault.actions.push_back(action_of(*action, problems));
         reader.refuse_the_rest();
         faults.push_back(std::move(fault));
     }

@@ -12,9 +12,9 @@
 
 namespace deadrank::runners::promises {
 
-// One deed of a fault. Those on a worker are done by the worker to itself at the moment; the others from
+// One action of a fault. Those on a worker are done by the worker to itself at the moment; the others from
 // outside, when worker `at` reaches it.
-struct Deed {
+struct FaultAction {
     std::string on;    // "worker", "coordinator", "agent", "node", "link", "checkpoint"
     int number = 0;    // of the worker, agent, node or link
     std::string does;  // of a worker: kill, kill_after, raise, stop, wait, slow, corrupt, jump_clock,
@@ -28,7 +28,7 @@ struct Deed {
 
 struct PromisedFault {
     std::string name, says;
-    std::vector<Deed> deeds;
+    std::vector<FaultAction> actions;
     bool needs_network() const;
 };
 

@@ -129,8 +129,8 @@ private:
     }
 
     bool fills_disk() const {
-        return std::any_of(fault_->deeds.begin(), fault_->deeds.end(),
-                           [](const Deed& deed) { return deed.does == "fill_disk"; });
+        return std::any_of(fault_->actions.begin(), fault_->actions.end(),
+                           [](const FaultAction& action) { return action.does == "fill_disk"; });
     }
 
     Result<PlayedRun> play() {
@@ -213,38 +213,39 @@ private:
     }
 
     void pull_outside(const WorkerEvent& event, Moment now) {
-        for (std::size_t i = 0; i < fault_->deeds.size(); ++i) {
-            const Deed& deed = fault_->deeds[i];
-            if (deed.on == "worker" || done_.contains(i) || event.phase != deed.phase ||
-                event.step < deed.step)
+        for (std::size_t i = 0; i < fault_->actions.size(); ++i) {
+            const FaultAction& action = fault_->actions[i];
+            if (action.on == "worker" || done_.contains(i) || event.phase != action.phase ||
+                event.step < action.step)
                 continue;
             done_.insert(i);
             pulled(now, event.step);
-            pull(deed, now);
+            pull(action, now);
         }
     }
 
-    void pull(const Deed& deed, Moment now) {
+    void pull(const FaultAction& action, Moment now) {
         bool did = true;
-        if (deed.on == "checkpoint")
+        if (action.on == "checkpoint")
             did = tear_newest(place_.directory / "checkpoints");
-        else if (deed.on == "link")
-            did = link(deed.number, false);
-        else if (deed.on == "node")
-            did = processes_->lose_node(deed.number, now, deed.back) > 0;
+        else if (action.on == "link")
+            did = link(action.number, false);
+        else if (action.on == "node")
+            did = processes_->lose_node(action.number, now, action.back) > 0;
         else
-            did = processes_->kill_role(deed.on, deed.number, now, deed.back);
-        if (deed.on == "node" || deed.on == "agent") hit(deed.number);
-        if (deed.on == "link" && deed.seconds > 0)
-            mends_.push_back({now + static_cast<Moment>(deed.seconds * 1e9), deed.number});
-        if (!did) run_.unpulled = fmt::format("there was no {} {} to {}", deed.on, deed.number, deed.does);
+            did = processes_->kill_role(action.on, action.number, now, action.back);
+        if (action.on == "node" || action.on == "agent") hit(action.number);
+        if (action.on == "link" && action.seconds > 0)
+            mends_.push_back({now + static_cast<Moment>(action.seconds * 1e9), action.number});
+        if (!did)
+            run_.unpulled = fmt::format("there was no {} {} to {}", action.on, action.number, action.does);
     }
 
     // With what its disk held, where a subject keeps something on the disks of nodes.
-    bool lose_node(const Deed& deed, Moment now) {
-        const int ended = processes_->lose_node(deed.number, now, deed.back);
+    bool lose_node(const FaultAction& action, Moment now) {
+        const int ended = processes_->lose_node(action.number, now, action.back);
         std::error_code ignored;
-        fs::remove_all(place_.directory / "checkpoints" / fmt::format("node{}", deed.number), ignored);
+        fs::remove_all(place_.directory / "checkpoints" / fmt::format("node{}", action.number), ignored);
         return ended > 0;
     }
 
@@ -266,11 +267,11 @@ private:
 
     void say_what_was_not_pulled() {
         std::size_t of_workers = 0;
-        for (const Deed& deed : fault_->deeds) of_workers += deed.on == "worker" ? 1 : 0;
-        const std::size_t outside = fault_->deeds.size() - of_workers;
+        for (const FaultAction& action : fault_->actions) of_workers += action.on == "worker" ? 1 : 0;
+        const std::size_t outside = fault_->actions.size() - of_workers;
         if (run_.unpulled.empty() && (done_by_workers_ < of_workers || done_.size() < outside))
-            run_.unpulled = fmt::format("{} of {} deeds of the fault met their moment",
-                                        done_by_workers_ + done_.size(), fault_->deeds.size());
+            run_.unpulled = fmt::format("{} of {} actions of the fault met their moment",
+                                        done_by_workers_ + done_.size(), fault_->actions.size());
     }
 
     const PromiseSubject& subject_;
@@ -300,16 +301,16 @@ std::string cannot_have(const PromiseSubject& subject, const PromisedFault& faul
     const auto how_many = [&](auto&& which) {
         return std::count_if(subject.processes.begin(), subject.processes.end(), which);
     };
-    for (const Deed& deed : fault.deeds) {
-        if (deed.on == "worker" && deed.number >= subject.workers)
-            return fmt::format("it has no worker {}", deed.number);
-        if (deed.on == "node" || deed.on == "link") {
-            if (how_many([&](const SubjectProcess& one) { return one.node == deed.number; }) == 0)
+    for (const FaultAction& action : fault.actions) {
+        if (action.on == "worker" && action.number >= subject.workers)
+            return fmt::format("it has no worker {}", action.number);
+        if (action.on == "node" || action.on == "link") {
+            if (how_many([&](const SubjectProcess& one) { return one.node == action.number; }) == 0)
                 return "it has one node";
-        } else if (deed.on == "coordinator" || deed.on == "agent") {
-            if (how_many([&](const SubjectProcess& one) { return one.role == deed.on; }) <= deed.number)
+        } else if (action.on == "coordinator" || action.on == "agent") {
+            if (how_many([&](const SubjectProcess& one) { return one.role == action.on; }) <= action.number)
                 return fmt::format("it has no {} of its own",
-                                   deed.number == 0 ? deed.on : "second " + deed.on);
+                                   action.number == 0 ? action.on : "second " + action.on);
         }
     }
     return {};

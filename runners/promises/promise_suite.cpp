@@ -119,7 +119,7 @@ private:
         }
         if (!cell.promise) cell.again += " --unpromised";
         const Promise& promise = cell.promise ? *cell.promise : look_only;
-        const bool healthy = fault.deeds.empty();
+        const bool healthy = fault.actions.empty();
         for (int run = 0; run < (healthy ? options_.healthy : options_.runs) && !stopped(); ++run) {
             progress_(fmt::format("{}, {}, run {}", subject.name, fault.name, run + 1));
             Verdict verdict = one_run(subject, fault, promise, run);
@@ -136,7 +136,7 @@ private:
 
     Verdict one_run(const PromiseSubject& subject, const PromisedFault& fault, const Promise& promise,
                     int run) {
-        const bool healthy = fault.deeds.empty();
+        const bool healthy = fault.actions.empty();
         const PlayedRun* control = control_of(subject);
         if (!control && !healthy) return {Kept::unknown, control_trouble_, ""};
         const Load load(healthy && control);

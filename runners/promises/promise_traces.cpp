@@ -34,14 +34,14 @@ std::vector<WorkerEvent> Followed::read() {
 
 std::string told_to_workers(const PromisedFault& fault) {
     auto list = nlohmann::json::array();
-    for (const Deed& deed : fault.deeds) {
-        if (deed.on != "worker") continue;
-        list.push_back({{"unit", deed.number},
-                        {"do", deed.does},
-                        {"phase", deed.phase},
-                        {"step", deed.step},
-                        {"life", deed.life},
-                        {"seconds", deed.seconds}});
+    for (const FaultAction& action : fault.actions) {
+        if (action.on != "worker") continue;
+        list.push_back({{"unit", action.number},
+                        {"do", action.does},
+                        {"phase", action.phase},
+                        {"step", action.step},
+                        {"life", action.life},
+                        {"seconds", action.seconds}});
     }
     return list.dump();
 }

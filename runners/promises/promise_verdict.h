@@ -56,7 +56,7 @@ private:
     std::map<std::filesystem::path, std::streamoff> read_;
 };
 
-// The deeds that workers do to themselves, for programs/counted_task.py.
+// The actions that workers do to themselves, for programs/counted_task.py.
 std::string told_to_workers(const PromisedFault& fault);
 
 int files_below(const std::filesystem::path& directory);

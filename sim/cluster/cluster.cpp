@@ -1,5 +1,5 @@
-// sim/cluster/cluster.cpp — The door: a run from launch to outcome, and the levers, each handed to the part
-// that it moves.
+// sim/cluster/cluster.cpp — The interface: a run from launch to outcome, and the levers, each passed to the
+// part that it moves.
 #include "sim/cluster/cluster.h"
 
 #include "scenarios/model/error.h"
@@ -21,7 +21,7 @@ EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptio
     return made;
 }
 
-// In pieces, so that a stop is seen. Where a piece ends leaves no mark on the run.
+// Runs in pieces, so that a stop is noticed. Where a piece ends has no effect on the run.
 Outcome play(Engine& engine, Time until, const ClusterOptions& options) {
     constexpr std::uint64_t piece = 1 << 20;
     for (std::uint64_t left = options.step_limit;;) {

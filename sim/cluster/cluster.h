@@ -43,7 +43,7 @@ struct RunResult {
 };
 
 struct ClusterOptions {
-    std::optional<Seed> explore_order = {};  // ties in time fall by chance
+    std::optional<Seed> explore_order = {};  // ties in time are broken at random
     TraceWindow watch = {0, 0};
     bool keep_rank_hashes = true;
     std::uint64_t step_limit = UINT64_MAX;    // bound on loops that never let time pass
@@ -83,7 +83,7 @@ public:
 
     // ── Before the job starts. Packages and names also apply to processes that a restart brings.
     void set_env(Rank process, std::string_view name,
-                 std::string_view value);  // the last word: after the launcher's own
+                 std::string_view value);  // overrides the launcher's own
     void unset_env(Rank process, std::string_view name);
     bool has_env(Rank process, std::string_view name) const;
     // Has the process read this variable or version since it was set or taken away?

@@ -1,5 +1,5 @@
-// sim/cluster/rank_world.cpp — Each method passes the gate where a fault may aim, and then asks the part of
-// the machine that knows.
+// sim/cluster/rank_world.cpp — Each method passes the gate where a fault may act, and then asks the part of
+// the machine in charge.
 #include "sim/cluster/rank_world.h"
 
 #include "sim/collectives/fabric.h"

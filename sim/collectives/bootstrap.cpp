@@ -28,11 +28,11 @@ NcclSettings Bootstrap::settings_of(Rank id) {
 }
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
-    // The n-th of that name, as this member counts: whoever left one out meets the others' earlier one.
+    // The n-th of that name, as this member counts: a member that left one out joins the others' earlier one.
     const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
     const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
     const Rank lead = request.members.empty() ? 0 : request.members[0];
-    // A communicator of one needs nobody's unique id: each process has its own, whatever it calls itself.
+    // A communicator of one needs no shared unique id: each process has its own, whatever its rank.
     const Rank alone = request.members.size() == 1 ? process.id : results::no_rank;
     for (const auto& known : open_) {
         if (known->alone == alone && known->nth == nth && known->lead == lead && known->name == request.name)

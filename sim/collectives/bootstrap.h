@@ -13,8 +13,8 @@
 
 namespace deadrank::sim {
 
-// How a communicator comes to be: all members check in at a root, compare notes, and connect. The root tells
-// nobody when something is wrong, so most disagreements are a silence; few are an error.
+// How a communicator comes to be: all members check in at a root, compare notes, and connect. The root does
+// not report when something is wrong, so most disagreements end in silence, few in an error.
 
 struct Fabric;
 struct Process;
@@ -52,7 +52,7 @@ private:
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
 
-    // As last read for a process that nobody tampered with: others like it have the same.
+    // As last read for a process that no fault has changed: others like it have the same.
     struct Usual {
         std::vector<Interface> interfaces;
         NcclSettings settings;

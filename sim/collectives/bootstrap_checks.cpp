@@ -1,6 +1,6 @@
 // sim/collectives/bootstrap_checks.cpp — What the root and the members notice once they meet, and what they
 // do not. Facts: NCCL 2.18 to 2.30, run against stock and self-built libraries; layouts of the messages
-// differ between releases, so skew has three faces.
+// differ between releases, so skew shows in three ways.
 #include <algorithm>
 #include <fmt/format.h>
 #include <tuple>
@@ -131,8 +131,8 @@ void Bootstrap::decide(Gathering& met) {
                    .now(machine_.topology.hop({members[i]->node, members[i]->local}, {next.node, next.local}))
                    .bandwidth == 0;
     }
-    // Each of these leaves somebody talking to nobody: a wrong root, an address that nobody reaches, two
-    // kinds of network.
+    // Each of these leaves a member without an answer: a wrong root, an address out of reach, two kinds of
+    // network.
     if (differs(&NcclSettings::root_address) || (spans_nodes && unreachable) || cut ||
         (spans_nodes && differs(&NcclSettings::socket_transport))) {
         met.state = Gathering::State::hung;

@@ -166,7 +166,7 @@ void SimComm::run(Offer offer) {
     offer.waiting = true;
     const std::int64_t seq = issue(offer);
     if (held_) release_held();
-    // Whatever ends this wait, nobody may write into the buffer or read it after it.
+    // However this wait ends, the buffer must not be read or written after it.
     struct Withdrawal {
         Communicator& comm;
         std::int64_t seq;
@@ -199,7 +199,7 @@ std::unique_ptr<Work> SimComm::start(Offer offer) {
 void SimComm::hold(const Offer& offer) { held_ = std::make_unique<Held>(offer); }
 
 // The call that was held back goes out after this one. Its caller has gone on, so it works on a copy and
-// tells nobody.
+// reports to nobody.
 void SimComm::release_held() {
     const std::unique_ptr<Held> held = std::move(held_);
     auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, held->offer.op);

@@ -130,7 +130,7 @@ void Communicator::try_start() {
         front.state = Meeting::State::failed;
         return wake_all();
     }
-    // Kernels of different algorithms do not speak to each other.
+    // Kernels of different algorithms do not work together.
     const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
         return m.algorithm == members_.front().algorithm;
     });
@@ -143,12 +143,12 @@ void Communicator::try_start() {
     start(front);
 }
 
-// A receiver on another node that expects messages of another size says so, and only it.
+// A receiver on another node that expects messages of another size reports it; no other member does.
 bool Communicator::chunks_fit() {
     const bool alike = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
         return m.network_chunk == members_.front().network_chunk;
     });
-    if (alike) return true;  // which a crowd of a million need not be asked one by one
+    if (alike) return true;  // so that a crowd of a million is not asked one by one
     bool fit = true;
     for (Rank sender = 0; sender < size() && size() > 1; ++sender) {
         const Rank receiver = (sender + 1) % size();

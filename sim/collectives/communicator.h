@@ -1,6 +1,6 @@
 // sim/collectives/communicator.h — What the members of one communicator share: calls matched by their number,
-// in order, one after another. No time-out, no check of what others call: what does not fit together never
-// ends. Errors wait until somebody asks.
+// in order, one after another. No time-out, no check of what others call: calls that do not match never end.
+// Errors wait until they are polled.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ public:
 
     // Collectives. enter() numbers the call; it is over when completed(), or never.
     std::int64_t enter(Rank index, const Offer& offer);
-    // Its caller waits no more: the call goes on without it, with its data as it is now, or with zeros where
+    // Its caller stops waiting: the call goes on without it, with its data as it is now, or with zeros where
     // the data may be gone already.
     void withdraw(Rank index, std::int64_t seq, bool data_is_there);
     bool completed(std::int64_t seq) const { return seq <= completed_; }
@@ -70,7 +70,7 @@ public:
     // What happens to it from outside.
     void member_gone(Rank index);  // died: peers are told nothing, unless by gloo
     void abort(Rank index);
-    // Over gloo alone: a rank's connection to a peer is gone, and it hears of it.
+    // Over gloo alone: a rank's connection to a peer is gone, and the rank is told.
     bool over_gloo() const;
     void lose_peer(Rank index, Rank peer);
     bool is_over_for(Rank index) const {  // its calls come back with an error

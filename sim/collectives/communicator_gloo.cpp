@@ -1,6 +1,6 @@
-// sim/collectives/communicator_gloo.cpp — Where gloo differs from NCCL: ranks are joined by connections, and
-// a connection tells of its end; and who gets more than it has room for, aborts. What else does not fit
-// waits, as there.
+// sim/collectives/communicator_gloo.cpp — Where gloo differs from NCCL: ranks are joined by connections,
+// which report their end, and a rank that receives more than its buffer holds aborts. Any other mismatch
+// waits, as with NCCL.
 #include <algorithm>
 
 #include "results/record/codes.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Time notice{50'000};  // until a connection's end, or a message, has come
 
-// What a call is on the wire: torch plays a reduce_scatter over gloo as an all_reduce of everybody's whole.
+// What a call is on the wire: torch runs a reduce_scatter over gloo as an all_reduce of the whole input.
 struct Sent {
     results::Op op;
     std::int32_t root;
@@ -41,7 +41,7 @@ void Communicator::lose_peer(Rank index, Rank peer) {
                                [this, index, text] { async_error(index, Code::remote_error, text); });
 }
 
-// All who wait in a call that the lost one had not left; in others it may be waited for later.
+// All that wait in a call that the lost rank had not left; other calls may wait for it later.
 void Communicator::tell_who_waits_for(Rank lost) {
     for (const Member& other : members_) {
         const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto& meeting) {
@@ -52,7 +52,7 @@ void Communicator::tell_who_waits_for(Rank lost) {
     }
 }
 
-// Only where all do the same: another operation has other messages, and these are waited for.
+// Only where all make the same call: another operation has other messages, and these are waited for.
 void Communicator::abort_the_shorter(const Meeting& meeting) {
     const Sent first(meeting.offers.front(), size());
     std::int64_t longest = 0;

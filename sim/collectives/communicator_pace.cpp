@@ -1,6 +1,6 @@
-// sim/collectives/communicator_pace.cpp — How long a collective takes: in closed form while all is as usual,
-// chunk by chunk over everything that it meets as soon as something is not, and as a whole where that would
-// be too much.
+// sim/collectives/communicator_pace.cpp — How long a collective takes: in closed form while nothing is
+// disturbed, chunk by chunk as soon as something is, and as a whole where there would be too many
+// chunks.
 #include <algorithm>
 #include <utility>
 
@@ -122,7 +122,7 @@ void Communicator::halt(Meeting& meeting) {
     release_ports();
 }
 
-// Sets, or sets anew, when somebody leaves the collective.
+// Sets, or sets anew, when a member leaves the collective.
 void Communicator::pace(Meeting& meeting) {
     const Course course = course_of(meeting);
     if (has_crowd() || messages_of(course) > most_messages) return pace_as_a_whole(meeting, course);
@@ -196,7 +196,7 @@ void Communicator::go_on(std::int64_t seq) {
     set_timer(meeting);
 }
 
-// While a hop is down it stands still, until the sender's retries run out.
+// While a hop is down nothing moves, until the sender's retries run out.
 void Communicator::pace_as_a_whole(Meeting& meeting, const Course& course) {
     if (meeting.movement.under_way && !machine_.network.disturbed()) return;
     Time whole = collective_time(course.op, course.bytes, ring_now(nullptr), member(0).algorithm);

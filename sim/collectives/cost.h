@@ -1,4 +1,4 @@
-// sim/collectives/cost.h — How long a collective takes once everybody has come: closed forms of ring and
+// sim/collectives/cost.h — How long a collective takes once all have come: closed forms of ring and
 // tree, in integers. The members form a ring in their own order. Nothing here was compared with a machine;
 // ratios matter, not microseconds.
 #pragma once

@@ -1,5 +1,5 @@
-// sim/collectives/fabric.cpp — The machines with what talks over them: all communicators of the job, their
-// bootstrap, and each process's watchdog.
+// sim/collectives/fabric.cpp — The machines and what communicates over them: all communicators of the job,
+// their bootstrap, and each process's watchdog.
 #include "sim/collectives/fabric.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// sim/collectives/fabric.h — The machines with what talks over them: all communicators of the job, their
-// bootstrap, and each process's watchdog.
+// sim/collectives/fabric.h — The machines and what communicates over them: all communicators of the job,
+// their bootstrap, and each process's watchdog.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ public:
                       std::vector<Rank> processes);
     void member_gone(const Membership& membership) { membership.comm->member_gone(membership.index); }
     void links_changed(const LinkChange* reset);
-    void shares_changed(const Ports& ports);  // somebody begins or ends to use one of them
+    void shares_changed(const Ports& ports);  // a transfer begins or stops to use one of them
     const std::vector<std::unique_ptr<Communicator>>& all() const { return all_; }
     void clear();
 
@@ -38,8 +38,8 @@ private:
         past_;  // of earlier attempts: fibers that unwind still point to them
 };
 
-// The machines with what talks over them: communicators, their bootstrap, and each process's watchdog. Only
-// sim/collectives/*.cpp and sim/cluster/*.cpp include this.
+// The machines and what communicates over them: communicators, their bootstrap, and each process's watchdog.
+// Only sim/collectives/*.cpp and sim/cluster/*.cpp include this.
 
 struct Fabric : Machine {
     Fabric(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn, results::EventSink& sink);

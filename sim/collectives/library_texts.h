@@ -36,7 +36,7 @@ std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time ti
 // What a rank's next or pending call raises when the peer is gone.
 std::string gloo_closed_text(std::string_view peer);
 
-// What ends a rank that gets more than it has room for, line by line.
+// What a rank logs, line by line, when it aborts because it receives more than its buffer holds.
 std::string gloo_terminate_text();
 std::string gloo_too_long_text(std::int64_t came, std::int64_t room);
 

@@ -70,7 +70,7 @@ bool matches(const std::string& interface, const std::string& pattern) {
     return any != negated;
 }
 
-// Without a wish: ib first, then anything but docker and lo, then docker, then lo.
+// Without a preference: ib first, then anything but docker and lo, then docker, then lo.
 int preference(const std::string& name) {
     if (name.starts_with("ib")) return 0;
     if (name.starts_with("docker")) return 2;

@@ -1,5 +1,5 @@
-// sim/collectives/offer.cpp — The arithmetic of collectives. Sizes are taken from what is there: a call that
-// speaks of more reads zeros.
+// sim/collectives/offer.cpp — The arithmetic of collectives. Sizes are those of the buffers: a call that
+// names more elements reads zeros.
 #include "sim/collectives/offer.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Number element(const Offer& offer, std::int64_t at) {
     return value;
 }
 
-// What so many members bring together who bring the same.
+// What that many members who bring the same value add up to.
 Number repeated(Number value, Rank weight, ReduceOp reduce) {
     if (weight == 1 || reduce == ReduceOp::max || reduce == ReduceOp::min) return value;
     if (reduce != ReduceOp::prod) return multiply(value, weight);
@@ -55,7 +55,7 @@ Number repeated(Number value, Rank weight, ReduceOp reduce) {
 
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
 
-// A call may speak of far more elements than there are; nobody could see the rest.
+// A call may name far more elements than there are; the rest can never be seen.
 std::int64_t visible_part(const Meeting& meeting) {
     std::int64_t there = 0;
     for (const Offer& offer : meeting.offers) there = std::max({there, offer.in_size, offer.out_size});

@@ -17,9 +17,9 @@ class SimWork;
 
 struct Offer {
     const Number* in = nullptr;
-    Number* out = nullptr;                   // null: nobody takes the result any more
+    Number* out = nullptr;                   // null: the result is no longer wanted
     std::int64_t in_size = 0, out_size = 0;  // elements that are really there
-    std::int64_t count = 0;                  // elements that the call speaks of (NCCL's count)
+    std::int64_t count = 0;                  // elements that the call names (NCCL's count)
     std::int64_t flip_bit = -1;
     Time entered{0};
     SimWork* work = nullptr;  // of an asynchronous call
@@ -41,7 +41,7 @@ inline constexpr std::int64_t count_max = std::int64_t{1} << 50;  // so that its
 
 std::int64_t bytes_of(const Offer& offer);
 
-// Whether NCCL's kernels would fit together. Types and reductions may differ: nobody checks them.
+// Whether NCCL's kernels would fit together. Types and reductions may differ: NCCL does not check them.
 bool fits(const Offer& one, const Offer& other);
 
 struct Meeting {
@@ -51,7 +51,7 @@ struct Meeting {
 
     std::int64_t seq = 0;
     Rank arrived = 0;
-    bool spoiled = false;  // somebody is stuck or gone
+    bool spoiled = false;  // a member is stuck or gone
     Rank gone = -1;        // the first place whose process is gone
     State state = State::gathering;
     Movement movement;  // of the whole, and the timer in any case
@@ -62,10 +62,10 @@ struct Meeting {
     Time gives_up = results::never;  // when the sender's retries run out
     Rank stalled = -1, towards = -1;
     Rank members = 0;
-    Counted<Offer> offers;       // by place in the communicator; a crowd has one
-    bool one_type = false;       // all offers are of one dtype
-    std::int64_t part = 0;       // elements that are computed for one call's count: no more than anybody has
-    std::vector<Number> result;  // computed when all have come, handed out when the data has moved
+    Counted<Offer> offers;                  // by place in the communicator; a crowd has one
+    bool one_type = false;                  // all offers are of one dtype
+    std::int64_t part = 0;                  // elements computed for one call's count: no more than any has
+    std::vector<Number> result;             // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
 
     void lose(Offer& offer) {

@@ -158,7 +158,7 @@ void P2pBoard::give_up(P2pCall& receive) {
                           machine_.processes[comm_.member(receive.to).process].node)));
 }
 
-// A pair that will never end; both are kept for whoever asks what has been pending so long.
+// A pair that will never end; both are kept, to show what has been pending for so long.
 void P2pBoard::lay_dead(P2pCall& receive) {
     for (P2pCall* call : {&receive, receive.partner}) {
         if (!call) continue;

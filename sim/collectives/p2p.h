@@ -23,7 +23,7 @@ struct P2pCall {
     const Number* in = nullptr;
     Number* out = nullptr;
     std::int64_t size = 0;   // elements that are really there
-    std::int64_t count = 0;  // elements that the call speaks of
+    std::int64_t count = 0;  // elements that the call names
     Dtype dtype = Dtype::none;
     std::int64_t flip_bit = -1;
     bool stuck = false;
@@ -48,7 +48,7 @@ public:
 
     void post(P2pCall& call);
     void withdraw(P2pCall& call);
-    void adopt(std::unique_ptr<P2pCall> call);  // nobody waits for it any more, but it goes on
+    void adopt(std::unique_ptr<P2pCall> call);  // no caller waits for it any more, but it goes on
     void links_changed();
     void shares_changed(const Ports& ports);
     void member_gone(Rank index);

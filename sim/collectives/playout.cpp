@@ -100,7 +100,7 @@ Part Player::pass(Lane& lane, const Part& in, const Message& message, Time laten
     return {left == never ? never : later(begin, latency + extra), later(left, latency + extra)};
 }
 
-// Undisturbed, nobody leaves before the others, even where its own part is done.
+// Undisturbed, no member leaves before the others, even where its own part is done.
 Played Player::over(bool together) {
     if (together) {
         const Time usual = collective_time(course_.op, course_.bytes, course_.ring, course_.algorithm);

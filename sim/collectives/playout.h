@@ -28,8 +28,8 @@ public:
 };
 
 struct Played {
-    std::vector<Time> ends;  // by place, from the start of the collective; never: it stands still
-    // The first whose message stood still on a link that is down, and whom it was for; -1: nobody.
+    std::vector<Time> ends;  // by place, from the start of the collective; never: it is held up
+    // The first member whose message was held up by a link that is down, and its receiver; -1: none.
     Rank stalled = -1, towards = -1;
     std::uint64_t messages = 0;  // that were played
 };

@@ -59,7 +59,7 @@ void Watchdog::entered(Process& process) {
 
 void Watchdog::async_error(Process& process) {
     if (!machine_.settings.watchdog) return;
-    // An earlier look than the one under way: both may come, each finds what there is.
+    // An earlier check than the one scheduled: both may run, and each finds what there is.
     look_at(process, machine_.engine.now() + Time{1});
 }
 

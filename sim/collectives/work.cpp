@@ -12,7 +12,7 @@ namespace deadrank::sim {
 
 namespace {
 
-// Where a script unwinds, or its communicator goes with calls in it, buffers may have gone before the Work.
+// Where a script unwinds, or its communicator ends with calls in it, buffers may be gone before the Work.
 bool buffers_are_there(const Communicator& comm, Rank index) {
     return std::uncaught_exceptions() == 0 && !comm.member(index).closed;
 }

@@ -9,7 +9,7 @@
 
 namespace deadrank::sim {
 
-// A collective. It writes down its own end, so that work nobody waits for does not look hung.
+// A collective. It writes down its own end, so that work that is never waited for does not look hung.
 class SimWork final : public Work {
 public:
     SimWork(Fabric& machine, Process& process, Communicator& comm, Rank index, results::Op op)
@@ -62,8 +62,8 @@ private:
     bool shown_ = false;
 };
 
-// What a call on a communicator that this rank aborted, or that failed, throws.
-// What a call that came back without its end says: aborted, or what its library noticed.
+// why_over: what a call that returned before it was complete reports: aborted, or what its library noticed.
+// check_usable: throws it for a call on a communicator that this rank aborted, or that failed.
 Code why_over(const Communicator& comm, Rank index);
 void check_usable(Fabric& machine, Process& process, Communicator& comm, Rank index);
 

@@ -1,4 +1,4 @@
-// sim/engine/action_pool.h — The handlers of events to come, one cache line each, without an allocation an
+// sim/engine/action_pool.h — The handlers of events to come, one cache line each, without an allocation per
 // event. Slots have stable addresses; a generation number tells a stale handle from a live one.
 #pragma once
 

@@ -1,5 +1,5 @@
-// sim/engine/actor.h — Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that
-// needs no stack; and the deadlines of their waits.
+// sim/engine/actor.h — What waits and is woken: a rank with a script on a fiber, or one of a crowd that needs
+// no stack; and the deadlines of their waits.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class context;
 
 namespace deadrank::sim {
 
-// Whoever waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no stack.
+// What waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no stack.
 
 using FiberContext = boost::fibers::context;
 using ActorId = std::uint32_t;  // ranks are 0 to world size - 1; agents and helpers follow
@@ -42,7 +42,7 @@ public:
 
 enum class ActorState : std::uint8_t { absent, ready, running, waiting, ended };
 
-// One cache line an actor.
+// One cache line per actor.
 struct alignas(64) Actor {
     FiberContext* fiber = nullptr;  // null: an actor without a stack
     union {
@@ -56,15 +56,15 @@ struct alignas(64) Actor {
     ActorState state = ActorState::absent;
     bool deadline_armed = false;
     bool timed_out = false;
-    bool asleep = false;  // hears no wake, only its deadline
+    bool asleep = false;  // ignores wakes, and waits for its deadline
     bool killed = false;
     bool frozen = false;
     bool held = false;  // woken while frozen
 };
 static_assert(sizeof(Actor) == 64);
 
-// The deadline of each actor's wait, in blocks: of a crowd of a million only those who ever wait for a time
-// own memory.
+// The deadline of each actor's wait, in blocks: of a crowd of a million only those that ever wait for a time
+// take memory.
 
 // An event's payload is the slot of a handler, or with this bit the number of the wait whose deadline it is.
 inline constexpr std::uint32_t deadline_bit = 1u << 31;

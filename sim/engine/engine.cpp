@@ -1,5 +1,5 @@
-// sim/engine/engine.cpp — The event loop. It runs in place on the stack of whoever waits, so that an event
-// costs one switch at most.
+// sim/engine/engine.cpp — The event loop. It runs in place on the stack of the fiber that waits, so that an
+// event costs one switch at most.
 #include "sim/engine/engine.h"
 
 #include <algorithm>
@@ -188,7 +188,7 @@ void Engine::set_deadline(ActorId id, std::int64_t when) {
     deadline.order = next_order();
     actors_[id].deadline_armed = true;
     if (deadline.queued && deadline.queued_at <= when) return;
-    const bool orphaned = std::exchange(deadline.queued, true);  // comes later, and stands for nothing now
+    const bool orphaned = std::exchange(deadline.queued, true);  // comes later, and means nothing by then
     queue_deadline(id, deadline);
     if (!orphaned) return;
     ++stale_;
@@ -223,7 +223,7 @@ bool Engine::is_stale(const QueuedEvent& event) {
     return !deadline.queued || (deadline.queued_number | deadline_bit) != event.payload;
 }
 
-// Time-outs that never ring, minutes ahead, would otherwise outnumber what is to happen.
+// Time-outs that never fire, minutes ahead, would otherwise outnumber what is to happen.
 void Engine::sweep_stale() {
     if (stale_ < few_stale || stale_ < queue_.size() / 2) return;
     queue_.remove_if([this](const QueuedEvent& event) {

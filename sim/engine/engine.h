@@ -32,7 +32,7 @@ struct EngineOptions {
     // Canary words below the stacks even where the kernel has guard pages.
     bool canaries = false;
     QueueKind queue = QueueKind::automatic;
-    // When set, ties in time fall by chance, and so does who runs first of several woken.
+    // When set, ties in time are broken at random, and so is the order of actors woken together.
     std::optional<Seed> explore_order = {};
     // Events [first, last) of the run are kept for watched().
     TraceWindow watch = {0, 0};
@@ -95,7 +95,7 @@ public:
     void reset(const EngineOptions& options = {});
     // Until all actors ended, or nothing is left to happen, or a limit. May be called again to go on.
     Outcome run(const Limits& limits = {});
-    // Unwinds every actor that still waits, by ActorKilled. Call it before what their bodies refer to goes.
+    // Unwinds every actor that still waits, by ActorKilled. Call it before what their bodies use is gone.
     void close();
     // Bytes of the deepest stack so far.
     std::size_t stack_high_water() const;
@@ -138,7 +138,7 @@ public:
     void thaw(ActorId id);
     // SIGKILL: its wait throws ActorKilled; on itself it throws here. It has ended once it unwound.
     void kill(ActorId id);
-    // Who runs; nobody in a handler and in the stage's function.
+    // The actor that runs; none in a handler and in the stage's function.
     ActorId current() const { return current_; }
 
     // ── Waiting, for the current fiber. Wakes may be spurious, so wait in a loop over the condition. All
@@ -214,7 +214,7 @@ private:
     std::uint64_t step_limit_ = UINT64_MAX;
     std::int64_t time_limit_ = never.count();
     std::size_t living_ = 0;
-    std::size_t stale_ = 0;  // events in the queue that stand for nothing any more
+    std::size_t stale_ = 0;  // events in the queue that no longer mean anything
 
     EventQueue queue_;
     ActionPool actions_;

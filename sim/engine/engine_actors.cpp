@@ -53,7 +53,7 @@ bool Engine::suspend(const char* what, ActorId on, std::uint64_t detail, std::in
     return !self.timed_out;
 }
 
-// Goes on with whoever is next; returns when that is `own`, perhaps without any switch.
+// Goes on with the actor that is next; returns when that is `own`, perhaps without any switch.
 void Engine::go_on_from(const FiberContext* own) {
     FiberContext* next = pump();
     if (next == own) return;
@@ -135,7 +135,7 @@ void Engine::freeze(ActorId id) {
     if (id >= actors_.size()) return;
     actors_[id].frozen = true;
     if (id != current_ || !actors_[id].fiber) return;
-    // It stops where it stands, as if woken already: thaw() lets it go on.
+    // It stops where it is, as if woken already: thaw() lets it go on.
     actors_[id].held = true;
     suspend("stopped", nobody, 0, never.count());
 }

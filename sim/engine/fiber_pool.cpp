@@ -72,7 +72,7 @@ Fiber& FiberPool::take() {
         live();
     }).detach();
     has_canaries_ = stacks_->guard() == GuardKind::canary;
-    // Its first resume lays its Fiber on its stack and comes straight back.
+    // Its first resume puts its Fiber on its stack and comes straight back.
     creator_ = active_;
     switch_to(scheduler_->take_started());
     return *std::exchange(newborn_, nullptr);

@@ -1,5 +1,5 @@
 // sim/engine/fiber_pool.h — Fibers that outlive their scripts: one that has ended its body is parked, and
-// takes the next one. A short scenario so pays a switch per rank instead of creating and destroying a fiber.
+// takes the next one. A short scenario pays a switch per rank, not a new fiber.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ public:
     // A fiber that waits for a body: set `actor` and `body`, then switch to it when its turn has come.
     Fiber& take();
 
-    // Suspends whoever runs and goes on with `to`, which is somebody else.
+    // Suspends the running fiber and goes on with `to`, which is another one.
     void switch_to(FiberContext* to);
 
     FiberContext* main() { return main_; }

@@ -28,7 +28,7 @@ struct Purpose {
     constexpr Purpose(const char* name) : Purpose(std::string_view(name)) {}
 };
 
-// Who draws. A restarted rank is another incarnation and sees other values than in its first life.
+// What draws. A restarted rank is another incarnation and sees other values than in its first life.
 struct Entity {
     std::uint32_t id = 0;
     std::uint32_t incarnation = 0;

@@ -1,6 +1,6 @@
 // sim/engine/scheduler.h — The Boost.Fiber scheduling algorithm of a stage. It never chooses: the event loop
-// has chosen already. Two traps live here: the active context is never returned, and the dispatcher is kept
-// aside until it is asked for.
+// has chosen already. Two traps: the active context is never returned, and the dispatcher is kept aside until
+// it is asked for.
 #pragma once
 
 #include <boost/fiber/algo/algorithm.hpp>
@@ -35,7 +35,7 @@ public:
     // The fiber that was created last, which Boost announces through awakened().
     Context* take_started() { return std::exchange(started_, nullptr); }
 
-    // Whom pick_next() shall return, once.
+    // What pick_next() is to return, once.
     void set_next(Context* context) { next_ = context; }
 
     // Lets the dispatcher release the stacks of fibers that ended, then comes back. From the main context

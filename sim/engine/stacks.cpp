@@ -18,7 +18,7 @@ constexpr int madv_guard_install = 102;  // Linux 6.13; the headers of older sys
 constexpr std::size_t first_slab = 64;
 constexpr std::uint64_t canary = 0xdead5acc0ff1ce00u;
 
-// Tops at the same offset of every page would fight for the same cache sets: a third of the rate at 1,000
+// Tops at the same offset of every page would compete for the same cache sets: a third of the rate at 1,000
 // ranks.
 constexpr std::size_t colours = 4;
 constexpr std::size_t colour_step = 256;  // Boost aligns its control block to this

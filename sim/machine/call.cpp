@@ -1,4 +1,4 @@
-// sim/machine/call.cpp — A point at which a rank's doings can be altered from outside, what may be altered
+// sim/machine/call.cpp — A point at which a rank's calls can be altered from outside, what may be altered
 // there, and the gate before each call of an armed process.
 #include "sim/machine/call.h"
 
@@ -67,7 +67,7 @@ void BentPoints::shape(Call& call) {
     }
 }
 
-// The order of things before a call: the delay passes, then signals arrive, then its own code may raise.
+// The order of events before a call: the delay passes, then signals arrive, then its own code may raise.
 
 void Gate::ask(Process& process, Call& call) {
     call.rank = process.id;

@@ -1,4 +1,4 @@
-// sim/machine/call.h — A point at which a rank's doings can be altered from outside, what may be altered
+// sim/machine/call.h — A point at which a rank's calls can be altered from outside, what may be altered
 // there, and the gate before each call of an armed process.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace deadrank::sim {
 
-// A point at which a rank's doings can be altered from outside, and what may be altered there. The cluster
+// A point at which a rank's calls can be altered from outside, and what may be altered there. The cluster
 // asks its Interceptor only for ranks that are armed, so an undisturbed run pays one branch.
 
 enum class CallKind : std::uint8_t {
@@ -67,10 +67,10 @@ struct Call {
 // it does.
 std::string_view call_name(const Call& call);
 
-// Takes every member of the alteration over that is set. A count does not fall below 0.
+// Applies every member of the alteration that is set. A count does not fall below 0.
 void alter(Call& call, const results::Alteration& how);
 
-// What one rank's program points answer instead of the truth.
+// What one rank's seams and blocks answer while faults bend or skip them.
 struct BentPoints {
     std::map<std::string, results::Bend, std::less<>> seams;
     std::set<std::string, std::less<>> left_out;  // blocks
@@ -86,7 +86,7 @@ public:
     virtual void before(Call& call) = 0;
 };
 
-// Before each call of an armed process somebody outside may look at it and alter it. Others pay one branch.
+// Before each call of an armed process an interceptor may look at it and alter it. Others pay one branch.
 
 struct Machine;
 
@@ -96,8 +96,8 @@ public:
 
     void intercept(Interceptor* interceptor) { interceptor_ = interceptor; }
 
-    // Asks, then waits, stops, kills or raises as it was told. What is left in `call` is the caller's to
-    // honour. Must run on the process's own fiber.
+    // Asks, then waits, stops, kills or raises as the answer says. The caller acts on what is left in `call`.
+    // Must run on the process's own fiber.
     void pass(Process& process, Call& call) {
         if (process.armed && interceptor_) ask(process, call);
     }

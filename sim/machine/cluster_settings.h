@@ -1,5 +1,5 @@
-// sim/machine/cluster_settings.h — What a simulated cluster is made of. Plain values; whoever builds the
-// cluster fills them from its plan. Units: nanoseconds, bytes, bits per second; ppb = parts per billion.
+// sim/machine/cluster_settings.h — What a simulated cluster is made of. Plain values; the code that builds
+// the cluster fills them from a plan. Units: nanoseconds, bytes, bits per second; ppb = parts per billion.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct ClusterSettings {
 
     LibraryKind library = LibraryKind::nccl;  // of collectives and messages
     LauncherKind launcher = LauncherKind::torchrun;
-    Time monitor_interval{5'000'000'000};  // how often torchrun's agents look at their children
+    Time monitor_interval{5'000'000'000};  // how often torchrun's agents check their children
     int restarts_max = 0;
     Time test_timeout{100'000'000'000};  // how long a test waits for its processes
     bool watchdog = true;

@@ -122,7 +122,7 @@ void Devices::change(Process& process, const DeviceChange& change) {
     }
 }
 
-// The kernel's log of the node; nobody's rank, but it names the process.
+// A line of the node's kernel log belongs to no rank, but it names the process.
 void Devices::report(const Process& process, int device, int xid) {
     Recorder& recorder = machine_.recorder;
     const std::string line = fmt::format(

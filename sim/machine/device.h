@@ -61,7 +61,7 @@ private:
 
     Machine& machine_;
     int per_node_;
-    std::vector<std::vector<DeviceState>> nodes_;  // empty where nobody looked yet: a crowd is on many nodes
+    std::vector<std::vector<DeviceState>> nodes_;  // empty where unused so far: a crowd is on many nodes
 };
 
 // One process's view, with handles for what it holds.

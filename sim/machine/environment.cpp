@@ -177,7 +177,7 @@ void refuse_package(Machine& machine, Process& process, std::string_view package
     const std::string version = machine.environment.version(process, package);
     recorder.record(process.id, results::PackageLoad{recorder.text(package), recorder.text(version),
                                                      recorder.text(problem), code});
-    // A problem that names its exception already is written as it stands.
+    // A problem that names its exception already is written as it is.
     const auto colon = problem.find(": ");
     const std::string_view name = problem.substr(0, colon == std::string_view::npos ? 0 : colon);
     const bool named = name.ends_with("Error") || name.ends_with("Exception");

@@ -13,7 +13,7 @@
 namespace deadrank::sim {
 
 // What a process finds in its environment: the cluster's settings, the launcher's, and its own on top. Faults
-// write the own ones, so they have the last word.
+// write the process's own, so they take precedence.
 
 class Environment {
 public:
@@ -34,7 +34,7 @@ private:
 
     const ClusterSettings& settings_;
     const Texts told_, versions_;  // the cluster's, found without a copy of the name
-    // As the last process that nobody tampered with shows them: others differ in their ranks alone.
+    // As the last process that no fault has changed shows them: others differ in their ranks alone.
     struct Shown {
         int attempt = -1;
         Texts environment;
@@ -46,7 +46,7 @@ private:
 void override_setting(std::vector<Tampering::Setting>& settings, std::string_view name,
                       std::optional<std::string> value);
 
-// strtoll with base 0, whose end pointer nobody looks at: "abc" is 0 and "1O" is 1.
+// strtoll with base 0, whose end pointer is ignored: "abc" is 0 and "1O" is 1.
 std::int64_t lax_integer(const std::string& text);
 
 // What a process imports before its script runs: packages that are missing, broken or of the wrong kind end

@@ -181,7 +181,7 @@ bool Files::spoil(const StorageChange& change) {
     return !hit.empty();
 }
 
-// A change that found no file when it came acts once there is one.
+// A change that found no file acts once there is one.
 void Files::spoil_later(std::string_view path) {
     for (std::size_t i = 0; i < pending_.size();) {
         const StorageChange change = pending_[i];

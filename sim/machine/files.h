@@ -1,4 +1,4 @@
-// sim/machine/files.h — The shared file system: what was written, what of it is safe, and how a bad store
+// sim/machine/files.h — The shared file system: what was written, what of it is durable, and how a bad one
 // answers. A write is seen by all at once; without a sync it is gone when the node that wrote it is lost.
 #pragma once
 

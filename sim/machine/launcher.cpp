@@ -1,5 +1,5 @@
-// sim/machine/launcher.cpp — Starts the processes of the job, watches them where it should, and prints what
-// torchrun and mpirun print.
+// sim/machine/launcher.cpp — Starts the processes of the job, watches them as the real launcher does, and
+// prints what torchrun and mpirun print.
 #include "sim/machine/launcher.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr Time grace{30'000'000'000};       // between SIGTERM and SIGKILL
 constexpr Time start_again{1'000'000'000};  // from the end of one attempt to the next
-constexpr Time test_interval{100'000'000};  // between two looks of torch's MultiProcessTestCase
+constexpr Time test_interval{100'000'000};  // between two checks of torch's MultiProcessTestCase
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void Launcher::body() {
     }
 }
 
-// Of a crowd one rank is seen: whoever reads the evidence must know whom not to miss.
+// Only one rank of a crowd is seen: readers of the evidence must know which ranks not to miss.
 void Launcher::show_sample() {
     if (!machine_.processes.has_crowd()) return;
     std::vector<Rank> seen;
@@ -132,7 +132,7 @@ bool Launcher::end_attempt() {
     return false;
 }
 
-// Launchers look at their children at fixed intervals, for the first time after one of them.
+// Launchers check their children at fixed intervals, for the first time after one of them.
 void Launcher::sleep_until_next_look(Time interval) {
     interval = std::max(interval, Time{1});
     const Time since = machine_.engine.now() - machine_.attempt_started;

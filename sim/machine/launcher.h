@@ -1,5 +1,5 @@
-// sim/machine/launcher.h — Starts the processes of the job, watches them where it should, and prints what
-// torchrun and mpirun print.
+// sim/machine/launcher.h — Starts the processes of the job, watches them as the real launcher does, and
+// prints what torchrun and mpirun print.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace deadrank::sim {
 
 // Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
-// looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells nobody.
+// looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one.
 
 struct Machine;
 

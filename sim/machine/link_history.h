@@ -17,7 +17,7 @@ struct Movement {
     bool under_way = false;
     std::int64_t done_ppb = 0;
     Time since{0};
-    Time whole{0};  // the time it takes at the present pace; never = it stands still
+    Time whole{0};  // the time it takes at the present pace; never = nothing moves
     TimerId timer;
 
     Time advance(Time now, Time new_whole);  // what is left at the new pace, or never

@@ -1,5 +1,5 @@
 // sim/machine/machine.cpp — The machines of one simulated cluster: hosts, devices, files, network, processes
-// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks.
+// and the launcher. What uses them is above, in sim/collectives, and is notified through hooks.
 #include "sim/machine/machine.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void RankDevice::release(std::int64_t handle) {
 std::int64_t RankDevice::used() const { return machine_.devices.of(process_).used; }
 std::int64_t RankDevice::limit() const { return machine_.devices.limit(process_); }
 
-// A rank's calls to the file system, each of which somebody outside may look at first.
+// A rank's calls to the file system, each of which an interceptor may look at first.
 
 // True: the call is over already, with `answer`.
 bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, Code& answer,

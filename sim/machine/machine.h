@@ -1,5 +1,5 @@
 // sim/machine/machine.h — The machines of one simulated cluster: hosts, devices, files, network, processes
-// and the launcher. What talks over them is above, in sim/collectives, and hears of them through the hooks.
+// and the launcher. What uses them is above, in sim/collectives, and is notified through hooks.
 #pragma once
 
 #include "sim/engine/engine.h"
@@ -23,7 +23,7 @@ struct Machine {
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    // What the layer above hears.
+    // What the layer above is notified of.
     virtual void play(Process& process) = 0;                  // the workload, on the process's own fiber
     virtual void links_changed(const LinkChange* reset) = 0;  // `reset`: connections broke at once
     virtual void process_gone(Process& process) = 0;

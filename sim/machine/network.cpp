@@ -69,7 +69,7 @@ void Network::change(const LinkChange& change) {
     }
     changes_.push_back(merged);
     ++version_;
-    // A port counts its own going down; a break further on, between switches, it does not feel.
+    // A port counts when it goes down itself; it does not notice a break further on, between switches.
     for (const int node : were_up) {
         if (!up(node)) ++ports(node).errors;
     }

@@ -23,7 +23,7 @@ struct LinkState {
     }
 };
 
-// The last word of each change that covers the link; what none speaks of is normal.
+// The latest value of each change that covers the link; what none of them names is normal.
 LinkState state_under(const std::vector<LinkChange>& changes, int from, int to);
 
 // What the ports of a node counted since the job began.

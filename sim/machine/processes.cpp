@@ -14,7 +14,7 @@ namespace {
 
 constexpr int first_pid = 1000;
 
-// Ascending; empty: everybody is played.
+// Ascending; empty: all are played.
 std::vector<Rank> played_apart(const ClusterSettings& settings) {
     const Rank count = settings.process_count();
     if (settings.individuals <= 0) return {};
@@ -165,7 +165,7 @@ void Processes::resume(Process& process) {
     machine_.process_resumed(process);
 }
 
-// The network needs the process: what it sends to other nodes stands still with it.
+// The network needs the process: what it sends to other nodes stops with it.
 void Processes::set_stopped(Process& process, bool stopped) {
     if (std::exchange(process.stopped, stopped) == stopped) return;
     stopped_ += stopped ? 1 : -1;

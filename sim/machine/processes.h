@@ -74,7 +74,7 @@ struct Process {
     bool armed = false;
     bool alive = false;    // its process exists
     bool stopped = false;  // SIGSTOP
-    bool lost = false;     // gone with its node: nobody saw it exit
+    bool lost = false;     // gone with its node: no exit was seen
     bool watched = false;  // a watchdog timer is under way
     ProcessEnd end = ProcessEnd::running;
     int exit_code = 0;
@@ -125,7 +125,7 @@ public:
     void resume(Process& process);
     void lose(Process& process);  // with its node: no exit is seen
 
-    // On the process's own fiber, after each wait and each look from outside: takes what is pending.
+    // On the process's own fiber, after each wait and each interception: takes what is pending.
     void settle(Process& process) {
         if (process.pending_stop || process.pending_signal != 0 || process.pending_exit)
             take_pending(process);
@@ -144,7 +144,7 @@ private:
     Rank count_ = 0;
     Rank stopped_ = 0;  // how many of them are
     Counted<Process> all_;
-    std::size_t crowd_ = 0;  // the place of who plays for the crowd
+    std::size_t crowd_ = 0;  // the place of the process that plays for the crowd
 };
 
 }  // namespace deadrank::sim

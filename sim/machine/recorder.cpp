@@ -1,5 +1,5 @@
-// sim/machine/recorder.cpp — Where everything that a rank, launcher or machine shows goes through: hashed
-// into the trace, then to the sink; and the samples that exporters would scrape.
+// sim/machine/recorder.cpp — Everything that a rank, launcher or machine shows passes here: it is hashed into
+// the trace, then goes to the sink; and the samples that exporters would scrape.
 #include "sim/machine/recorder.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void Recorder::log(Rank rank, int level, std::string_view line) {
 
 namespace {
 
-constexpr std::int64_t every = 4;  // steps between two looks at a node
+constexpr std::int64_t every = 4;  // steps between two samples of a node
 constexpr int full_clock_mhz = 1980;
 constexpr int thermal = 1;
 

@@ -1,5 +1,5 @@
-// sim/machine/recorder.h — Where everything that a rank, launcher or machine shows goes through: hashed into
-// the trace, then to the sink; and the samples that exporters would scrape.
+// sim/machine/recorder.h — Everything that a rank, launcher or machine shows passes here: it is hashed into
+// the trace, then goes to the sink; and the samples that exporters would scrape.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace deadrank::sim {
 
-// Where everything that a rank, launcher or machine shows goes through: hashed into the trace, then to the
-// sink.
+// Everything that a rank, launcher or machine shows passes here: it is hashed into the trace, then goes to
+// the sink.
 
 using results::no_rank;
 using results::Rank;

@@ -18,9 +18,9 @@ struct Stores::Server {
     int torch_major = 2;
     bool alive = true;
     std::map<std::string, std::string, std::less<>> values;
-    std::map<std::string, std::vector<Rank>, std::less<>> waiting;  // by key; who gave up may still be in it
+    std::map<std::string, std::vector<Rank>, std::less<>> waiting;  // by key; some may have given up
 
-    // Whoever waits for the key may look again; an empty key means everybody.
+    // Lets those that wait for the key look again; an empty key means all.
     void wake(Engine& engine, std::string_view key) {
         for (auto& [name, ranks] : waiting) {
             if (!key.empty() && name != key) continue;
@@ -185,8 +185,8 @@ void Stores::listen(Process& process, int port) {
     wake_connecting();
 }
 
-// Measured for a time-out of 10 s: 17 s when nobody listens, 13 s without a route, up to 21 s when the name
-// means nothing. What comes on top is the client's last pause between two tries: it does not grow with the
+// Measured for a time-out of 10 s: 17 s when nothing listens, 13 s without a route, up to 21 s when the name
+// does not resolve. What comes on top is the client's last pause between two tries: it does not grow with the
 // time-out.
 void Stores::no_route(Process& process, const std::string& name, int port, Time timeout) {
     machine_.engine.sleep(last_pause_without_route);  // the kernel's own patience

@@ -1,6 +1,6 @@
 // sim/machine/store.h — c10d's TCPStore: hosted by one process, reached by host name and port, gone when its
-// process is. Names that do not resolve, hosts that nobody reaches, ports that are taken or mute: each ends
-// in its own words, or never.
+// process is. Names that do not resolve, hosts out of reach, ports that are taken or mute: each fails with
+// its own text, or never returns.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ private:
     Machine& machine_;
     std::vector<std::shared_ptr<Server>> servers_;
     std::vector<std::unique_ptr<StoreClient>> clients_;
-    std::vector<Rank> connecting_;               // before anybody listened
+    std::vector<Rank> connecting_;               // before the server listened
     std::map<std::pair<int, int>, bool> taken_;  // node and port → whether it is mute
 };
 

@@ -49,7 +49,7 @@ private:
 Time time_of(std::int64_t bytes, std::int64_t bits_per_second);
 
 // What is unusual for a transfer from a time on: links that were changed, ports that it shares with others,
-// members whose processes stand still.
+// members whose processes are stopped.
 
 using results::LinkChange;
 using results::Time;

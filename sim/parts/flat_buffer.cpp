@@ -1,5 +1,5 @@
 // sim/parts/flat_buffer.cpp — Filling a flat buffer is a walk: a place, a length, a step to the next tensor.
-// Each of the three passes through a seam, as each has been wrong somewhere.
+// Each of the three passes through a seam, as frameworks have got each of them wrong.
 #include "sim/parts/flat_buffer.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void FlatBuffer::fill(std::span<const Number> tensors, const std::vector<bool>& 
                 fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).", to, length,
                             layout_.size()));
         }
-        // A copy that nobody waits for is not there yet when the buffer is reduced.
+        // A copy that is not waited for is not there yet when the buffer is reduced.
         const bool last = i + 1 == layout_.tensors();
         const bool arrives = !last || world_.block("pack.wait") || one_stream_;
         if (used[i] && arrives) std::copy_n(tensors.begin() + from, length, numbers_.begin() + to);

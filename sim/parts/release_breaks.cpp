@@ -10,7 +10,7 @@ namespace {
 struct Break {
     Calling moment;
     std::string_view caller;  // empty: the training script itself
-    Release adapted;          // the first release of the caller that knows better
+    Release adapted;          // the first release of the caller that is adapted
     std::string_view callee;
     Release since;
     std::string_view answer;

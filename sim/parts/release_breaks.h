@@ -13,7 +13,7 @@ namespace deadrank::sim {
 enum class Calling { start, load };  // when the call is made
 
 // Makes the calls of this moment between the packages that are installed on this rank. Throws RankFailure
-// with the words that the callee answers with where the caller does not know its release yet.
+// with the callee's own text where the caller is not adapted to its release yet.
 void call_across_releases(World& world, Calling moment);
 
 // Major and minor number of a version: they decide how a library behaves.

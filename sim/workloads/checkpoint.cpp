@@ -143,8 +143,8 @@ void Job::write_shard(std::int64_t step, int shard, std::span<const Number> numb
 }
 
 // The step of the newest checkpoint, -1 where there is none to be seen. Ranks that look for themselves may
-// see different things on a network file system; whoever sees nothing after a restart waits for it to appear,
-// and does not come to the announcement.
+// see different things on a network file system; a rank that sees nothing after a restart waits for it to
+// appear, and never comes to the announcement.
 std::int64_t Job::checkpoint_to_load() {
     const bool agreed = settings_.load == LoadPolicy::agreed;
     const bool announced = settings_.load == LoadPolicy::announced;
@@ -187,7 +187,7 @@ void Job::restore() {
     }
     call_across_releases(world_, Calling::load);
     if (world_.block("checkpoint.restore")) {
-        // Groups of parameters are matched by their places, which hold as long as nobody reorders them.
+        // Groups of parameters are matched by their places, which hold as long as they are not reordered.
         const std::int64_t first = world_.seam("checkpoint.first_parameter", 0);
         const auto from = content.begin() + 3;
         const auto held = static_cast<std::int64_t>(content.size()) - 3;

@@ -117,7 +117,7 @@ private:
     std::vector<std::unique_ptr<Work>> pending_;
 };
 
-// torch's reducer looks at the next forward pass whether the last one was finished.
+// At the next forward pass torch's reducer checks whether the last reduction was finished.
 [[noreturn]] void refuse_unfinished(Rank rank, std::int64_t parameters) {
     throw RankFailure(fmt::format(
         "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. "

@@ -75,7 +75,7 @@ void serve_slots(Experts& experts, std::span<Number> slots) {
     }
 }
 
-// Where a sample's slot lies in the send buffer: by expert rank first, unless somebody mixed up the layout.
+// Where a sample's slot lies in the send buffer: by expert rank first, unless a fault mixes up the layout.
 std::size_t place(World& world, const Experts& experts, std::size_t peer, std::size_t nth) {
     const std::int64_t by_rank = static_cast<std::int64_t>((peer * experts.capacity + nth) * experts.slot);
     const bool right = world.seam("dispatch.layout", 0) == 0;

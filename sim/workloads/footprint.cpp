@@ -40,7 +40,7 @@ void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) 
         device.allocate_host(staged);
     } else if (where == own) {
         device.release(device.allocate(staged));
-    } else {  // read to the device they were saved from, and kept there by whoever read them
+    } else {  // read to the device they were saved from, and kept there by the process that read them
         world_.record(results::DeviceBind{world_.text("weights"), own, where});
         device.allocate_on(where, staged);
     }
@@ -61,7 +61,7 @@ std::int64_t Footprint::sharing(Rank ranks) {
 void Footprint::activations(std::int64_t numbers) { of_step_.push_back(take_activations(numbers)); }
 
 void Footprint::step_over() {
-    if (!world_.block("activations.release")) {  // a graph that somebody still points at
+    if (!world_.block("activations.release")) {  // a graph that is still referenced
         of_step_.clear();
         return;
     }

@@ -77,7 +77,7 @@ public:
 private:
     void fetch(std::size_t layer) {
         if (work_[layer]) return;
-        // Fresh memory holds what somebody left there.
+        // Fresh memory holds what its last user left there.
         whole_[layer].assign(each_ * static_cast<std::size_t>(job_.size()), leftover);
         held_.push_back(job_.memory().take(job_.shape().layer_width()));
         check_gather(job_.world(), job_.comm(), static_cast<std::int64_t>(each_), std::ssize(whole_[layer]));
@@ -138,7 +138,7 @@ std::int64_t work_permille(World& world, const FsdpSettings& settings,
            (static_cast<std::int64_t>(samples.size()) * (long_one_in - 1 + long_factor));
 }
 
-// A read that fails is tried again: one bad answer of a busy file server ends no job, but everybody waits.
+// A read that fails is tried again: one bad answer of a busy file server ends no job, but all ranks wait.
 class FsdpSamples {
 public:
     FsdpSamples(Job& job, bool reads)

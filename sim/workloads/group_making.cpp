@@ -1,6 +1,6 @@
 // sim/workloads/group_making.cpp — Parallel groups as torch makes them: every rank of the world calls
 // new_group for every group, in one order, and a counter of its own names each of them in the store. A rank
-// that leaves out the groups it is not in counts less than the others, and meets strangers under a name.
+// that leaves out the groups it is not in counts fewer, and meets the wrong ranks under a name.
 #include <fmt/format.h>
 #include <string>
 #include <utility>
@@ -40,8 +40,8 @@ std::vector<Rank> members_in(std::string_view text) {
 }  // namespace
 
 // Own groups carry communicators, those of others only a number. The first member leaves the group's key in
-// the store; whoever asks under that name gets what was left there first. At the end of each creation all
-// ranks of the world are counted, for as long as the store is patient.
+// the store; a rank that asks under that name gets the first key left there. At the end of each creation all
+// ranks of the world are counted, until the store times out.
 std::unique_ptr<Comm> Job::numbered_group(std::string_view name, Rank base, Rank stride, Rank count) {
     std::unique_ptr<Comm> own;
     for (Rank first = 0; first < size_; ++first) {

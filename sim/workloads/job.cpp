@@ -47,8 +47,8 @@ void Job::show_pace(std::int64_t step, Time took) {
     value(step, "step_time", seconds(took), seconds(expected));
 }
 
-// A call that hangs on a rank's own value: a log line after so many tokens, a step that overflowed, a buffer
-// that is full. Ranks that agree first enter it together or not at all.
+// A call that depends on a rank's own value: a log line after so many tokens, a step that overflowed, a
+// buffer that is full. Ranks that agree first enter it together or not at all.
 void Job::reduce_if_asked() {
     if (settings_.conditional_reduce == Condition::none) return;
     Number asks[] = {world_.seam("condition.value", 1)};

@@ -1,6 +1,6 @@
 // sim/workloads/loading.cpp — A job that begins with what another one left behind: shards of the flat
 // parameters in files whose names count from somewhere, padded for a number of ranks that is not ours. Names,
-// number and padding are a contract between who wrote and who reads.
+// number and padding are a contract between writer and reader.
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>

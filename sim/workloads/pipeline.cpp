@@ -49,7 +49,7 @@ scenarios::Kind pipeline_words() {
     return kind;
 }
 
-// Where a rank stands: which stage of which replica.
+// A rank's position: which stage of which replica.
 struct PipelinePlace {
     Rank stages;
     Rank replicas;

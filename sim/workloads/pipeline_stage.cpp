@@ -56,7 +56,7 @@ PipelineStage::PipelineStage(World& world, Footprint& memory, Comm& pipeline, co
       batched_(batched) {}
 
 std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
-    // The sender tells the shape first; who keeps that of the first message has a buffer that does not fit.
+    // The sender tells the shape first; a receiver that keeps the first one has a buffer that does not fit.
     if (first_received_ == 0) first_received_ = samples;
     if (!world_.block("p2p.shape") && first_received_ != samples) {
         throw RankFailure(

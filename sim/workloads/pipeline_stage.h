@@ -38,7 +38,7 @@ struct Chunk {
 
 class PipelineStage {
 public:
-    // `amax`: over whom the largest activation of a forward pass is reduced; nullptr = nobody asks.
+    // `amax`: over whom the largest activation of a forward pass is reduced; nullptr = it is not reduced.
     PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
                   std::vector<Chunk>& chunks, Comm* amax = nullptr, bool batched = false);
 

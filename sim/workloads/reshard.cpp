@@ -111,7 +111,7 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total) {
     return flat;
 }
 
-// ZeRO-1 over `comm`: each rank updates its part, then everybody gathers.
+// ZeRO-1 over `comm`: each rank updates its part, then all ranks gather.
 Number sharded_step(Job& job, Comm& comm, std::int64_t step, std::vector<Number>& full, std::int64_t length,
                     std::int64_t position, bool strict) {
     World& world = job.world();

@@ -65,7 +65,7 @@ Number contribution(const ModelShape& shape, std::int64_t seed, std::int64_t req
     return sum;
 }
 
-// As the engine's configuration says it of a number that leaves no room for a request.
+// Refused in the words of the engine's configuration where not even one request fits.
 std::int64_t in_flight(World& world, std::int64_t batch) {
     const std::int64_t most = world.seam("serving.in_flight", batch);
     if (most >= 1) return most;
@@ -91,7 +91,7 @@ struct InFlight {
     }
 };
 
-// With experts on other replicas nobody computes alone: all agree on the size of the step, then exchange
+// With experts on other replicas no replica computes alone: all agree on the size of the step, then exchange
 // tokens. A replica without a request has to come as well.
 void meet_replicas(Job& job, std::int64_t batch) {
     World& world = job.world();

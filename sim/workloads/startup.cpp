@@ -37,7 +37,7 @@ std::int64_t strict_integer(std::string_view text) {
     return number;
 }
 
-// Some launch scripts swallow what they cannot read and go on with 0; whoever starts them sees two ranks 0.
+// Some launch scripts take 0 for what they cannot read and go on; the job then has two ranks 0.
 std::int64_t lenient_integer(std::string_view text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -96,7 +96,7 @@ void Job::validate() {
 }
 
 void Job::meet() {
-    // `if world_size > 1: init_process_group()`: a script that believes to be alone meets nobody.
+    // `if world_size > 1: init_process_group()`: a script that believes it is alone joins no group.
     if (size_ == 1 && settings_.lenient_environment) return;
     const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
     const Time timeout = settings_.store_timeout;
@@ -134,8 +134,8 @@ constexpr Time ask_again{1'000'000'000};
 
 }  // namespace
 
-// destroy_process_group joins a thread that still asks the file which the group was made with; where the file
-// is gone it asks again until its patience ends.
+// destroy_process_group joins a thread that still reads the file which the group was made with; where the
+// file is gone it tries again until it times out.
 void Job::leave() {
     if (!settings_.exit_barrier || !world_comm_) return;
     const std::string file = group_file(settings_);
@@ -212,7 +212,7 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
 
 namespace {
 
-// What somebody trained before: other numbers than a fresh model has.
+// What was trained before: other numbers than a fresh model has.
 std::vector<Number> published(const Job& job) {
     return initial_parameters(job.shape(), job.settings().seed + 1);
 }

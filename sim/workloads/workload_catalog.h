@@ -13,7 +13,7 @@ struct WorkloadRow {
     WorkloadKind (*kind)();  // asked once
 };
 
-// In the order of catalog.cpp.
+// In the order of workload_catalog.cpp.
 const std::vector<WorkloadKind>& workload_catalog();
 const WorkloadKind* find_workload(std::string_view name);  // nullptr when there is none
 
@@ -29,7 +29,7 @@ struct CodePlace {
 // Sorted by name; a name means the same in every workload that has it.
 const std::vector<CodePlace>& places();
 
-// Empty where nobody published such a name.
+// Empty where no workload publishes such a name.
 std::string_view meaning_of_place(std::string_view name);
 std::string_view unit_of_place(std::string_view name);
 

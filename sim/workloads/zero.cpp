@@ -123,7 +123,7 @@ void check_index(Job& job, const Shard& shard) {
         "torch.AcceleratorError: CUDA error: an illegal memory access was encountered (multi_tensor_apply)");
 }
 
-// What memory holds that was given back by somebody else, or that nobody ever wrote.
+// What freshly allocated memory holds: what its last user left, or what was never written.
 Number fresh_memory(Unwritten unwritten) {
     constexpr Number leftover = one / 64;
     if (unwritten == Unwritten::nan) return infinite;
@@ -198,7 +198,7 @@ private:
     std::vector<bool> used_;
 };
 
-// The full parameters out of everybody's part.
+// The full parameters out of every rank's part.
 class Fetcher {
 public:
     Fetcher(Job& job, const ZeroSettings& settings, const Shard& shard, std::int64_t total)
@@ -300,8 +300,8 @@ private:
     void gather() { fetcher_.fetch(mine_, full_); }
 
     Share forward(std::int64_t step, const std::vector<std::int64_t>& samples) {
-        // A cached secondary copy is gathered anew unless somebody forgot that it went stale: what a
-        // checkpoint put into the shards is not in it yet.
+        // A cached secondary copy is gathered anew, since it is stale: what a checkpoint put into the
+        // shards is not in it yet.
         if (stage_ == 3 || world_.block("secondary.invalidate")) gather();
         gathered_ = job_.memory().take(stage_ >= 3 ? total_ : 0);
         job_.memory().activations(activations_of(job_, samples.size()));

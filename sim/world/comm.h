@@ -60,8 +60,8 @@ public:
     virtual void send(std::span<const Number> data, Rank peer, int tag = 0, Dtype dtype = Dtype::f32) = 0;
     virtual void recv(std::span<Number> data, Rank peer, int tag = 0, Dtype dtype = Dtype::f32) = 0;
 
-    // Overlapping forms. The buffers must stay alive and untouched until wait(): a fault may make somebody
-    // read too early.
+    // Overlapping forms. The buffers must stay alive and untouched until wait(): a fault may make a rank read
+    // too early.
     virtual std::unique_ptr<Work> all_reduce_async(std::span<Number> data, ReduceOp reduce = ReduceOp::sum,
                                                    Dtype dtype = Dtype::f32) = 0;
     virtual std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out,

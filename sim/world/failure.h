@@ -15,7 +15,7 @@ struct RankFailure : std::runtime_error {
     int code;
 };
 
-// A library call answered an error and nobody caught it. `what` is the text the library logs.
+// A library call returned an error that the rank did not catch. `what` is the text the library logs.
 struct LibraryError : RankFailure {
     LibraryError(results::Code answered, std::string what) : RankFailure(std::move(what)), answer(answered) {}
     results::Code answer;
@@ -25,7 +25,7 @@ struct OutOfMemory : RankFailure {
     using RankFailure::RankFailure;
 };
 
-// Taken away from outside by a signal; destructors still run, the job sees only the silence.
+// Taken away from outside by a signal; destructors still run, the job sees only silence.
 struct RankKilled {
     int signal = 9;
 };

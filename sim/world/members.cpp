@@ -1,4 +1,4 @@
-// sim/world/members.cpp — A list is looked at once, when it is given.
+// sim/world/members.cpp — A list is examined once, when it is given.
 #include "sim/world/members.h"
 
 #include <algorithm>

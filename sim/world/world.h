@@ -41,7 +41,7 @@ public:
     virtual int index() const = 0;
     virtual void compute(Time nominal) = 0;                 // blocks the rank that long
     virtual std::int64_t allocate(std::int64_t bytes) = 0;  // a handle; throws OutOfMemory
-    // On another device of the node, as a process without care does; where a backend cannot, on its own.
+    // On another device of the node, as a careless process does; where a backend cannot, on its own.
     virtual std::int64_t allocate_on(int /*device*/, std::int64_t bytes) { return allocate(bytes); }
     virtual void release(std::int64_t handle) = 0;
     virtual std::int64_t used() const = 0;

@@ -109,7 +109,7 @@ TEST(Promises, AreBrokenByEachThingThatMayGoWrong) {
 
 TEST(Promises, AreUnknownWhereTheFaultDidNotHappen) {
     PlayedRun run = restarted();
-    run.unpulled = "0 of 1 deeds of the fault met their moment";
+    run.unpulled = "0 of 1 actions of the fault met their moment";
     EXPECT_EQ(judged(run, {"finishes"}).kept, Kept::unknown);
 
     PlayedRun alone = restarted();

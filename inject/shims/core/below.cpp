@@ -1,4 +1,4 @@
-// inject/shims/core/below.cpp — Asked anew each time: the library may be loaded after us.
+// inject/shims/core/below.cpp — Looked up anew each time, since the library may be loaded after us.
 #include "inject/shims/core/below.h"
 
 #include <dlfcn.h>

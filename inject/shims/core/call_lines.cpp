@@ -13,7 +13,7 @@
 
 namespace deadrank::inject::shims {
 
-// Written by hand: this runs inside somebody's training step.
+// Written by hand: this runs inside a training step of the user's.
 
 namespace {
 
@@ -74,7 +74,7 @@ Line& Line::add(std::string_view name, std::string_view text) {
 
 std::string Line::text() const { return text_ + "}\n"; }
 
-// Trouble with the file is said once on stderr and never stops the rank.
+// Trouble with the file is reported once on stderr and never stops the rank.
 
 LineFile::~LineFile() {
     if (file_ >= 0) ::close(file_);

@@ -46,7 +46,7 @@ public:
     // Without a path, nothing is written. The file and its directory are made by the first line.
     bool open() const { return !path_.empty(); }
     void write(const Line& line);
-    bool empty();  // nobody has written a line yet
+    bool empty();  // no line has been written yet
 
 private:
     bool ready();
@@ -57,8 +57,8 @@ private:
     bool torn_ = false;  // the disk took only the beginning of the last line
 };
 
-// What is written down of one collective or message, and where the bit of a plan lies in its buffer: the same
-// for every library.
+// What is recorded of one collective or message, and where a plan's bit lies in its buffer: the same for
+// every library.
 
 struct SeenCall {
     results::Rank rank = results::no_rank;

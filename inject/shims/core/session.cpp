@@ -129,7 +129,7 @@ extern char** environ;
 
 namespace deadrank::inject::shims {
 
-// Of the environment only what steers such jobs: the rest is the user's.
+// Only variables that steer such jobs: the rest of the environment is the user's.
 
 namespace {
 
@@ -164,7 +164,7 @@ void greet_rank(RankSession& rank, const std::string& versions, const char* loca
 
 std::string members_text(int ranks) { return ranks > 1 ? "0-" + std::to_string(ranks - 1) : "0"; }
 
-// Counted by thread: a library's own threads are met at depth 0.
+// Counted per thread: a library's own threads are seen at depth 0.
 
 int& Inside::depth() {
     thread_local int depth = 0;

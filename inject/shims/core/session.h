@@ -19,14 +19,14 @@ namespace deadrank::inject::shims {
 void kill_process(int signal);
 void leave_process(int code, const std::string& says);
 
-// Stops until somebody continues it. With a time, a helper process does: a stopped process cannot wake
+// Stops until it is continued. With a time, a helper process does that: a stopped process cannot wake
 // itself.
 void stop_process(std::int64_t nanoseconds);
 
 void sleep_for(std::int64_t nanoseconds);
 [[noreturn]] void sleep_forever();
 
-// Which rank this process is: no plugin interface of NCCL says so before it is late.
+// Which rank this process is: NCCL's plugin interfaces say so too late.
 
 // From DEADRANK_RANK, RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun), PMI_RANK
 // (hydra) or SLURM_PROCID, in this order; no_rank
@@ -34,9 +34,9 @@ void sleep_for(std::int64_t nanoseconds);
 results::Rank rank_of_process();
 
 // What one loaded shim holds: the plan, and for each rank of this process its faults, its evidence and its
-// truth. All of it is found in the environment; without that, a shim sleeps. DEADRANK_PLAN       the plan
-// file DEADRANK_EVIDENCE   a directory: evidence goes to rank<R>.jsonl there, truth to ../truth/rank<R>.jsonl
-// DEADRANK_STARTED    nanoseconds since 1970 at which the job began; else when the shim woke
+// truth. All of it is found in the environment; without that, a shim does nothing. DEADRANK_PLAN is the plan
+// file; DEADRANK_EVIDENCE a directory: evidence goes to rank<R>.jsonl there, truth to ../truth/rank<R>.jsonl;
+// DEADRANK_STARTED the nanoseconds since 1970 at which the job began, by default when the shim started.
 
 struct RankSession {
     RankSession(const ShimPlan& plan, Rank number, const std::string& directory, std::int64_t started);
@@ -51,9 +51,9 @@ public:
     // Is there anything to do in this process at all?
     static bool wanted();
 
-    // A plan that cannot be read is said on stderr, and nothing is injected. `greet` sees each rank once,
-    // when its faults of the start were pulled. A shim that gives none leaves those, and the clock's, to
-    // another: of several in one process only one may pull them.
+    // A plan that cannot be read is reported on stderr, and nothing is injected. `greet` sees each rank once,
+    // after its start-up faults were pulled. A shim that gives none leaves these, and faults by time, to
+    // another: of several shims in one process only one may pull them.
     explicit Session(std::function<void(RankSession&)> greet = {});
 
     // `known`: the rank that a communicator gave, for processes whose environment names none.
@@ -72,9 +72,9 @@ private:
     std::map<Rank, std::unique_ptr<RankSession>> ranks_;
 };
 
-// The first line of a rank's evidence: who it is, with what it runs, and what its environment says.
+// The first line of a rank's evidence: which rank it is, what it runs with, and what its environment says.
 
-// Not where another watcher of this rank has begun the file and said so. `versions`: "nccl=2.28.9";
+// Left out where another watcher of this rank has begun the file with it. `versions`: "nccl=2.28.9";
 // `local_rank`: the variable with this rank's number on its node.
 void greet_rank(RankSession& rank, const std::string& versions, const char* local_rank);
 

@@ -117,12 +117,12 @@ Result<ShimPlan> read_plan(const std::string& file) {
     return parse_plan(text, file);
 }
 
-// The rules of a moment are inject/core/trigger.h's; the truth is written before the deed, since a rank that
-// is killed by its own fault says nothing afterwards.
+// The rules of a moment are inject/core/trigger.h's; the truth is written before a fault acts, since a rank
+// that its own fault kills writes nothing afterwards.
 
 namespace {
 
-// What happens to files is another library's.
+// Faults of files belong to another library.
 bool all_of_storage(const Entry& entry) {
     return std::all_of(entry.pulls.begin(), entry.pulls.end(),
                        [](const Pull& pull) { return pull.lever == "change_storage"; });

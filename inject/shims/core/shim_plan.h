@@ -59,7 +59,7 @@ Result<ShimPlan> read_plan(const std::string& file);
 // The plan's faults of one rank, waiting for their moments inside a real program. Counting is as everywhere:
 // "the third all_reduce" is this rank's own third, on the named communicator or on any.
 
-// What the call at hand has to suffer. Levers that hit the whole process were pulled before this is answered.
+// How the call at hand is to be altered. Levers on the whole process have been pulled by then.
 struct Decision {
     bool any = false;
     std::int64_t fault = 0;  // of the last entry that acted
@@ -74,12 +74,12 @@ public:
 
     bool none() const { return armed_.empty(); }
 
-    // Pulls what belongs to the start and watches the clock for what has a time and no place.
+    // Pulls the start-up faults, and watches the clock for faults with a time and no place.
     void begin();
 
     Decision at(std::string_view call, std::string_view comm = {});
 
-    // In words of NCCL's ncclGetVersion, 22809; 0 unless a fault gave this rank another version.
+    // As ncclGetVersion counts, 22809; 0 unless a fault gave this rank another version.
     int version() const { return version_.load(std::memory_order_relaxed); }
 
     // The call cannot be altered so. Goes to the truth: the run is then unknown, never passed.

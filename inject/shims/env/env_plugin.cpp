@@ -18,7 +18,7 @@ const Surroundings& surroundings() {
 }
 
 int init(std::uint8_t, std::uint8_t, std::uint8_t, const char*) {
-    (void)surroundings();  // a bad plan is said before anything else is
+    (void)surroundings();  // a bad plan is reported before anything else
     return 0;
 }
 int finalize() { return 0; }

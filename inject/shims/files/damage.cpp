@@ -85,7 +85,7 @@ Damage::Damage() {
     started_ = now();
     if (const char* started = std::getenv("DEADRANK_STARTED")) started_ = std::strtoll(started, nullptr, 10);
     if (const char* evidence = std::getenv("DEADRANK_EVIDENCE")) evidence_ = evidence;
-    if (!armed().load()) return;  // the hook sets what is to be
+    if (!armed().load()) return;  // the rank's own hook sets the rules
     const Rank rank = session_.rank(0).rank;
     for (const Entry& entry : session_.plan().faults) {
         if (!entry.ranks.contains(rank)) continue;
@@ -147,7 +147,7 @@ bool Damage::due(Rule& rule, std::string_view call) {
     return when.lasts < 0 || now() - rule.since <= when.lasts;
 }
 
-// The truth is written before the deed, once.
+// The truth is written once, before the damage.
 void Damage::tell(Rule& rule, std::string_view call) {
     if (rule.fault < 0 || !told_.insert(rule.fault).second) return;
     RankSession& rank = session_.rank(0);
@@ -156,7 +156,7 @@ void Damage::tell(Rule& rule, std::string_view call) {
     rank.truth.write(mark);
 }
 
-// Less room, and still enough of it: told apart from a storage that nobody wrote to.
+// Less space, and still enough: told apart from a storage that was never written to.
 void Damage::fit(Rule& rule, std::int64_t size, std::string_view call) {
     rule.left -= size;
     if (rule.fault < 0 || std::exchange(rule.fitted, true)) return;
@@ -226,7 +226,7 @@ Effect Damage::on(std::string_view call, const std::string& path, std::size_t by
         if (!means(rule, path) || !concerns(rule.kind, call)) continue;
         if (call == "open" && rule.kind == Kind::read_only && !writes) continue;
         if (!due(rule, call)) continue;
-        // What happens to one file happens to the first that fits.
+        // A rule for a single file applies to the first that fits.
         if (rule.kind == Kind::torn) {
             if (rule.file.empty()) rule.file = path;
             if (rule.file != path) continue;

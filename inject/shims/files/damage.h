@@ -1,5 +1,5 @@
-// inject/shims/files/damage.h — What is wrong with the storage below one process: rules that calls are held
-// against, set by a plan or by the rank's own hook.
+// inject/shims/files/damage.h — What is wrong with the storage below one process: rules that each call is
+// checked against, set by a plan or by the rank's own hook.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace deadrank::inject::shims {
 
-// What one call meets. Without any of it, the call goes on as it was.
+// What one call meets. By default it goes through unchanged.
 struct Effect {
     int error = 0;            // errno instead of an answer
     std::size_t allowed = 0;  // bytes that go through
@@ -30,10 +30,10 @@ struct Rule {
     std::string what, path;  // without a path, in a job that is kept: every file that it writes itself
     std::int64_t amount = 0;
     scenarios::Trigger when;  // by default at once
-    std::int64_t fault = -1;  // of a plan; -1 = somebody else writes the truth
+    std::int64_t fault = -1;  // of a plan; -1 = the truth is written elsewhere
     std::int64_t left = 0;    // bytes until it acts
     std::int64_t seen = 0, since = 0;
-    bool over = false, fitted = false;  // fitted: some bytes went to a limited storage, and there was room
+    bool over = false, fitted = false;  // fitted: some bytes went to a limited storage, and fitted
     std::string file;                   // the one file that it has chosen
 };
 
@@ -41,17 +41,17 @@ class Damage {
 public:
     static Damage& here();
 
-    // One load where there is nothing to do.
+    // Costs a single load where there is nothing to do.
     static bool any() { return armed().load(std::memory_order_relaxed); }
 
-    // 0, or why it cannot be: 1 = nobody knows `what`.
+    // 0, or why it cannot be set: 1 = `what` is unknown.
     int set(std::string_view what, std::string_view path, std::int64_t amount, bool end,
             std::int64_t fault = -1);
 
     // `call`: open, read, write, sync or rename. `writes`: to be opened for writing.
     Effect on(std::string_view call, const std::string& path, std::size_t bytes, bool writes = true);
 
-    // How a file that comes under its name by being renamed is damaged before: bytes it keeps, or a bit.
+    // How a file is damaged before it is renamed to its final name: bytes it keeps, or a bit.
     struct AtRest {
         int error = 0;
         std::int64_t keeps = -1, flip = -1;

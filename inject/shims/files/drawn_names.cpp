@@ -1,5 +1,5 @@
-// inject/shims/files/drawn_names.cpp — mkstemp and its like, put before libc's, where each name has to be
-// known before there is a file under it: libc opens inside itself what it has drawn.
+// inject/shims/files/drawn_names.cpp — mkstemp and its like, wrapped, since each name has to be known before
+// its file exists: libc itself opens the name that it draws internally.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// inject/shims/files/file_calls.h — What the functions that stand before libc's share.
+// inject/shims/files/file_calls.h — What the functions that wrap libc's share.
 #pragma once
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ inline void flip(char* data, std::int64_t bit) {
     data[bit / 8] = static_cast<char>(data[bit / 8] ^ (1 << (bit % 8)));
 }
 
-// Calls that only a fault concerns; and those that change what names stand for, which are kept, too.
+// Calls that matter to faults alone; and calls that change what a name refers to, whose files are kept, too.
 inline bool watched() { return Damage::any() && !Inside::now(); }
 inline bool guarded() { return (Keeper::on() || Damage::any()) && !Inside::now(); }
 

@@ -190,7 +190,7 @@ void Keeper::remember(const Kept& kept) {
 }
 
 bool Keeper::put(int list, const Kept& kept) {
-    const std::string line = (begun_.empty() ? "" : "\n") + line_of(kept);  // somebody died in a line
+    const std::string line = (begun_.empty() ? "" : "\n") + line_of(kept);  // a process died in a line
     if (::write(list, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return false;
     if (kept.what == Kept::What::file || kept.what == Kept::What::link) ::fdatasync(list);
     remember(kept);
@@ -198,7 +198,7 @@ bool Keeper::put(int list, const Kept& kept) {
 }
 
 bool Keeper::copy(Kept& kept) {
-    // A second name of what may have been changed by now: it was the same before.
+    // Another name of a file that may have been changed by now: its old content is the same.
     if (const auto same = copied_.find({kept.device, kept.inode}); same != copied_.end()) {
         const std::string path = kept.path;
         kept = same->second;

@@ -15,19 +15,19 @@ namespace deadrank::inject::shims {
 
 class Keeper {
 public:
-    // One load where nobody asked for it.
+    // Costs a single load where it is off.
     static bool on();
     static Keeper& here();
 
-    // Each returns after the list says what was there; the call that changes it comes later. False: no copy
-    // could be made, and the list says why.
+    // Each returns once the list says what was there, before the call that changes it. False: no copy could
+    // be made, and the list says why.
     bool keep(const std::string& path);
     void keep_moved(const std::string& from, const std::string& to);  // with all below a directory
 
     // Did this process change it?
     bool knows(const std::string& path);
 
-    // "This job still writes." Whatever was changed long after that, somebody else changed.
+    // "This job still writes": a file changed long after that was changed by another program.
     void beat();
 
 private:

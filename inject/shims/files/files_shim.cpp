@@ -1,5 +1,5 @@
-// inject/shims/files/files_shim.cpp — The storage below a program, broken or slow: put before libc's calls on
-// files. Which file a descriptor is, the kernel says; so nothing has to be remembered of how it was opened.
+// inject/shims/files/files_shim.cpp — Breaks or slows the storage below a program, by wrapping libc's calls
+// on files. The kernel says which file a descriptor is, so nothing of how it was opened is remembered.
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
@@ -20,7 +20,7 @@ namespace deadrank::inject::shims {
 
 namespace {
 
-// Of a regular file; empty for whatever else a descriptor may be.
+// Of a regular file; empty for any other descriptor.
 std::string path_of(int descriptor) {
     struct stat seen {};
     if (::fstat(descriptor, &seen) != 0 || !S_ISREG(seen.st_mode)) return "";
@@ -65,7 +65,7 @@ ssize_t wrote(int descriptor, const iovec* parts, int count, off_t offset, const
         done = offset < 0 ? plain(descriptor, all.data(), effect.allowed)
                           : placed(descriptor, all.data(), effect.allowed, offset);
     if (done < 0 || !effect.pretends) return done;
-    // What was never written leaves no hole: the descriptor only believes that it is further on.
+    // A write that was lost leaves no hole: only the position of the descriptor moves on.
     if (offset < 0) ::lseek(descriptor, static_cast<off_t>(bytes) - done, SEEK_CUR);
     return static_cast<ssize_t>(bytes);
 }
@@ -206,7 +206,7 @@ int creat(const char* path, mode_t mode) {
     return opened(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, [&] { return real(path, mode); });
 }
 int creat64(const char*, mode_t) __attribute__((alias("creat")));
-// As compilers call them that check their arguments.
+// The names under which compilers call them with checks of their arguments.
 int __open_2(const char* path, int flags) {
     static const auto real = behind<int (*)(const char*, int)>("__open_2");
     return opened(AT_FDCWD, path, flags, [&] { return real(path, flags); });
@@ -247,7 +247,7 @@ int deadrank_storage_fault(const char* what, const char* path, long long amount,
     return Damage::here().set(what ? what : "", path ? path : "", amount, end != 0, fault);
 }
 
-// Before somebody damages the file at rest: 1 where no copy is kept, so that it must not be.
+// Called before a file at rest is damaged: 1 where no copy is kept, so that it must not be.
 int deadrank_keep(const char* path) {
     const Inside guard;
     return Keeper::on() && path && Keeper::here().keep(place_of(AT_FDCWD, path, true)) ? 0 : 1;

@@ -1,5 +1,5 @@
-// inject/shims/files/names.cpp — Calls that change what names stand for, put before libc's: by them a file
-// comes under its name, goes, or becomes another one.
+// inject/shims/files/names.cpp — Wraps libc's calls that change what a name refers to: a file gets its name,
+// loses it, or is replaced by another one.
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace deadrank::inject::shims {
 
 namespace {
 
-// Nothing but kept. `follow`: the call acts on what a link leads to.
+// Kept, and never damaged. `follow`: the call acts on what a link leads to.
 template <class Usual>
 int changed(int directory, const char* path, bool follow, const Usual& usual) {
     if (!Keeper::on() || Inside::now() || !path) return usual();
@@ -25,7 +25,7 @@ int changed(int directory, const char* path, bool follow, const Usual& usual) {
     return usual();
 }
 
-// Under a second name a file may be changed as well as under its first.
+// A file may be changed under its second name as well as under its first.
 template <class Usual>
 int linked(int there, const char* from, int here, const char* to, const Usual& usual) {
     if (!Keeper::on() || Inside::now() || !from || !to) return usual();
@@ -52,7 +52,7 @@ void bend_at_rest(const char* path, std::int64_t bit) {
     ::close(file);
 }
 
-// Many write beside and rename: what such a file is to suffer under its name, it suffers now.
+// Many programs write a temporary file and rename it: damage meant for the final name is done now.
 template <class Usual>
 int moved(int there, const char* from, int here, const char* to, const Usual& usual) {
     if (!guarded() || !from || !to) return usual();

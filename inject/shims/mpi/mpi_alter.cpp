@@ -21,7 +21,7 @@ int changed(int count, const Alteration& how) {
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 0, 1 << 30));
 }
 
-// A rank that has become the root, or is none any more, has arguments that nobody was to read.
+// A rank that a fault made the root, or no longer the root, has arguments that were not meant to be read.
 std::string reseat(Call& call, const Call& asked, const Seat& seat) {
     const bool was = asked.root == seat.me, is = call.root == seat.me;
     const bool in_place = asked.send.data == MPI_IN_PLACE || asked.receive.data == MPI_IN_PLACE;
@@ -62,7 +62,7 @@ std::string reshape(Call& call, const Call& asked, const Alteration& how, const 
     return "";
 }
 
-// The buffer with what this rank sends, when it lies among what it receives.
+// The buffer with what this rank sends, when it is part of what it receives.
 std::size_t own_part(const Call& call, const Seat& seat) {
     const bool gathers = call.which == Function::all_gather || call.which == Function::gather;
     if (!gathers || call.send.data != MPI_IN_PLACE) return 0;

@@ -263,7 +263,7 @@ Communicator& Communicators::of(MPI_Comm handle) {
         const std::lock_guard lock(guard_);
         if (const auto found = known_.find(handle); found != known_.end()) return *found->second;
     }
-    // By a function that we do not stand before. What the world makes knowingly keeps its numbers.
+    // Made by a function that we do not wrap. It takes no number from those whose making we see.
     Communicator stranger = world();
     {
         const std::lock_guard lock(guard_);

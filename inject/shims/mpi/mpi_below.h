@@ -17,10 +17,10 @@
 
 namespace deadrank::inject::shims {
 
-// The Open MPI below us: whichever the program brought, found by name at the first call, so that this library
-// links no MPI and loads into anything.
+// The Open MPI below us: the one that the program loaded, found by name at the first call, so that this
+// library links no MPI and loads into any program.
 
-// The functions that we stand before.
+// The functions that we wrap.
 enum class Function : std::uint8_t {
     send,
     ssend,
@@ -69,8 +69,8 @@ const char* moment_of(Function which);  // as a plan's `before` calls it: "all_r
 results::Op op_of(Function which);      // `none` where nothing is moved
 bool is_message(Function which);
 
-// Behind ours in the order of libraries; else in a libmpi loaded out of sight, as Python does. Null when
-// there is none.
+// The next one after ours in the search order; else the one in a libmpi that Python loaded with RTLD_LOCAL.
+// Null when there is none.
 void* search(const char* symbol);
 void* search(Function which);
 [[noreturn]] void missing(const char* symbol);  // a program without an MPI cannot have come here
@@ -116,8 +116,8 @@ MPI_Op reduce_of(results::ReduceOp reduce);  // null where MPI has none: the ave
 int error_of(results::Code code);            // an error class
 results::Code code_of(int error);
 
-// The communicators of this process. Their numbers are equal on all members and on nobody else: the world is
-// 1, another one's comes from its parent's, the how-many-eth of it that it is, and its first member.
+// The communicators of this process. All members of one agree on its number, and no other has it: the world
+// is 1; another one's comes from its parent's number, its index among the children, and its first member.
 
 struct Communicator {
     RankSession* rank = nullptr;
@@ -134,9 +134,9 @@ public:
     explicit Communicators(Session& session) : session_(session) {}
 
     Communicator& world();
-    Communicator& of(MPI_Comm handle);  // one that nobody announced is met here for the first time
+    Communicator& of(MPI_Comm handle);  // one whose making we did not see is added here
 
-    // What the members of `parent` now make together; its number is theirs, all of them.
+    // What the members of `parent` now make together; all of them give it the same number.
     Communicator& making(Communicator& parent);
     // What came of it for this rank.
     Communicator& made(const Communicator& making, MPI_Comm handle, bool same_members);
@@ -149,7 +149,7 @@ private:
 
     Session& session_;
     std::mutex guard_;
-    std::deque<Communicator> all_;  // places stay
+    std::deque<Communicator> all_;  // addresses stay valid
     std::map<MPI_Comm, Communicator*> known_;
     int groups_ = 0, strangers_ = 0;
 };

@@ -199,7 +199,7 @@ std::optional<Memory> memory_of(const Call& call, const Seat& seat) {
 
 bool on_stack(const void* address) {
     pthread_attr_t attributes;
-    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return true;  // then better not touched
+    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return true;  // then it is left alone
     void* begin = nullptr;
     std::size_t size = 0;
     ::pthread_attr_getstack(&attributes, &begin, &size);

@@ -1,4 +1,4 @@
-// inject/shims/mpi/mpi_interposer.cpp — What happens around each MPI call: it is told, altered, passed on.
+// inject/shims/mpi/mpi_interposer.cpp — Around each MPI call: it is recorded, altered, passed on.
 #include "inject/shims/mpi/mpi_interposer.h"
 
 #include <cstring>

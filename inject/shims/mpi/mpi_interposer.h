@@ -1,4 +1,4 @@
-// inject/shims/mpi/mpi_interposer.h — What happens around each MPI call: it is told, altered, passed on.
+// inject/shims/mpi/mpi_interposer.h — Around each MPI call: it is recorded, altered, passed on.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@
 
 namespace deadrank::inject::shims {
 
-// The NCCL below us: whichever the program brought, found at the first call of each function.
+// The NCCL below us: the one that the program loaded, found at the first call of each function.
 
 // The 52 public functions of NCCL 2.28. Older libraries lack some of them.
 enum class Function : std::uint8_t {
@@ -75,8 +75,8 @@ const char* symbol_of(Function which);  // "ncclAllReduce"
 const char* moment_of(Function which);  // as a plan's `before` calls it: "all_reduce"; every way to a
                                         // communicator is "comm_init"
 
-// The next ncclAllReduce behind ours in the order of libraries; else that of a libnccl.so.2 loaded out of
-// sight, as a dlopen with RTLD_LOCAL does. Null when there is none.
+// The next ncclAllReduce after ours in the search order; else that of a libnccl.so.2 which a dlopen with
+// RTLD_LOCAL hides. Null when there is none.
 void* search(Function which);
 
 inline void* find(Function which) {
@@ -110,7 +110,7 @@ public:
     bool copy(void* to, const void* from, std::size_t bytes, Stream stream) const;  // in the stream's order
     bool wait(Stream stream) const;
 
-    // `call` runs when the stream has come so far. False when nobody can promise that: then it was not kept.
+    // Runs `call` when the stream reaches this point. False when that cannot be promised: it is then dropped.
     bool when_done(Stream stream, void (*call)(void*), void* argument) const;
 
 private:

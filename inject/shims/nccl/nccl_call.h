@@ -63,7 +63,7 @@ public:
     Communicator& begin(Rank rank, const Config* config);
     void made(Communicator& one, CommHandle handle);
 
-    // A handle that nobody announced, from a call that we did not see, is met here for the first time.
+    // A handle from a call that we did not see is added here.
     Communicator& of(CommHandle handle);
     void forget(CommHandle handle);
 
@@ -72,7 +72,7 @@ private:
 
     Session& session_;
     std::mutex guard_;
-    std::deque<Communicator> all_;  // places stay
+    std::deque<Communicator> all_;  // addresses stay valid
     std::map<CommHandle, Communicator*> known_;
     std::map<Rank, std::uint32_t> count_;
 };

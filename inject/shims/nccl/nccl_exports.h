@@ -15,7 +15,7 @@ int passed(Function which, CommHandle comm, Arguments... arguments) {
     return function(arguments...);
 }
 
-// What answers with something else than a code is not altered.
+// A function that returns no result code is not altered.
 template <class Answer, class... Arguments>
 Answer untouched(Function which, Arguments... arguments) {
     auto* const function = real<Answer(Arguments...)>(which);
@@ -24,7 +24,7 @@ Answer untouched(Function which, Arguments... arguments) {
     return Answer();
 }
 
-// A collective's way while nobody watches: no more than a look and a jump.
+// A collective's path when nothing is watched: no more than a check and a jump.
 template <class... Arguments>
 int straight(Function which, Arguments... arguments) {
     auto* const function = real<int(Arguments...)>(which);

@@ -1,4 +1,4 @@
-// inject/shims/nccl/nccl_interposer.cpp — What happens around each NCCL call: it is told, altered, passed on.
+// inject/shims/nccl/nccl_interposer.cpp — Around each NCCL call: it is recorded, altered, passed on.
 #include "inject/shims/nccl/nccl_interposer.h"
 
 #include "inject/shims/core/call_lines.h"
@@ -233,7 +233,7 @@ void Interposer::opened(Communicator& comm, CommHandle* made, int code) {
     if (is_failure(code)) failed(comm, code);
 }
 
-// Programs poll all the time: an error is written down when it appears, not at each look.
+// Programs poll all the time: an error is written down when it appears, not at each poll.
 int Interposer::polled(CommHandle handle, int code, const int* error) {
     if (code != nccl_success || !error || !handle) return code;
     Communicator& comm = communicators_.of(handle);

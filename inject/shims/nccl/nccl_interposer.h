@@ -1,4 +1,4 @@
-// inject/shims/nccl/nccl_interposer.h — What happens around each NCCL call: it is told, altered, passed on.
+// inject/shims/nccl/nccl_interposer.h — Around each NCCL call: it is recorded, altered, passed on.
 #pragma once
 
 #include <functional>

@@ -115,7 +115,7 @@ int Network::send(void* connection, void* data, std::uint64_t size, void** reque
     if (treatment.failure) return treatment.failure;
     auto& mine = *static_cast<Connection*>(connection);
     *request = mine.start(true, data, size, treatment).release();
-    (void)mine.progress();  // trouble is told by test
+    (void)mine.progress();  // trouble is reported by test
     return nccl_success;
 }
 
@@ -158,7 +158,7 @@ void Network::properties(NetProperties11& into) const {
     into.most_requests_in_one = 1;
 }
 
-// The four tables that NCCL looks for. They differ in a few arguments, not in deeds.
+// The four tables that NCCL looks for. They differ in a few arguments, not in what they do.
 
 namespace {
 

@@ -22,7 +22,7 @@ public:
     void properties(NetProperties11& into) const;
 
 private:
-    // Sleeps, and reads the rest as a treatment. A call that cannot wait (listen, reg_mr) says so.
+    // Sleeps, and returns the rest as a treatment. `waits`: false for calls that cannot (listen, reg_mr).
     Treatment treated(const char* moment, std::uint64_t size, bool waits);
 
     Session session_;

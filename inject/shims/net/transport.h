@@ -21,13 +21,13 @@ using boost::asio::ip::tcp;
 constexpr int nccl_remote_error = 6;
 using NetClock = std::chrono::steady_clock;
 
-// How one message, or one connection, is not like the others.
+// How one message, or one connection, is treated differently from the others.
 struct Treatment {
-    bool dropped = false;  // said to be done; nothing is moved
+    bool dropped = false;  // reported as done; nothing is moved
     bool stalled = false;  // never done
     NetClock::time_point not_before{};
     std::int64_t flip_bit = -1;  // of the message, modulo its size
-    int failure = 0;             // the code with which the next look at it ends
+    int failure = 0;             // the code that the next poll of it returns
 };
 
 class Connection;
@@ -39,7 +39,7 @@ struct Request {
     std::uint64_t size = 0;  // receiving: how much fits, then how much came
     std::size_t moved = 0;   // of header and body together
     std::array<unsigned char, 8> header{};
-    std::vector<unsigned char> copy;  // of a message that is sent otherwise than it is
+    std::vector<unsigned char> copy;  // of a message that is altered on its way
     Treatment treatment;
     bool done = false;
 };
@@ -63,7 +63,7 @@ private:
     int failure_ = 0;
 };
 
-// The whole of a handle that one rank sends another to be called by.
+// The whole of a handle that one rank sends another, to connect to it.
 struct Handle {
     std::uint64_t magic;
     std::uint16_t port;
@@ -78,7 +78,7 @@ public:
     // At $DEADRANK_NET_ADDRESS, which several machines set to one of their own each; else on loopback.
     static std::unique_ptr<Listener> open(boost::asio::io_context& io, Handle& handle);
 
-    std::unique_ptr<Connection> accept();  // null: nobody has called yet
+    std::unique_ptr<Connection> accept();  // null: no peer has connected yet
 
     Treatment treatment;  // of the connection that is being accepted
     bool asked = false;
@@ -90,7 +90,7 @@ private:
     tcp::acceptor acceptor_;
 };
 
-// A call on its way. Nothing blocks: the kernel connects while NCCL does other things.
+// A connection being made. Nothing blocks: the kernel connects while NCCL does other things.
 class Calling {
 public:
     Calling(boost::asio::io_context& io, const Handle& handle);

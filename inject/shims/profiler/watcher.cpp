@@ -95,7 +95,7 @@ WatchedComm::WatchedComm(RankSession& rank, results::CommId number, std::string 
     rank_.evidence.write(line.add("members", number_ == 1 ? all : ""));
 }
 
-// NCCL does not say when a communicator is ready; it is when something is done with it.
+// NCCL does not say when a communicator is ready; its first use shows that it is.
 void WatchedComm::alive() {
     if (std::exchange(made_, true)) return;
     Line line("comm.init.leave", rank_.rank);

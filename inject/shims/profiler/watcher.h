@@ -1,6 +1,6 @@
 // inject/shims/profiler/watcher.h — NCCL's own events become evidence: a collective begins when it is
 // enqueued, and is over when the kernel of each of its channels is. Faults act where the program calls: they
-// can delay, and what hits the whole process; NCCL looks at no code that a profiler returns.
+// can delay, or act on the whole process; NCCL ignores the codes that a profiler returns.
 #pragma once
 
 #include <mutex>

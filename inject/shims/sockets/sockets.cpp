@@ -1,6 +1,6 @@
-// inject/shims/sockets/sockets.cpp — The link between two ranks, broken, slow or bending a bit: put before
-// libc's calls that send. A dead link takes nothing from its sender, as a full send buffer does; so what was
-// under way when it comes back is neither lost nor sent twice.
+// inject/shims/sockets/sockets.cpp — Breaks or slows the link between two ranks, or flips a bit on it, by
+// wrapping libc's calls that send. A dead link takes nothing from its sender, as a full send buffer does, so
+// that no data is lost or sent twice when it comes back.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -31,7 +31,7 @@ void wait(std::int64_t nanoseconds) {
 
 using NameOf = int (*)(int, sockaddr*, socklen_t*);
 
-// Of one end of a TCP connection; -1 for whatever is none.
+// Of one end of a TCP connection; -1 for anything else.
 int port_of(int descriptor, NameOf name_of) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
@@ -41,7 +41,7 @@ int port_of(int descriptor, NameOf name_of) {
     return -1;
 }
 
-// What leads to a peer. The store, at MASTER_PORT on either end, is reached another way.
+// A connection to a peer. One with MASTER_PORT at either end leads to the store instead.
 bool leads_to_a_peer(int descriptor) {
     static const int store = std::getenv("MASTER_PORT") ? std::atoi(std::getenv("MASTER_PORT")) : -1;
     const int there = port_of(descriptor, getpeername);
@@ -133,8 +133,8 @@ void deadrank_link(int state, std::int64_t nanoseconds_late) {
     link_now.store(state == silent || state == cut ? state : whole);
 }
 
-// The bit of the content of the next message that has one; -1 takes it back. Answers what had been waiting,
-// so that nobody believes in a bit that never left.
+// The bit of the content of the next message that has one; -1 takes it back. Answers with the bit that was
+// still waiting, so that one never sent is not counted.
 std::int64_t deadrank_link_flip(std::int64_t bit) {
     return flip_at.exchange(std::max<std::int64_t>(-1, bit));
 }

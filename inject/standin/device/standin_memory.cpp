@@ -92,7 +92,7 @@ Devices& Devices::of_this_process() {
     return all;
 }
 
-// A stream is there even where no device is: handles of nothing are asked for all the same.
+// There is a stream even without a device, since programs ask for handles all the same.
 Devices::Devices()
     : on_machine_(count_from_environment()),
       visible_(visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), on_machine_)) {
@@ -133,7 +133,7 @@ Stream* Devices::open(unsigned flags, int priority) {
     return streams_.insert(std::make_unique<Stream>(current_device, flags, priority)).first->get();
 }
 
-// Its work is done all the same, so the stream itself stays: a program destroys few of them.
+// Its work is still done, so the stream itself stays: a program destroys few of them.
 bool Devices::close(const void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = find_in(streams_, handle);

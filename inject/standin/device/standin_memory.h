@@ -16,8 +16,8 @@
 
 namespace deadrank::standin {
 
-// Device memory is host memory that is known by address: so a pointer tells which device it is of, and how
-// far it reaches.
+// Device memory is host memory that is registered by address, so that a pointer tells its device and how far
+// it reaches.
 
 enum class Where { device, host, managed, registered };
 
@@ -67,8 +67,8 @@ inline std::vector<int> visible_devices(const char* said, int on_machine) {
     return seen;
 }
 
-// All devices of this process: their streams and memory, and which one a thread works with. One set a
-// process, as the programs' own interface wants it; it is never torn down.
+// All devices of this process: their streams and memory, and which one a thread works with. One set per
+// process, as CUDA's interface requires; it is never torn down.
 
 class Devices {
 public:

@@ -44,7 +44,7 @@ N multiply(N a, N b) {
         return static_cast<N>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-// A number that is none wins, as in the kernels.
+// NaN wins, as in the kernels.
 template <class N>
 N larger(N a, N b) {
     if constexpr (std::is_floating_point_v<N>) {

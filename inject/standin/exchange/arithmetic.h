@@ -19,7 +19,7 @@ namespace deadrank::standin {
 
 enum class Overflow { infinity, largest };
 
-// `finite_only`: the all-ones exponent holds numbers too, and only the all-ones pattern is no number.
+// `finite_only`: the all-ones exponent holds numbers too, and only the all-ones pattern is NaN.
 template <class Bits, int exponent_bits, int mantissa_bits, Overflow overflow, bool finite_only = false>
 struct SmallFloat {
     Bits bits = 0;

@@ -1,5 +1,5 @@
-// inject/standin/exchange/coordinator.h — The one place where everything of a job meets: one thread, one loop
-// over all sockets. A rank that is killed or stopped is seen from here as its peers' machines would see it.
+// inject/standin/exchange/coordinator.h — Where all calls of a job meet: one thread, one loop over all
+// sockets. A rank that is killed or stopped is seen from here as its peers' machines would see it.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct Head {
     std::uint64_t size = 0;  // bytes that follow
 };
 
-// A rank enters a room: one room a communicator.
+// A rank joins a communicator, here called a room.
 struct Hello {
     char room[160] = {};
     std::int32_t rank = 0, size = 0;
@@ -26,7 +26,7 @@ struct Hello {
     std::uint64_t host = 0;    // ranks with the same one share memory, others are joined by a network
 };
 
-// Everybody is there, or cannot work together: then a text follows.
+// All members have joined; or they cannot work together, and a text follows.
 struct Joined {
     std::int32_t code = 0;
 };
@@ -54,10 +54,10 @@ struct Done {
     std::uint64_t number = 0;
 };
 
-// A member's connection broke, or it aborted: what it brought and nobody has met yet is withdrawn.
+// A member's connection broke, or it aborted: its calls that have not completed are withdrawn.
 struct Gone {
     std::int32_t rank = 0;
-    bool noticed = false;  // only a network tells; shared memory falls silent
+    bool noticed = false;  // only a network reports it; shared memory does not
 };
 
 }  // namespace deadrank::standin

@@ -114,7 +114,7 @@ results::Code Member::join(const std::string& address, const Hello& hello, std::
     Joined joined;
     do {
         if (!socket_.read(&head, sizeof head)) return results::Code::remote_error;
-        if (head.kind != Kind::joined) {  // somebody left before all were there: that is nothing to us yet
+        if (head.kind != Kind::joined) {  // a member left before all had joined: not our concern yet
             std::string ignored(head.size, '\0');
             if (!socket_.read(ignored.data(), ignored.size())) return results::Code::remote_error;
         }

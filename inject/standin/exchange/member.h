@@ -31,9 +31,9 @@ public:
     int handle() const { return handle_; }
     explicit operator bool() const { return handle_ >= 0; }
     int release();
-    void shut();  // wakes whoever reads
+    void shut();  // wakes the reader
 
-    bool write(std::string_view bytes);       // all of it, or false: nobody is there any more
+    bool write(std::string_view bytes);       // all of it, or false: the other end is gone
     bool read(void* into, std::size_t size);  // likewise
 
 private:
@@ -53,14 +53,14 @@ public:
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
 
-    // Waits until everybody is there: forever when somebody never comes. `why` says what is wrong.
+    // Waits until all members have joined: forever when one never does. `why` says what is wrong.
     results::Code join(const std::string& address, const Hello& hello, std::string& why);
 
     // The answer is written to `into`, up to its size, before await() returns true. False: aborted.
     std::uint64_t submit(Call call, std::string_view bytes, std::span<char> into);
     bool await(std::uint64_t number);
 
-    // Nothing is written to any buffer afterwards, and everybody who waits goes on.
+    // Nothing is written to any buffer afterwards, and all that wait go on.
     void abort();
     void leave();  // orderly
 

@@ -195,7 +195,7 @@ void Room::done(int member, const Call& call, const std::string& bytes) {
     tell_(member, Kind::done, said_bytes(Done{call.number}), bytes);
 }
 
-// Both sides are done together, and only when they speak of as many bytes.
+// Both sides complete together, and only when they name the same number of bytes.
 void Room::message(int member, const Call& call, std::string bytes) {
     const bool sends = call.op == Op::send;
     const PairKey key =

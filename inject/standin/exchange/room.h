@@ -32,7 +32,7 @@ public:
     void offer(std::size_t member, Offered offered) { offers_[member] = std::move(offered); }
     void withdraw(std::size_t member) { offers_[member].reset(); }
     bool empty() const;
-    // Everybody is there, everybody fits and nobody's kernel is stuck.
+    // All members have called, their calls match and no kernel is stuck.
     bool complete() const;
 
     const Call& call(std::size_t member) const { return offers_[member]->call; }
@@ -51,13 +51,13 @@ private:
 
 class Room {
 public:
-    // How a member is told: head's kind, its struct as bytes, and a buffer.
+    // How a member is notified: head's kind, its struct as bytes, and a buffer.
     using Tell =
         std::function<void(int member, Kind kind, const std::string& said, const std::string& bytes)>;
 
     Room(std::string name, int size, std::uint64_t seed, Tell tell);
 
-    // False when nobody can come in with this: the room waits on, as NCCL's bootstrap does.
+    // False when a member cannot join with this: the others wait on, as NCCL's bootstrap does.
     bool enter(const Hello& hello);
     void call(int member, const Call& call, std::string bytes);
     // `orderly`: it left by ncclCommDestroy; otherwise the others may notice.

@@ -92,7 +92,7 @@ std::string refusal_of(const Entry& entry) {
     return {};
 }
 
-// Without a place of its own a fault acts at the first call that comes: nothing else is seen here.
+// A fault without a place acts at the first call: nothing else is seen here.
 void give_a_place(scenarios::Trigger& when) {
     if (inject::from_start(when)) {
         when.at_start = false;

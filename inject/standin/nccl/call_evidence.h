@@ -19,7 +19,7 @@ namespace deadrank::standin {
 // Its rank in the whole job by what the launcher says, or by this rank of its first communicator.
 int slot_of_this_process(int otherwise);
 
-// Plan and evidence stay empty where another part of deadrank watches this process at a higher place: a hook
+// Plan and evidence stay empty where another part of deadrank watches this process at a higher level: a hook
 // inside Python, or a library in front of our functions.
 class Watch {
 public:

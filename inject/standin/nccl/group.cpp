@@ -100,8 +100,8 @@ ncclResult_t run_or_defer(ncclComm_t comm, std::function<ncclResult_t()> job) {
     return ncclInProgress;
 }
 
-// A call that speaks of more than its buffer holds reads zeros and writes no further: a resized call must not
-// end the program for another reason.
+// A call that names more elements than its buffer holds reads zeros and writes no further: a resized call
+// must not end the program for another reason.
 
 using results::Op;
 

@@ -50,7 +50,7 @@ private:
     std::vector<Job> jobs_;
 };
 
-// The work that a group leaves in a stream: read the buffers, tell the coordinator, wait for everybody, and
+// The work that a group leaves in a stream: read the buffers, tell the coordinator, wait for all, and
 // let the values appear.
 
 // All of one communicator and one stream, with their sequence numbers. False: there is no such stream.

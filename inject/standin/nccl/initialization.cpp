@@ -43,12 +43,12 @@ std::vector<std::array<std::int32_t, 2>> tell_each_other(ncclComm_t parent, std:
     call.sequence = sequence;
     call.count = sizeof own;
     const std::string_view said(reinterpret_cast<const char*>(own.data()), sizeof own);
-    const std::span<char> heard(reinterpret_cast<char*>(all.data()), all.size() * sizeof own);
-    if (!parent->member.await(parent->member.submit(call, said, heard))) all.clear();
+    const std::span<char> received(reinterpret_cast<char*>(all.data()), all.size() * sizeof own);
+    if (!parent->member.await(parent->member.submit(call, said, received))) all.clear();
     return all;
 }
 
-// Runs where it may wait: everybody says color and key, and each finds its own place by itself.
+// Runs where it may wait: all ranks exchange color and key, and each works out its own place.
 ncclResult_t split(ncclComm_t parent, ncclComm_t child, std::uint64_t sequence, int color, int key) {
     const auto all = tell_each_other(parent, sequence, {color, key});
     if (all.empty()) return ncclInternalError;

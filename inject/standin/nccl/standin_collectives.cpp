@@ -214,7 +214,7 @@ ncclResult_t pncclMemFree(void* at) {
     return !at || Devices::of_this_process().memory.give_back(at) ? ncclSuccess : ncclInvalidArgument;
 }
 
-// All memory can be reached by everybody anyway.
+// Every rank can reach all memory anyway.
 ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buffer, size_t, void** handle) {
     if (!comm || !handle) return ncclInvalidArgument;
     *handle = buffer;

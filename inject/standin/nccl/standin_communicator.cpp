@@ -14,7 +14,7 @@
 
 namespace deadrank::standin {
 
-// From the first hello to the last word.
+// Making a communicator: checks, configuration, and the first message to the coordinator.
 
 ncclResult_t check_usable(ncclComm_t comm, const char* function) {
     if (!comm) {
@@ -57,7 +57,7 @@ ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into) {
 ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
                              const ncclConfig_t* given, ncclComm_t parent) {
     ncclConfig_t config;
-    read_config(given, config);  // whoever calls has refused what is none
+    read_config(given, config);  // the caller has refused an invalid one
     auto* comm = new ncclComm;
     comm->rank = rank;
     comm->size = size;
@@ -88,7 +88,7 @@ ncclResult_t open_communicator(ncclComm_t comm) {
     hello.size = comm->size;
     hello.device = Devices::of_this_process().physical(comm->device);
     hello.host = host_of_this_process();
-    ncclGetVersion(&hello.version);  // by name, as NCCL does: whoever stands in front of it is believed
+    ncclGetVersion(&hello.version);  // by name, as NCCL does: an interposer's answer counts
     Watch& evidence = Watch::of_this_process();
     evidence.open(*comm);
     inform("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} - Init START", static_cast<void*>(comm),
@@ -107,7 +107,7 @@ ncclResult_t open_communicator(ncclComm_t comm) {
     return code;
 }
 
-// NCCL pushes nothing: a lost peer shows while something waits for it, and only to whoever asks.
+// NCCL reports nothing by itself: a lost peer shows while something waits for it, and only when polled.
 ncclResult_t asynchronous_error(ncclComm_t comm) {
     if (comm->stage == Stage::opening || comm->stage == Stage::finalizing) return ncclInProgress;
     if (comm->trouble == ncclSuccess && comm->member.lost_peer() >= 0 && comm->member.pending()) {

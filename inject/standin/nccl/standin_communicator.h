@@ -57,7 +57,7 @@ ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into);
 
 ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
                              const ncclConfig_t* config, ncclComm_t parent);
-// Meets the others. Called by whoever may wait.
+// Waits for the other members. Called where waiting is allowed.
 ncclResult_t open_communicator(ncclComm_t comm);
 
 // Runs now, at the end of the group, or beside the program when the communicator does not block.

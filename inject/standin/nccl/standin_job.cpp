@@ -91,8 +91,8 @@ const char* last_warning() {
     return copy.c_str();
 }
 
-// The coordinator lies beside this library. It belongs to nobody: it outlives the rank that started it for as
-// long as another one is connected.
+// The coordinator lies beside this library. It is no rank's child: it outlives the rank that started it for
+// as long as another one is connected.
 
 namespace {
 

@@ -31,7 +31,7 @@ void inform(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
 
 // Empty when the coordinator could not be started; a warning said why.
 std::optional<ncclUniqueId> begin_job();
-// Empty when the id is none of ours.
+// Empty when the id is not one of ours.
 std::string address_of(const ncclUniqueId& id);
 
 // Ranks with the same one share memory: by NCCL_HOSTID, else by host name.

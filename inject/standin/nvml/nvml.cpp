@@ -26,7 +26,7 @@ struct MemoryInfo {
 
 using Handle = void*;
 
-// Whatever a process may see: NVML shows the machine.
+// NVML shows the whole machine, whatever a process may see of it.
 int count() { return Devices::of_this_process().on_machine(); }
 Handle handle_of(int device) { return reinterpret_cast<Handle>(static_cast<std::size_t>(device) + 1); }
 int device_of(Handle handle) { return static_cast<int>(reinterpret_cast<std::size_t>(handle)) - 1; }

@@ -78,7 +78,7 @@ private:
         });
     }
 
-    // Unasked only the first time: a program may have hundreds, but nobody shall take their results for real.
+    // Reports only the first unless asked: a program may have hundreds, yet their results are not real.
     void say_missing(const char* name) {
         const bool all = std::getenv("DEADRANK_STANDIN_LOG");
         if (!all && said_) return;

@@ -22,7 +22,7 @@ cudaError_t give(int* into, int value) {
 
 bool exists(int device) { return device >= 0 && device < devices().count(); }
 
-// The driver lies beside us. A name may stand for its second form, as in the driver's own header.
+// The driver lies beside us. A name may mean its second form (_v2), as in the driver's own header.
 void* driver_function(const char* name) {
     static void* const driver = [] {
         void* known = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);

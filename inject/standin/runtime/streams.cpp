@@ -30,7 +30,7 @@ cudaError_t with_event(cudaEvent_t handle, Action action) {
     return event ? action(*event) : answer(cudaErrorInvalidResourceHandle);
 }
 
-// Not ready is an answer and no error: it is not remembered.
+// Not ready is an answer, not an error, so it is not remembered.
 cudaError_t ready(bool done) { return done ? cudaSuccess : cudaErrorNotReady; }
 
 cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {

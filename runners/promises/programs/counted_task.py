@@ -70,26 +70,26 @@ class Recorder:
                 self._pull(fault, task)
 
     def _pull(self, fault, task):
-        deed, seconds = fault["do"], fault.get("seconds", 0)
-        if deed == "kill_after":  # in the call that follows, where the others let it wait
+        action, seconds = fault["do"], fault.get("seconds", 0)
+        if action == "kill_after":  # in the call that follows, where the others let it wait
             threading.Timer(seconds, self._kill, args=(fault,)).start()
             return
-        self.write("fault", do=deed, step=self.step, seconds=seconds)
-        if deed == "kill":
+        self.write("fault", do=action, step=self.step, seconds=seconds)
+        if action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        elif deed == "raise":
+        elif action == "raise":
             raise Raised(f"worker {self.unit} fails at step {self.step}")
-        elif deed == "stop":  # the player wakes it
+        elif action == "stop":  # the player wakes it
             os.kill(os.getpid(), signal.SIGSTOP)
-        elif deed == "wait":
+        elif action == "wait":
             time.sleep(seconds)
-        elif deed == "slow":
+        elif action == "slow":
             self.slow = seconds
-        elif deed == "corrupt":
+        elif action == "corrupt":
             task.corrupt()
-        elif deed == "jump_clock":
+        elif action == "jump_clock":
             jump_clock(seconds)
-        elif deed == "fill_disk":
+        elif action == "fill_disk":
             fill_disk(RUN / "checkpoints")
 
     def _kill(self, fault):
