@@ -24,8 +24,8 @@ function(deadrank_forwarders target list)
   deadrank_forwarding_source(${target} "${text}")
 endfunction()
 
-# For NCCL: pncclX is ours, ncclX is a weak name of it, as in the original. A library in front that defines ncclX
-# can still call pncclX.
+# For NCCL: pncclX is ours, ncclX is a weak name of it, as in the original. A library in front that defines
+# ncclX can still call pncclX.
 function(deadrank_nccl_forwarders target list)
   deadrank_names_of(${list} names)
   set(text "int deadrank_standin_refuses(const char* name);\n")
