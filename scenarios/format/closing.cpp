@@ -2,6 +2,7 @@
 // each other.
 #include "scenarios/format/closing.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "scenarios/model/error.h"
@@ -193,6 +194,47 @@ Found contradiction(const Plan& plan) {
     }
     if (auto found = outside("expect.ranks", "rank", plan.expect.ranks, plan.world_size())) return found;
     return after_the_end(plan, "expect.step", plan.expect.step.value_or(-1));
+}
+
+// A setting is turned on by any value but its default's; without a default, by any but 0, false and the first
+// word, which are what its absence means.
+namespace {
+
+bool turned_on(const Plan& plan, const Parameter& parameter) {
+    const auto said = plan.workload.find(parameter.name);
+    if (said == plan.workload.end()) return false;
+    if (!parameter.fallback.empty()) {
+        const Value usual = parse_value(parameter.type, parameter.fallback).value();
+        return said->second.number != usual.number || said->second.text != usual.text;
+    }
+    if (parameter.type == ValueType::choice) return said->second.text != parameter.choices.front();
+    return said->second.number != 0 || !said->second.text.empty();
+}
+
+bool has_what_it_needs(const Plan& plan, const Kind& kind, std::string_view needs) {
+    constexpr std::string_view or_else = " or ";
+    const auto end = needs.find(or_else);
+    const std::string_view first = needs.substr(0, end);
+    const auto known = std::find_if(kind.parameters.begin(), kind.parameters.end(),
+                                    [&](const Parameter& one) { return one.name == first; });
+    if (known != kind.parameters.end() && turned_on(plan, *known)) return true;
+    return end != std::string_view::npos && has_what_it_needs(plan, kind, needs.substr(end + or_else.size()));
+}
+
+}  // namespace
+
+Found needs_contradiction(const Plan& plan, const Vocabulary& vocabulary, const Values& among) {
+    const Kind* kind = vocabulary.workload(plan.workload_kind);
+    if (!kind) return std::nullopt;
+    for (const Parameter& parameter : kind->parameters) {
+        if (parameter.needs.empty() || !among.contains(parameter.name)) continue;
+        if (!turned_on(plan, parameter)) continue;
+        if (has_what_it_needs(plan, *kind, parameter.needs)) continue;
+        return Contradiction{"workload." + parameter.name,
+                             fmt::format("{} does nothing without {}", parameter.name, parameter.needs),
+                             fmt::format("set {} as well, or leave {} out", parameter.needs, parameter.name)};
+    }
+    return std::nullopt;
 }
 
 }  // namespace deadrank::scenarios

@@ -54,4 +54,9 @@ struct Contradiction {
 std::optional<Contradiction> cluster_contradiction(const Plan& plan);
 std::optional<Contradiction> contradiction(const Plan& plan);
 
+// A setting of the workload that does nothing without another one, which is not turned on. `among`: only of
+// those; a fix may turn off what another setting needs.
+std::optional<Contradiction> needs_contradiction(const Plan& plan, const Vocabulary& vocabulary,
+                                                 const Values& among);
+
 }  // namespace deadrank::scenarios

@@ -70,6 +70,22 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
     }
 }
 
+// A process that a kept fault ends only to bring the bug about is started again, where the cluster does that:
+// the healed job restarts, and is right to. [heal.expect] may say otherwise.
+bool keeps_a_restart(Reader& top, const Heal& heal, const std::vector<FaultSettings>& faults) {
+    bool ends_a_rank = false;
+    for (std::size_t i = 0; i < faults.size(); ++i)
+        ends_a_rank |= heal.faults[i].kept && faults[i].provokes &&
+                       (faults[i].kind == "kill_rank" || faults[i].kind == "exit_rank");
+    const Node* cluster = top.table("cluster");
+    const bool again =
+        heal.cluster.contains("restarts_max") ||
+        (cluster && std::any_of(cluster->members.begin(), cluster->members.end(), [](const Member& member) {
+             return member.key == "restarts_max" && member.value.integer != 0;
+         }));
+    return ends_a_rank && again;
+}
+
 void check_heals(const Node& table, const Heal& heal, Problems& problems) {
     if (!problems.empty()) return;
     const bool all_kept = std::all_of(heal.faults.begin(), heal.faults.end(), [](const HealedFault& fault) {
@@ -102,6 +118,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
     read_fault_changes(reader, workload, faults, vocabulary, heal);
+    if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
     if (const Node* expect = reader.table("expect"))
         heal.expect = read_expect_table(*expect, "[heal.expect]", heal.expect, taxonomy, top.problems());
     reader.refuse_the_rest();

@@ -176,7 +176,10 @@ Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxo
     Reader top(*document, "a plan", problems);
     Plan plan = read_plan(top, taxonomy, vocabulary);
     if (!problems.empty()) return tl::unexpected(joined(problems.sorted()));
-    if (const auto found = contradiction(plan)) {
+    auto found = contradiction(plan);
+    if (!found && plan.variant != Variant::healed)
+        found = needs_contradiction(plan, vocabulary, plan.workload);
+    if (found) {
         return refuse(ErrorCode::bad_input, fmt::format("{}: {}", found->setting, found->what), found->remedy,
                       {std::string(name)});
     }

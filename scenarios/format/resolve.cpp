@@ -126,6 +126,8 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     if (auto done = close_faults(closing, scenario, vocabulary, plan); !done)
         return tl::unexpected(done.error());
     if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);
+    if (const auto found = needs_contradiction(plan, vocabulary, plan.workload))
+        return refuse_it(scenario, *found);
     return plan;
 }
 
@@ -184,7 +186,9 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
     if (!workload) return tl::unexpected(workload.error());
     apply(*cluster, plan.cluster);
     apply(*workload, plan.workload);
-    if (auto found = contradiction(plan)) {
+    auto found = contradiction(plan);
+    if (!found) found = needs_contradiction(plan, vocabulary, *workload);
+    if (found) {
         found->what = "healed, " + found->what;
         return refuse_it(scenario, *found);
     }

@@ -20,6 +20,7 @@ struct Parameter {
     std::vector<std::string> choices = {};  // for ValueType::choice
     bool optional = false;                  // may be absent without a default
     std::int64_t least = INT64_MIN;         // numbers: none below it
+    std::string needs = {};  // setting without which it does nothing; "a or b" where one will do
 };
 
 // One kind of fault or workload.

@@ -14,7 +14,7 @@ namespace deadrank::sim {
 
 namespace {
 
-enum class Overlap { none, backward };
+enum class Overlap { none, backward, off };
 
 struct DataParallelSettings : JobSettings {
     using JobSettings::JobSettings;
@@ -24,19 +24,21 @@ struct DataParallelSettings : JobSettings {
     std::int64_t dp_size = integer(
         "dp_size", "", "ranks that average their gradients in a group of their own; absent = the world", 1);
     bool pretrained = flag("pretrained", "", "begin with weights that each node fetches to its own disk");
-    bool shared_models = flag("shared_models", "", "fetch them once, to storage that all nodes see");
-    bool strict_load = flag("strict_load", "", "refuse fetched weights that match no parameter by name");
-    bool overlap_off =
-        flag("overlap_off", "", "begin reducing when backward is done, and wait for each bucket at once");
+    bool shared_models =
+        flag("shared_models", "", "fetch them once, to storage that all nodes see", "pretrained");
+    bool strict_load =
+        flag("strict_load", "", "refuse fetched weights that match no parameter by name", "pretrained");
     bool average_in_collective =
         flag("average_in_collective", "",
              "ranks divide by their own samples, and the reduction averages over ranks");
     bool validate_results =
-        flag("validate_results", "", "with audit: stop at a step whose sum is not that of its parts");
-    Overlap overlap = choice<Overlap>("overlap", "",
-                                      "when buckets are reduced: after backward; each as soon as its part of "
-                                      "backward is done. Absent = none",
-                                      {"none", "backward"});
+        flag("validate_results", "", "stop at a step whose sum is not that of its parts", "audit");
+    Overlap overlap =
+        choice<Overlap>("overlap", "",
+                        "when buckets are reduced: after backward, side by side; each as soon as "
+                        "its part of backward is done; after backward, one after the other. "
+                        "Absent = none",
+                        {"none", "backward", "off"});
 };
 
 scenarios::Kind data_parallel_words() {
@@ -79,7 +81,7 @@ public:
         : job_(job),
           group_(group),
           overlap_(settings.overlap == Overlap::backward),
-          alone_(settings.overlap_off),
+          alone_(settings.overlap == Overlap::off),
           backward_(settings.step_time - settings.step_time / 3),
           reduction_(settings.average_in_collective ? ReduceOp::avg : ReduceOp::sum),
           buckets_(std::max<std::int64_t>(1, std::min<std::int64_t>(settings.buckets, settings.layers))) {}
@@ -146,7 +148,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     if (settings.pretrained) load_pretrained(job, parameters, settings.strict_load, settings.shared_models);
     const std::unique_ptr<Comm> own_group = averaging_group(job, settings.dp_size);
     Comm& group = own_group ? *own_group : job.comm();
-    const bool averages = settings.average_in_collective;
+    const bool averages = settings.average_in_collective, alone = settings.overlap == Overlap::off;
 
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
@@ -160,17 +162,17 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
         gradient.front() = world.seam("gradient.local", gradient.front());
         const bool complete = shape.branch == 0 || share.all_layers || world.block("unused.find");
         world.phase(results::Phase::backward);
-        if (settings.overlap == Overlap::none)
+        if (settings.overlap != Overlap::backward)
             world.device().compute(settings.step_time - settings.step_time / 3);
 
         world.phase(results::Phase::reduce);
         // A reducer that starts before the last micro-batch is in sends what there is.
-        std::vector<Number> reduced = std::move(
-            settings.overlap_off || world.block("bucket.after_backward") ? gradient : share.unfinished);
+        std::vector<Number> reduced =
+            std::move(alone || world.block("bucket.after_backward") ? gradient : share.unfinished);
         Reducer reducer(job, group, settings);
         reducer.run(reduced, complete);
         if (!complete) refuse_unfinished(job.rank(), shape.layers);
-        const bool waits = settings.overlap_off || world.block("bucket.wait");
+        const bool waits = alone || world.block("bucket.wait");
         if (waits) reducer.wait();
         unflatten(world, reduced);
         const std::int64_t everything = normaliser(job, group, share, samples.size());

@@ -4,6 +4,7 @@
 #include "sim/workloads/settings.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <string>
 
@@ -16,7 +17,9 @@ void Settings::list(const Row& row, std::initializer_list<Text> words) {
     listed.name = row.name;
     listed.type = row.type;
     listed.fallback = row.usual;
-    listed.what = row.what;
+    listed.what =
+        row.needs.empty() ? std::string(row.what) : fmt::format("{}; needs {}", row.what, row.needs);
+    listed.needs = row.needs;
     for (const Text word : words) listed.choices.emplace_back(word);
     listed.optional = row.usual.empty();
     listed.least = row.least;
@@ -46,7 +49,8 @@ int Settings::place(const Row& row, std::initializer_list<Text> words) {
 bool of_whole_models(std::string_view setting) {
     constexpr std::string_view of_these[] = {"branch_one_in",  "sample_tokens",      "normalise",
                                              "clip",           "saved_ranks",        "saved_pad",
-                                             "evaluate_every", "evaluation_samples", "evaluation_remainder"};
+                                             "evaluate_every", "evaluation_samples", "evaluation_remainder",
+                                             "auxiliary",      "frozen_layer"};
     return std::find(std::begin(of_these), std::end(of_these), setting) != std::end(of_these);
 }
 
@@ -55,6 +59,7 @@ std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std:
                                          "checkpoint_interval",
                                          "checkpoint_agreed",
                                          "checkpoint_finish",
+                                         "optimizer_steps",
                                          "resume",
                                          "load",
                                          "commit",

@@ -39,25 +39,29 @@ protected:
     using Text = std::string_view;
 
     // An empty default: it may be absent, and is 0 then. None is below `least`.
-    std::int64_t integer(Text name, Text usual, Text what, std::int64_t least = 0) {
-        return number({name, ValueType::integer, usual, what, least});
+    // `needs`: a setting without which this one does nothing, or several, "a or b".
+    std::int64_t integer(Text name, Text usual, Text what, std::int64_t least = 0, Text needs = {}) {
+        return number({name, ValueType::integer, usual, what, least, needs});
     }
-    std::int64_t ratio(Text name, Text usual, Text what) {  // in parts per billion
-        return number({name, ValueType::ratio, usual, what});
+    std::int64_t ratio(Text name, Text usual, Text what, Text needs = {}) {  // in parts per billion
+        return number({name, ValueType::ratio, usual, what, 0, needs});
     }
-    std::int64_t bytes(Text name, Text usual, Text what) {
-        return number({name, ValueType::bytes, usual, what});
+    std::int64_t rate(Text name, Text usual, Text what, Text needs = {}) {  // in bits per second
+        return number({name, ValueType::rate, usual, what, 0, needs});
     }
-    Time duration(Text name, Text usual, Text what) {
-        return Time(number({name, ValueType::duration, usual, what}));
+    std::int64_t bytes(Text name, Text usual, Text what, Text needs = {}) {
+        return number({name, ValueType::bytes, usual, what, 0, needs});
     }
-    bool flag(Text name, Text usual, Text what) {
-        return number({name, ValueType::boolean, usual, what}) != 0;
+    Time duration(Text name, Text usual, Text what, Text needs = {}) {
+        return Time(number({name, ValueType::duration, usual, what, 0, needs}));
+    }
+    bool flag(Text name, Text usual, Text what, Text needs = {}) {
+        return number({name, ValueType::boolean, usual, what, 0, needs}) != 0;
     }
     // An enum whose values are in the order of the words.
     template <class Choice>
-    Choice choice(Text name, Text usual, Text what, std::initializer_list<Text> words) {
-        return static_cast<Choice>(place({name, ValueType::choice, usual, what}, words));
+    Choice choice(Text name, Text usual, Text what, std::initializer_list<Text> words, Text needs = {}) {
+        return static_cast<Choice>(place({name, ValueType::choice, usual, what, 0, needs}, words));
     }
     // Another default than the base's row has.
     void usual(Text name, Text value);
@@ -68,6 +72,7 @@ private:
         ValueType type;
         Text usual, what;
         std::int64_t least = 0;
+        Text needs = {};
     };
     std::int64_t number(const Row& row);
     int place(const Row& row, std::initializer_list<Text> words);
@@ -92,7 +97,9 @@ bool of_whole_models(std::string_view setting);
 
 template <class Own>
 bool ignores_as_a_part(std::string_view setting) {
-    if constexpr (requires { Own::whole_model; })
+    if constexpr (requires { Own::loads_saved; })
+        return !setting.starts_with("saved_") && of_whole_models(setting);
+    else if constexpr (requires { Own::whole_model; })
         return !Own::whole_model && of_whole_models(setting);
     else
         return false;
@@ -124,7 +131,8 @@ enum class Tokens { alike, uneven };
 enum class Normaliser { samples, step, rank, micro_batch };
 enum class Remainder { pad, drop, uneven };
 enum class Condition { none, alone, agreed };
-enum class GroupMaking { members, world };
+enum class GroupMaking { members, world, first_call };
+enum class HelperEnds { raise, wait };
 
 struct JobSettings : Settings {
     using Settings::Settings;
@@ -145,12 +153,13 @@ struct JobSettings : Settings {
         duration("checkpoint_interval", "",
                  "save as well when a rank's own clock says that so much time has passed since the last one");
     bool checkpoint_agreed =
-        flag("checkpoint_agreed", "", "rank 0 decides for all whether that time has passed");
+        flag("checkpoint_agreed", "", "rank 0 decides for all whether that time has passed",
+             "checkpoint_interval");
     bool exit_barrier =
         flag("exit_barrier", "",
              "meet once more before leaving, in the file that the process group was made with");
     bool own_group_file =
-        flag("own_group_file", "", "with exit_barrier: that file has a name that no other group has");
+        flag("own_group_file", "", "that file has a name that no other group has", "exit_barrier");
     bool resume = flag("resume", "true", "restore the latest checkpoint after a restart");
     LoadPolicy load = choice<LoadPolicy>(
         "load", "alone",
@@ -200,20 +209,43 @@ struct JobSettings : Settings {
         "expected_step_time", "",
         "how long a step should take by what was measured elsewhere; the log then shows each step's time "
         "beside it");
+    std::int64_t expected_throughput = integer("expected_throughput", "",
+                                               "samples a second of the whole job that were measured "
+                                               "elsewhere or promised; shown among the settings, "
+                                               "and rank 0 prints after each step how many there were",
+                                               1);
+    std::int64_t expected_bandwidth = rate("expected_bandwidth", "",
+                                           "bandwidth by data sheet between two nodes, on one node between "
+                                           "two devices; every pair is tried before "
+                                           "training, and the log shows what it reached beside it");
     std::int64_t checkpoint_finish =
         integer("checkpoint_finish", "",
-                "a save goes on beside training and is on disk so many steps later; absent = at once");
+                "a save goes on beside training and is on disk so many steps later; absent = at once", 0,
+                "checkpoint_every or checkpoint_interval");
+    bool optimizer_steps =
+        flag("optimizer_steps", "",
+             "the optimizer counts its own steps and takes the first ones shorter; the counter is saved with "
+             "the parameters and logged beside the step that training is at");
+    std::int64_t compile_workers =
+        integer("compile_workers", "", "helper processes that compile for a rank in its first step");
+    HelperEnds helper_ends = choice<HelperEnds>(
+        "helper_ends", "",
+        "what a rank does whose helper process died (fault kill_helper): it notices and raises; it waits for "
+        "the answer. Absent = raise",
+        {"raise", "wait"}, "loader_workers or compile_workers or checkpoint_finish");
     GroupMaking groups =
         choice<GroupMaking>("groups", "",
                             "who takes part when a parallel group is made: its members; all ranks of the "
                             "world, group after group, "
-                            "which a counter names in the store, as torch does. Absent = members",
-                            {"members", "world"});
+                            "which a counter names in the store, as torch does; its members, when they first "
+                            "use it. Absent = members",
+                            {"members", "world", "first_call"});
     std::int64_t saved_ranks = integer(
         "saved_ranks", "",
         "begin with a checkpoint that a job of so many ranks left behind; absent = with a fresh model");
     std::int64_t saved_pad =
-        integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1);
+        integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1,
+                "saved_ranks");
 
     // Only of workloads in which each rank computes with the whole model.
     static constexpr bool whole_model = false;
@@ -228,15 +260,21 @@ struct JobSettings : Settings {
         "tokens, then the ranks; those of each micro-batch, then micro-batches and ranks. Absent = samples",
         {"samples", "step", "rank", "micro_batch"});
     std::int64_t clip = ratio("clip", "", "norm that gradients are clipped to; absent = none");
+    std::int64_t auxiliary = ratio("auxiliary", "",
+                                   "weight of a second term of the loss, half the square of the parameters, "
+                                   "which each micro-batch adds; "
+                                   "absent = none");
+    std::int64_t frozen_layer =
+        integer("frozen_layer", "", "layer that gets no gradient, counted from 1; absent = none", 1);
     std::int64_t evaluate_every =
         integer("evaluate_every", "", "steps after which the model is evaluated; absent = never");
     std::int64_t evaluation_samples =
-        integer("evaluation_samples", "", "samples of the evaluation set; absent = 32", 1);
+        integer("evaluation_samples", "", "samples of the evaluation set; absent = 32", 1, "evaluate_every");
     Remainder evaluation_remainder = choice<Remainder>(
         "evaluation_remainder", "",
         "what becomes of a last evaluation batch that does not divide: filled up with samples from the "
         "beginning; left out; some ranks have one batch more. Absent = filled up",
-        {"pad", "drop", "uneven"});
+        {"pad", "drop", "uneven"}, "evaluate_every");
 };
 
 }  // namespace deadrank::sim

@@ -47,15 +47,24 @@ bool is_usual(const scenarios::Parameter& parameter, const Value& value) {
     return usual && usual->number == value.number && usual->text == value.text;
 }
 
+// Of a choice the program may know some words alone.
+bool lacks_word(const Argument& argument, const Value& value) {
+    return value.type == scenarios::ValueType::choice && !argument.by_value.empty() &&
+           argument.by_value.count(value.text) == 0;
+}
+
 scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manifest& manifest) {
     const scenarios::Vocabulary words = vocabulary();
     const scenarios::Kind* kind = words.workload(plan.workload_kind);
     if (!kind) return {};
     for (const auto& [name, value] : plan.workload) {
-        if (manifest.arguments.count(name) > 0 || among(of_no_matter, name)) continue;
+        const auto argument = manifest.arguments.find(name);
+        const bool taken = argument != manifest.arguments.end() && !lacks_word(argument->second, value);
+        if (taken || among(of_no_matter, name)) continue;
         const auto known = std::find_if(kind->parameters.begin(), kind->parameters.end(),
                                         [&](const auto& one) { return one.name == name; });
         if (known == kind->parameters.end() || is_usual(*known, value)) continue;
+        if (known->optional && !known->choices.empty() && value.text == known->choices.front()) continue;
         return refuse(ErrorCode::unsupported,
                       fmt::format("the program played for real has no setting '{}'", name), in_the_simulator);
     }
