@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "sim/collectives/nccl_settings.h"
+
 namespace deadrank::sim {
 
 // Spelled as the libraries print them, odd spacing included.
@@ -66,28 +68,36 @@ struct ErrorWords {
     std::string_view meaning;
 };
 
-ErrorWords words_of(Code code) {
+// What can be done about an error stands beside it since 2.18; an error of a peer has a word of its own since
+// 2.13, and was one of the system before.
+ErrorWords words_of(Code code, std::string_view version) {
+    const int release = nccl_version_code(std::string(version));
+    const bool known = release > 0, bare = known && release < 21800;
+    if (code == Code::remote_error && known && release < 21300) code = Code::system_error;
     switch (code) {
         case Code::unhandled_device_error:
-            return {"unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
-                    "ncclUnhandledCudaError: Call to CUDA function failed."};
+            return {
+                bare ? "unhandled cuda error" : "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+                "ncclUnhandledCudaError: Call to CUDA function failed."};
         case Code::system_error:
-            return {"unhandled system error (run with NCCL_DEBUG=INFO for details)",
+            return {bare ? "unhandled system error"
+                         : "unhandled system error (run with NCCL_DEBUG=INFO for details)",
                     "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or "
                     "device error."};
         case Code::invalid_argument:
-            return {"invalid argument (run with NCCL_DEBUG=WARN for details)",
+            return {bare ? "invalid argument" : "invalid argument (run with NCCL_DEBUG=WARN for details)",
                     "ncclInvalidArgument: Invalid value for an argument."};
         case Code::invalid_usage:
-            return {"invalid usage (run with NCCL_DEBUG=WARN for details)",
+            return {bare ? "invalid usage" : "invalid usage (run with NCCL_DEBUG=WARN for details)",
                     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."};
         case Code::remote_error:
             return {"remote process exited or there was a network error",
                     "ncclRemoteError: A call failed possibly due to a network error or a remote process "
                     "exiting prematurely."};
         default:
-            return {"internal error - please report this issue to the NCCL developers",
-                    "ncclInternalError: Internal check failed."};
+            return {
+                bare ? "internal error" : "internal error - please report this issue to the NCCL developers",
+                "ncclInternalError: Internal check failed."};
     }
 }
 
@@ -125,7 +135,7 @@ bool differ(const Offer& one, const Offer& other) {
 }  // namespace
 
 std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error) {
-    const ErrorWords words = words_of(code);
+    const ErrorWords words = words_of(code, version);
     return fmt::format("{}, NCCL version {}\n{}\nLast error:\n{}", words.error, version, words.meaning,
                        last_error);
 }
