@@ -5,8 +5,8 @@
 namespace deadrank::inject {
 
 extern const FaultRow kill_rank_row, exit_rank_row, stop_rank_row, pause_rank_row, slow_rank_row,
-    preempt_job_row, lose_node_row, set_env_row, unset_env_row, swap_ranks_row, skew_version_row,
-    break_package_row, take_port_row, break_name_row, break_store_row, add_interface_row,
+    kill_helper_row, preempt_job_row, lose_node_row, set_env_row, unset_env_row, swap_ranks_row,
+    skew_version_row, break_package_row, take_port_row, break_name_row, break_store_row, add_interface_row,
     reorder_collective_row, skip_collective_row, resize_collective_row, retype_collective_row,
     reroot_collective_row, swap_operation_row, delay_collective_row, fail_call_row, hang_kernel_row,
     flip_bits_row, bend_value_row, shift_shard_row, skip_block_row, corrupt_checkpoint_row, tear_write_row,
@@ -22,6 +22,7 @@ const std::vector<FaultRow>& fault_catalog() {
         stop_rank_row,
         pause_rank_row,
         slow_rank_row,
+        kill_helper_row,
         preempt_job_row,
         lose_node_row,
         set_env_row,

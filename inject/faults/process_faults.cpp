@@ -78,6 +78,31 @@ extern const FaultRow pause_rank_row{
     },
     "step"};
 
+// A process that a rank started to help it dies: killed for its memory, by a full /dev/shm, by a bad sample.
+// The rank itself lives, and may or may not look after its children.
+extern const FaultRow kill_helper_row{
+    {.name = "kill_helper",
+     .what = "A helper process of the rank dies: one that loads samples, compiles, or writes checkpoints.",
+     .parameters = {rank_parameter(),
+                    {"helper",
+                     ValueType::choice,
+                     "loader",
+                     "which: of loader_workers, of compile_workers, or the one that finishes a save beside "
+                     "training (checkpoint_finish)",
+                     {"loader", "compile", "checkpoint"}},
+                    {"signal", ValueType::integer, "9", "the signal that ends it", {}, false, 1}},
+     .levers = {BendValue::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string seam = spec.text("helper") + ".helper";
+        return make_deed(spec,
+                         {.apply =
+                              [seam, signal = spec.number("signal")](Levers& levers, Rank rank) {
+                                  return levers.pull(BendValue{rank, seam, {.set_it = true, .set = signal}});
+                              },
+                          .blame = aimed(spec)});
+    }};
+
 // The scheduler reclaims the machines: every process is asked to end, whatever it was doing.
 extern const FaultRow preempt_job_row{
     {.name = "preempt_job",

@@ -41,6 +41,9 @@ void Job::save(std::int64_t step) {
     if (!state_.numbers) return;
     saved_ = world_.timer().now();
     if (settings_.checkpoint_finish > 0) {  // training goes on; what is saved is what there is now
+        if (settings_.helper_ends == HelperEnds::raise)
+            ask_helper(world_.seam("checkpoint.helper", 0),
+                       "RuntimeError: Checkpoint background process encountered an error and died");
         finish_saves(std::numeric_limits<std::int64_t>::max());
         open_save_ = OpenSave{.step = step, .captured = {}};
         if (world_.block("checkpoint.capture")) open_save_->captured = *state_.numbers;
@@ -73,6 +76,7 @@ void Job::publish(std::int64_t step) {
 void Job::finish_saves(std::int64_t step) {
     if (!open_save_ || step < open_save_->step + settings_.checkpoint_finish) return;
     const OpenSave save = *std::exchange(open_save_, std::nullopt);
+    if (world_.seam("checkpoint.helper", 0) != 0) return;  // nobody is left to write it, and nobody looks
     world_.phase(results::Phase::checkpoint);
     write_own(save.step, save.captured ? *save.captured : *state_.numbers);
     publish(save.step);
@@ -106,6 +110,7 @@ void Job::write_shard(std::int64_t step, int shard, std::span<const Number> numb
     const std::string aside = path + ".tmp";
     std::vector<Number> content{step, shard, state_.shards};
     content.insert(content.end(), numbers.begin(), numbers.end());
+    if (settings_.optimizer_steps) content.push_back(optimizer_steps_);
     const auto shown = [&](std::size_t elements, Code result) {
         world_.record(results::CheckpointSave{step, static_cast<std::int64_t>(elements * sizeof(Number)),
                                               digest_of(content), shard, state_.shards, world_.text(path),
@@ -172,7 +177,8 @@ void Job::restore() {
         shard_path(step, static_cast<int>(world_.seam("checkpoint.load_shard", state_.shard)));
     std::vector<Number> content;
     Code result = world_.storage().read(path, content);
-    if (result == Code::ok && content.size() != state_.numbers->size() + 3) result = Code::corrupt;
+    const std::size_t around = settings_.optimizer_steps ? 4 : 3;  // numbers beside the state's own
+    if (result == Code::ok && content.size() != state_.numbers->size() + around) result = Code::corrupt;
     world_.record(results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
                                           digest_of(content), state_.shard, state_.shards, world_.text(path),
                                           result});
@@ -186,6 +192,10 @@ void Job::restore() {
             path));
     }
     call_across_releases(world_, Calling::load);
+    if (settings_.optimizer_steps) {
+        optimizer_steps_ = world_.seam("optimizer.restored_step", content.back());
+        content.pop_back();
+    }
     if (world_.block("checkpoint.restore")) {
         // Groups of parameters are matched by their places, which hold as long as they are not reordered.
         const std::int64_t first = world_.seam("checkpoint.first_parameter", 0);

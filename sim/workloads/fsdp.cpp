@@ -26,6 +26,9 @@ struct FsdpSettings : JobSettings {
     SampleLengths lengths = choice<SampleLengths>(
         "lengths", "equal", "how long samples are: alike, or one in eight six times as long",
         {"equal", "long_tail"});
+    std::int64_t align =
+        integer("align", "",
+                "a rank's part of a layer is filled up to a multiple of so many elements; absent = 1", 1);
     bool read_data =
         flag("read_data", "false", "read each step's samples from storage, trying again when that fails");
 };
@@ -180,6 +183,12 @@ struct FsdpStep {
     std::vector<std::unique_ptr<Work>> pending;
 };
 
+// Elements of one layer that a rank holds: an equal part, filled up.
+std::size_t part_of(int width, Rank ranks, std::int64_t align) {
+    const std::int64_t to = std::max<std::int64_t>(1, align), exact = (width + ranks - 1) / ranks;
+    return static_cast<std::size_t>((exact + to - 1) / to * to);
+}
+
 // A rank's shard of every module, and the phases of its step.
 class FsdpRank {
 public:
@@ -190,7 +199,7 @@ public:
           shape_(job.shape(settings.mixture)),
           layers_(static_cast<std::size_t>(shape_.layers)),
           modules_(layers_ + static_cast<std::size_t>(settings.mixture)),
-          each_(static_cast<std::size_t>((shape_.width + job.size() - 1) / job.size())),
+          each_(part_of(shape_.width, job.size(), settings.align)),
           own_(load_own()),
           gathered_(job, own_.numbers, each_, modules_, settings.prefetch),
           data_(job, settings.read_data) {

@@ -1,6 +1,7 @@
 // sim/workloads/group_making.cpp — Parallel groups as torch makes them: every rank of the world calls
 // new_group for every group, in one order, and a counter of its own names each of them in the store. A rank
 // that leaves out the groups it is not in counts fewer, and meets the wrong ranks under a name.
+#include <algorithm>
 #include <fmt/format.h>
 #include <string>
 #include <utility>
@@ -37,7 +38,93 @@ std::vector<Rank> members_in(std::string_view text) {
     return members;
 }
 
+// A group whose communicator comes to be at the first call of a member, as torch makes one where it was not
+// told a device: whoever calls first waits for all others to call it as well.
+class LazyComm final : public Comm {
+public:
+    LazyComm(World& world, CommRequest request) : world_(world), request_(std::move(request)) {
+        for (Rank place = 0; place < request_.members.size(); ++place)
+            members_.push_back(request_.members[place]);
+    }
+
+    CommId id() const override { return made_ ? made_->id() : 0; }
+    const std::string& name() const override { return request_.name; }
+    Rank rank() const override {
+        const auto mine = std::find(members_.begin(), members_.end(), request_.rank);
+        return static_cast<Rank>(mine - members_.begin());
+    }
+    Rank size() const override { return static_cast<Rank>(members_.size()); }
+    const std::vector<Rank>& members() const override { return members_; }
+
+    void all_reduce(std::span<Number> data, ReduceOp reduce, Dtype dtype) override {
+        made().all_reduce(data, reduce, dtype);
+    }
+    void broadcast(std::span<Number> data, Rank root, Dtype dtype) override {
+        made().broadcast(data, root, dtype);
+    }
+    void reduce(std::span<Number> data, Rank root, ReduceOp reduce, Dtype dtype) override {
+        made().reduce(data, root, reduce, dtype);
+    }
+    void all_gather(std::span<const Number> in, std::span<Number> out, Dtype dtype) override {
+        made().all_gather(in, out, dtype);
+    }
+    void reduce_scatter(std::span<const Number> in, std::span<Number> out, ReduceOp reduce,
+                        Dtype dtype) override {
+        made().reduce_scatter(in, out, reduce, dtype);
+    }
+    void all_to_all(std::span<const Number> in, std::span<Number> out, Dtype dtype) override {
+        made().all_to_all(in, out, dtype);
+    }
+    void barrier() override { made().barrier(); }
+    void send(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override {
+        made().send(data, peer, tag, dtype);
+    }
+    void recv(std::span<Number> data, Rank peer, int tag, Dtype dtype) override {
+        made().recv(data, peer, tag, dtype);
+    }
+    std::unique_ptr<Work> all_reduce_async(std::span<Number> data, ReduceOp reduce, Dtype dtype) override {
+        return made().all_reduce_async(data, reduce, dtype);
+    }
+    std::unique_ptr<Work> all_gather_async(std::span<const Number> in, std::span<Number> out,
+                                           Dtype dtype) override {
+        return made().all_gather_async(in, out, dtype);
+    }
+    std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
+                                               ReduceOp reduce, Dtype dtype) override {
+        return made().reduce_scatter_async(in, out, reduce, dtype);
+    }
+    std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override {
+        return made().send_async(data, peer, tag, dtype);
+    }
+    std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override {
+        return made().recv_async(data, peer, tag, dtype);
+    }
+    void group_start() override { made().group_start(); }
+    void group_end() override { made().group_end(); }
+    Code async_error() override { return made_ ? made_->async_error() : Code::ok; }
+    void abort() override {
+        if (made_) made_->abort();
+    }
+
+private:
+    Comm& made() {
+        if (!made_) made_ = world_.communicator(request_);
+        return *made_;
+    }
+
+    World& world_;
+    CommRequest request_;
+    std::vector<Rank> members_;
+    std::unique_ptr<Comm> made_;
+};
+
 }  // namespace
+
+std::unique_ptr<Comm> Job::make_group(CommRequest request) {
+    if (settings_.groups == GroupMaking::first_call)
+        return std::make_unique<LazyComm>(world_, std::move(request));
+    return world_.communicator(request);
+}
 
 // Own groups carry communicators, those of others only a number. The first member leaves the group's key in
 // the store; a rank that asks under that name gets the first key left there. At the end of each creation all

@@ -2,6 +2,7 @@
 #include "sim/workloads/job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
@@ -26,9 +27,16 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
         collect(number);
+        if (settings_.compile_workers > 0 && number == first_step_) {
+            ask_helper(world_.seam("compile.helper", 0),
+                       "concurrent.futures.process.BrokenProcessPool: A process in the process pool was "
+                       "terminated abruptly while the future was running or pending.");
+        }
         const Time began = world_.timer().now();
         const StepResult result = step(number);
+        ++optimizer_steps_;
         reduce_if_asked();
+        gather_metrics();
         show_pace(number, world_.timer().now() - began);
         memory_.step_over();
         world_.phase(results::Phase::none);
@@ -40,7 +48,28 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     if (until < 0) leave();
 }
 
+// As trainers report a number that all ranks have a part of.
+void Job::gather_metrics() {
+    for (std::int64_t times = world_.seam("metric.gathers", 0); times > 0; --times) {
+        const Number mine[] = {rank_};
+        std::vector<Number> all(static_cast<std::size_t>(size_));
+        comm().all_gather(mine, all);
+    }
+}
+
+// What a helper process was asked for never comes once it is dead. Whoever watches its children has an error
+// at once; whoever waits for the answer alone waits for ever.
+void Job::ask_helper(std::int64_t lost, std::string_view error) {
+    if (lost == 0) return;
+    if (settings_.helper_ends == HelperEnds::raise) throw RankFailure(std::string(error));
+    for (;;) world_.timer().sleep(std::chrono::hours(1));
+}
+
 void Job::show_pace(std::int64_t step, Time took) {
+    if (settings_.expected_throughput > 0 && rank_ == 0 && took > Time{0}) {
+        const std::int64_t tenths = samples_together_ * 10'000'000'000 / took.count();
+        world_.log(fmt::format("step {}: {}.{} samples/s", step, tenths / 10, tenths % 10));
+    }
     const Time expected = settings_.expected_step_time;
     if (expected <= Time{0}) return;
     const auto seconds = [](Time time) { return scaled(one, time.count(), 1'000'000'000); };
@@ -70,6 +99,10 @@ void Job::collect(std::int64_t step) {
 }
 
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
+    if (settings_.loader_workers > 0)
+        ask_helper(world_.seam("loader.helper", 0),
+                   "RuntimeError: DataLoader worker (pid 29001) is killed by signal: Killed.");
+    samples_together_ = settings_.batch * replicas;
     SamplerSettings sampling;
     sampling.samples = settings_.samples;
     sampling.batch = world_.seam("sampler.batch", settings_.batch);
@@ -136,6 +169,9 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
                                        .rate_ppb = configured_rate(),
                                        .dropout = settings_.dropout,
                                        .clip_ppb = settings_.clip,
+                                       .auxiliary_ppb = settings_.auxiliary,
+                                       .frozen = settings_.frozen_layer,
+                                       .corrects = settings_.optimizer_steps,
                                        .by_tokens = settings_.sample_tokens == Tokens::uneven,
                                        .first_seed = settings_.seed + (settings_.saved_ranks > 0 ? 1 : 0)};
         reference_ = std::make_unique<Reference>(shape, sampling, recipe);
@@ -198,7 +234,11 @@ std::int64_t Job::learning_rate(std::int64_t step) {
     if (settings_.rate_scaling == RateScaling::sqrt && !world_.block("scheduler.to_tensor"))
         throw RankFailure("TypeError: sqrt(): argument 'input' (position 1) must be Tensor, not float");
     const std::int64_t base = world_.seam("optimizer.base_rate", configured_rate());
-    const std::int64_t rate = world_.seam("optimizer.learning_rate", base);
+    std::int64_t rate = world_.seam("optimizer.learning_rate", base);
+    if (settings_.optimizer_steps) {
+        rate = corrected_rate(rate, optimizer_steps_);
+        value(step, "optimizer.step", (optimizer_steps_ + 1) * one, (step + 1) * one);
+    }
     value(step, "learning_rate", scaled(one, rate, 1'000'000'000));
     return rate;
 }
@@ -234,7 +274,12 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "rng.seed",
                   "rng.counter",
                   "condition.value",
-                  "group.number"};
+                  "group.number",
+                  "metric.gathers",
+                  "loader.helper",
+                  "compile.helper",
+                  "checkpoint.helper",
+                  "optimizer.restored_step"};
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
                    "activations.release",        "scheduler.to_tensor",     "collector.agree",
@@ -243,15 +288,20 @@ scenarios::Kind job_words(std::string name, std::string what) {
 }
 
 void add_whole_model_words(scenarios::Kind& kind) {
-    for (const char* seam :
-         {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm", "saved.first_number",
-          "loader.first_number", "loader.shards", "loader.offset", "loader.pad"}) {
+    for (const char* seam : {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm"})
         kind.seams.emplace_back(seam);
-    }
-    for (const char* block : {"tokens.all_reduce", "evaluation.trim", "evaluation.gather",
-                              "loader.check_layout", "loader.assign"}) {
+    for (const char* block : {"tokens.all_reduce", "evaluation.trim", "evaluation.gather"})
         kind.blocks.emplace_back(block);
-    }
+    add_loading_words(kind);
+    for (const char* seam : {"auxiliary.scale", "auxiliary.divisor", "auxiliary.formula", "layer.frozen"})
+        kind.seams.emplace_back(seam);
+}
+
+void add_loading_words(scenarios::Kind& kind) {
+    for (const char* seam :
+         {"saved.first_number", "loader.first_number", "loader.shards", "loader.offset", "loader.pad"})
+        kind.seams.emplace_back(seam);
+    for (const char* block : {"loader.check_layout", "loader.assign"}) kind.blocks.emplace_back(block);
 }
 
 }  // namespace deadrank::sim

@@ -87,8 +87,9 @@ public:
     // loss are shown beside what the whole set gives.
     void evaluate(std::int64_t step, std::span<const Number> parameters);
 
-    // With setting `saved_ranks`: puts what an earlier job left behind into `parameters`.
-    void load_saved(std::vector<Number>& parameters);
+    // With setting `saved_ranks`: puts what an earlier job left behind into `parameters`, the flat model.
+    // `degree`: what a refusal calls the number of ranks that wrote it.
+    void load_saved(std::vector<Number>& parameters, std::string_view degree = {});
 
     // Parts per billion, scaled as the settings ask, passed through seam optimizer.learning_rate.
     std::int64_t learning_rate(std::int64_t step);
@@ -114,6 +115,9 @@ private:
     void collect(std::int64_t step);
     void reduce_if_asked();
     void show_pace(std::int64_t step, results::Time took);
+    void gather_metrics();
+    void try_links();
+    void ask_helper(std::int64_t lost, std::string_view error);
     void validate();
     bool save_is_due(std::int64_t step);
     void save(std::int64_t step);
@@ -122,6 +126,7 @@ private:
     void publish(std::int64_t step);
     void finish_saves(std::int64_t step);
     std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
+    std::unique_ptr<Comm> make_group(CommRequest request);
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
@@ -138,6 +143,8 @@ private:
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
     std::int64_t groups_made_ = 0;
+    std::int64_t samples_together_ = 0;  // of all ranks in a step
+    std::int64_t optimizer_steps_ = 0;   // that were taken, with setting `optimizer_steps`
     struct OpenSave {
         std::int64_t step = 0;
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
@@ -151,5 +158,6 @@ scenarios::Kind job_words(std::string name, std::string what);
 
 // Seams and blocks of what whole-model workloads do: evaluate, clip, weigh by tokens, load what was saved.
 void add_whole_model_words(scenarios::Kind& kind);
+void add_loading_words(scenarios::Kind& kind);  // the last of these alone
 
 }  // namespace deadrank::sim

@@ -45,7 +45,7 @@ std::vector<Number> read_saved(Job& job, std::int64_t number, std::int64_t shard
 
 }  // namespace
 
-void Job::load_saved(std::vector<Number>& parameters) {
+void Job::load_saved(std::vector<Number>& parameters, std::string_view degree) {
     const std::int64_t ranks = settings_.saved_ranks;
     if (ranks <= 0 || world_.attempt() > 0) return;
     const std::int64_t pad = std::max<std::int64_t>(1, settings_.saved_pad);
@@ -64,9 +64,13 @@ void Job::load_saved(std::vector<Number>& parameters) {
         const std::vector<Number> content = read_saved(*this, first + shard, shards);
         if (world_.block("loader.check_layout") && content[0] != shards) {
             throw RankFailure(
-                fmt::format("AssertionError: the checkpoint used a DP world size of {} but the "
-                            "loader expects {}",
-                            content[0], shards));
+                degree.empty()
+                    ? fmt::format("AssertionError: the checkpoint used a DP world size of {} but the "
+                                  "loader expects {}",
+                                  content[0], shards)
+                    : fmt::format("AssertionError: {} value from checkpoint ({}) is not equal to the input "
+                                  "argument value ({}).",
+                                  degree, content[0], shards));
         }
         found.insert(found.end(), content.begin() + 2, content.end());
     }

@@ -35,6 +35,7 @@ constexpr CodePlace job_places[] = {
     {"checkpoint.close", "close a written file; left out, each save keeps a descriptor open"},
     {"checkpoint.first_parameter",
      "first parameter that is taken from what was loaded (0); later ones follow in order"},
+    {"checkpoint.helper", "signal that ended the helper process which writes checkpoints (0: it lives)"},
     {"checkpoint.load_shard", "number of the shard that this rank reads (its own)"},
     {"checkpoint.publish", "move the marker `latest` to the step that was saved; rank 0 does"},
     {"checkpoint.restore",
@@ -47,6 +48,7 @@ constexpr CodePlace job_places[] = {
     {"checkpoint.writer", "1: this rank writes its shard; 0: it leaves that to others"},
     {"collector.agree",
      "collect garbage at the same step on all ranks; left out, each one when its own count says so"},
+    {"compile.helper", "signal that ended a helper process which compiles (0: all live)"},
     {"condition.value", "1: this rank enters the conditional reduction; 0: it does not (1)"},
     {"context.device", "device on which a process opens a second context (its own: none)"},
     {"group.base", "first rank of a parallel group, in the world"},
@@ -57,10 +59,13 @@ constexpr CodePlace job_places[] = {
     {"group.size", "ranks of a parallel group"},
     {"group.stride", "distance between neighbours of a parallel group, in the world"},
     {"load.layers_at_once", "layers that are expanded at once while weights are loaded (1)"},
+    {"loader.helper", "signal that ended a data loader worker (0: all live)"},
     {"loader.workers", "data loader workers that a rank starts (loader_workers)"},
+    {"metric.gathers", "gathers of all ranks that this rank makes after a step to report a number (0)"},
     {"model.seed", "seed that a rank draws its first parameters from (seed)"},
     {"optimizer.base_rate", "learning rate that the schedule starts from", "parts per billion"},
     {"optimizer.learning_rate", "learning rate that this step uses", "parts per billion"},
+    {"optimizer.restored_step", "steps that the optimizer has taken, as a rank reads them from a checkpoint"},
     {"rng.counter", "position in a rank's stream of random numbers at which a step's dropout begins"},
     {"rng.seed", "seed of a rank's dropout (seed and its own number)"},
     {"sampler.batch", "samples of a rank in a step (batch)"},
@@ -82,6 +87,10 @@ constexpr CodePlace job_places[] = {
 
 // Of workloads in which each rank computes with the whole model.
 constexpr CodePlace whole_model_places[] = {
+    {"auxiliary.divisor", "what each micro-batch divides the second term of the loss by (1)"},
+    {"auxiliary.formula",
+     "0: the second term of the loss is half the square of the parameters; 1: their sum"},
+    {"auxiliary.scale", "how often each micro-batch adds the second term of the loss (1)"},
     {"bucket.after_backward",
      "reduce gradients that are complete; left out, a bucket is reduced while backward still adds to it"},
     {"bucket.first", "bucket that is reduced first while backward still runs (0, that of the last layers)"},
@@ -94,6 +103,7 @@ constexpr CodePlace whole_model_places[] = {
     {"evaluation.passes", "batches that this rank evaluates (its share of the set)"},
     {"evaluation.trim", "leave out samples that only fill the last batch up"},
     {"gradient.unscale", "divide gradients by the loss scale before the optimizer sees them"},
+    {"layer.frozen", "layer that gets no gradient, counted from 1; 0: none (frozen_layer)"},
     {"loader.assign", "copy what the loader read into the model"},
     {"loader.check_layout", "refuse a checkpoint that another number of ranks wrote than the loader expects"},
     {"loader.first_number", "number of the first file that the loader looks for (0)"},
@@ -129,11 +139,20 @@ constexpr CodePlace sharding_places[] = {
      "set a flat buffer to zero before it is filled; left out, what was there stays where nothing "
      "is written"},
     {"clip.all_reduce", "add up the norm over all shards before gradients are clipped by it"},
+    {"clip.formula",
+     "0: squares are added up over all shards, and the root is the norm; 1: the shards' norms are added "
+     "up"},
     {"experts.gather_all",
      "gather all experts of a mixture on every rank; left out, each rank gathers those its samples need"},
     {"fetch.clear",
      "set the buffer to zero in which parameters are fetched by all-reduce; left out, old memory "
      "joins the sum"},
+    {"fetch.mark_empty",
+     "count parameters without elements as fetched; left out, they are waited for and never there"},
+    {"fetch.own_memory",
+     "wait until gradients are reduced before parameters are fetched into their buffer; left out, what "
+     "is "
+     "fetched is reduced (share_buffer)"},
     {"gather.output", "elements of the buffer that an all-gather fills (ranks × part)"},
     {"gather.type", "0: that buffer has the type of the part; 1: another one"},
     {"gather.wait", "wait for a prefetched layer before it is used"},

@@ -63,6 +63,7 @@ void Job::read_environment() {
     config("steps", settings_.steps);
     config("batch", settings_.batch);
     config("micro_batches", settings_.micro_batches);
+    if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
     config("seed", settings_.seed);
     config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
     const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
@@ -156,6 +157,35 @@ void Job::leave() {
     world_.record(results::RendezvousLeave{size_, Code::ok});
 }
 
+// One message between each pair, as the tests do that operators run on a new cluster: the first ranks of the
+// nodes, or all ranks of a single one. The receiver tells how fast it came.
+void Job::try_links() {
+    const std::int64_t expected = settings_.expected_bandwidth / 8;  // bytes a second
+    if (expected <= 0) return;
+    const auto on_node = static_cast<Rank>(strict_integer(required(world_, "LOCAL_WORLD_SIZE")));
+    const Rank apart = size_ > on_node ? on_node : 1;
+    constexpr std::int64_t width = 4, least = 1 << 10, most = 1 << 19, share_of_second = 1000;
+    const std::int64_t elements = std::clamp(expected / share_of_second / width, least, most);
+    std::vector<Number> message(static_cast<std::size_t>(elements), 0);
+    for (Rank from = 0; from < size_; from += apart) {
+        for (Rank to = from + apart; to < size_; to += apart) {
+            if (rank_ == from) {
+                world_comm_->send(std::span(message).first(1), to);
+                world_comm_->send(message, to);
+            }
+            if (rank_ != to) continue;
+            world_comm_->recv(std::span(message).first(1), from);
+            const Time began = world_.timer().now();
+            world_comm_->recv(message, from);
+            const Time took = std::max(world_.timer().now() - began, Time{1});
+            const auto reached =
+                static_cast<std::int64_t>(Wide{elements} * width * 1'000'000'000 / took.count());
+            world_.log(fmt::format("bandwidth rank {} -> rank {}: {} MB/s, {} MB/s expected", from, to,
+                                   reached / 1'000'000, expected / 1'000'000));
+        }
+    }
+}
+
 void Job::start() {
     read_environment();
     if (!world_.block("startup.init_process_group")) return;
@@ -165,6 +195,7 @@ void Job::start() {
         world_.storage().write(group_file(settings_), members);
     }
     world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
+    try_links();
     memory_.open();
     call_across_releases(world_, Calling::start);
 }
@@ -181,7 +212,7 @@ Comm& Job::comm() {
 std::unique_ptr<Comm> Job::group(std::string_view name, const std::vector<Rank>& members) {
     (void)comm();  // groups are cut out of the default one
     for (const Rank member : members) {
-        if (member == rank_) return world_.communicator({std::string(name), members, rank_});
+        if (member == rank_) return make_group({std::string(name), members, rank_});
     }
     return nullptr;
 }
@@ -204,7 +235,7 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     (void)world_.block("group.make_others");  // members find each other without the rest of the world
     std::vector<Rank> members;
     for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);
-    return world_.communicator({std::string(name), members, rank_});
+    return make_group({std::string(name), members, rank_});
 }
 
 // The words are those of transformers where a file is not there. A loader that assigns nothing reports

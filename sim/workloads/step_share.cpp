@@ -41,6 +41,45 @@ void divide(std::span<Number> numbers, std::int64_t divisor) {
     for (Number& value : numbers) value = scaled(value, 1, divisor);
 }
 
+// The second term of the loss, half the square of each parameter, and how a micro-batch adds it.
+struct SecondTerm {
+    std::int64_t weight_ppb = 0;
+    std::int64_t how_often = 1, divisor = 1;
+    bool linear = false;  // a wrong formula: the sum of the parameters
+
+    // To the loss and the gradient of samples that weigh so much, since both are divided by that later.
+    Number add(std::span<const Number> parameters, std::int64_t weight, std::span<Number> gradient) const {
+        constexpr std::int64_t billion = 1'000'000'000;
+        Number loss = 0;
+        for (std::size_t i = 0; weight_ppb > 0 && i < parameters.size(); ++i) {
+            const Number own = scaled(linear ? one : parameters[i], weight_ppb, billion);
+            const Number half =
+                linear ? scaled(parameters[i], weight_ppb, billion) : times(own, parameters[i]) / 2;
+            gradient[i] = plus(gradient[i], scaled(own, weight * how_often, divisor));
+            loss = plus(loss, scaled(half, weight * how_often, divisor));
+        }
+        return loss;
+    }
+};
+
+SecondTerm second_term(Job& job) {
+    const std::int64_t weight = job.settings().auxiliary;
+    if (weight <= 0) return {};
+    World& world = job.world();
+    return {.weight_ppb = weight,
+            .how_often = world.seam("auxiliary.scale", 1),
+            .divisor = std::max<std::int64_t>(1, world.seam("auxiliary.divisor", 1)),
+            .linear = world.seam("auxiliary.formula", 0) != 0};
+}
+
+// A layer whose parameters want no gradient, counted from 1.
+void freeze(const ModelShape& shape, std::int64_t layer, std::span<Number> gradient) {
+    if (layer < 1 || layer > shape.layers + shape.experts) return;
+    const auto own = static_cast<std::size_t>(shape.layer_width());
+    const auto part = gradient.subspan(static_cast<std::size_t>(layer - 1) * own, own);
+    std::fill(part.begin(), part.end(), 0);
+}
+
 }  // namespace
 
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
@@ -51,6 +90,8 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
     const auto by = static_cast<Normaliser>(
         job.world().seam("loss.normaliser", static_cast<std::int64_t>(job.settings().normalise)));
     const ModelShape shape = job.shape();
+    const SecondTerm second = second_term(job);
+    const std::int64_t frozen = job.world().seam("layer.frozen", job.settings().frozen_layer);
     Share share{.gradient = std::vector<Number>(parameters.size(), 0), .unfinished = {}, .by = by};
     std::vector<Number> fresh;
     Number expected = 0;  // what the micro-batches add up to
@@ -66,6 +107,8 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
             share.all_layers |= !takes_branch(samples[i], shape.branch);
             ++dropout.counter;
         }
+        loss = plus(loss, second.add(parameters, tokens, fresh));
+        freeze(shape, frozen, fresh);
         if (by == Normaliser::micro_batch) {
             divide(fresh, tokens);
             loss = scaled(loss, 1, tokens);
@@ -190,9 +233,13 @@ void Reference::advance_to(std::int64_t step) {
                 ++dropout.counter;
             }
         }
+        const SecondTerm second{.weight_ppb = recipe_.auxiliary_ppb};
+        sum = plus(sum, second.add(parameters_, everything, gradient));
+        freeze(shape_, recipe_.frozen, gradient);
         gradient_norm_ = scaled(norm(gradient), 1, everything);
         if (recipe_.clip_ppb > 0) clip_to(gradient, gradient_norm_, recipe_.clip_ppb);
-        descend(parameters_, gradient, everything, recipe_.rate_ppb);
+        descend(parameters_, gradient, everything,
+                recipe_.corrects ? corrected_rate(recipe_.rate_ppb, next_) : recipe_.rate_ppb);
         loss_ = scaled(sum, 1, everything);
     }
 }

@@ -30,6 +30,11 @@ struct Share {
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica);
 
+// What an optimizer that counts its steps makes of its learning rate when it has taken so many.
+constexpr std::int64_t corrected_rate(std::int64_t rate, std::int64_t taken) {
+    return rate * (taken + 1) / (taken + 2);
+}
+
 // What the gradient and the loss of all ranks of `group` are divided by, as setting `normalise` says.
 std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t samples);
 
@@ -71,10 +76,13 @@ public:
     struct Recipe {
         std::int64_t seed = 0;
         std::int64_t rate_ppb = 0;
-        std::int64_t dropout = 0;     // one feature in so many; 0 = none
-        std::int64_t clip_ppb = 0;    // 0 = none
-        bool by_tokens = false;       // a sample weighs as many tokens as it has
-        std::int64_t first_seed = 0;  // of the parameters that training begins with
+        std::int64_t dropout = 0;        // one feature in so many; 0 = none
+        std::int64_t clip_ppb = 0;       // 0 = none
+        std::int64_t auxiliary_ppb = 0;  // weight of the second term; 0 = none
+        std::int64_t frozen = 0;         // layer without gradient, from 1; 0 = none
+        bool corrects = false;           // takes its first steps shorter
+        bool by_tokens = false;          // a sample weighs as many tokens as it has
+        std::int64_t first_seed = 0;     // of the parameters that training begins with
     };
     Reference(const ModelShape& shape, const SamplerSettings& sampling, const Recipe& recipe);
 

@@ -14,6 +14,7 @@ namespace {
 
 struct TensorParallelSettings : JobSettings {
     using JobSettings::JobSettings;
+    static constexpr bool loads_saved = true;
 
     std::int64_t tp_size = integer("tp_size", "4", "ranks of a tensor-parallel group", 1);
     std::int64_t replicated_layers = integer(
@@ -33,6 +34,7 @@ scenarios::Kind tensor_parallel_words() {
                               "gradient.all_reduce", "replicated.all_reduce"}) {
         kind.blocks.emplace_back(block);
     }
+    add_loading_words(kind);
     return kind;
 }
 
@@ -148,6 +150,12 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
     const std::vector<std::int64_t> where = places_of(cut, shape);
     std::vector<Number> parameters;
     for (const std::int64_t place : where) parameters.push_back(initial_parameter(seed, place));
+    if (settings.saved_ranks > 0) {  // every rank reads all parts and keeps its own columns
+        std::vector<Number> flat = initial_parameters(shape, seed);
+        job.load_saved(flat, "tensor_model_parallel_size");
+        for (std::size_t i = 0; i < where.size(); ++i)
+            parameters[i] = flat[static_cast<std::size_t>(where[i])];
+    }
     const std::size_t sharded = cut.begin(static_cast<std::size_t>(cut.split), shape);
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
                    cut.dp->rank() == 0});

@@ -33,13 +33,22 @@ struct ZeroSettings : JobSettings {
                 "gradients lie layer by layer in a flat buffer, which is reduced so many elements at a time; "
                 "absent = as one piece",
                 1);
-    std::int64_t align = integer("align", "", "a layer begins at a multiple of this in that buffer", 1);
+    std::int64_t align =
+        integer("align", "", "a layer begins at a multiple of this in that buffer", 1, "bucket");
     Unwritten unwritten = choice<Unwritten>("unwritten", "", "what fresh memory holds. Absent = zeros",
-                                            {"zeros", "leftovers", "nan"});
+                                            {"zeros", "leftovers", "nan"}, "bucket or fetch");
     bool one_stream = flag(
         "one_stream", "",
         "copies into that buffer and its reductions share a stream: none can be early, and a step takes a "
-        "tenth longer");
+        "tenth longer",
+        "bucket");
+    std::int64_t empty_parameters =
+        integer("empty_parameters", "", "parameters without elements behind the last layer; absent = none", 0,
+                "stage");
+    bool share_buffer = flag("share_buffer", "",
+                             "gradients lie in the memory that parameters are fetched into, and a step waits "
+                             "a twentieth longer for it",
+                             "stage");
     Fetch fetch =
         choice<Fetch>("fetch", "",
                       "how parameters are fetched: all-gather, or all-reduce over a buffer in which "
@@ -53,13 +62,13 @@ scenarios::Kind zero_words() {
     for (const char* seam :
          {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor", "sharding.size",
           "optimizer.index_bits", "pack.offset", "pack.stride", "pack.filled", "gather.output", "gather.type",
-          "scatter.input", "scatter.type", "tensor.dimension"}) {
+          "scatter.input", "scatter.type", "tensor.dimension", "clip.formula"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
          {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
           "partition.skip_empty", "offload.queue_guard", "gradient.accumulate", "buffer.clear", "pack.wait",
-          "fetch.clear", "offload.copy_wait", "clip.all_reduce"}) {
+          "fetch.clear", "offload.copy_wait", "clip.all_reduce", "fetch.mark_empty", "fetch.own_memory"}) {
         kind.blocks.emplace_back(block);
     }
     add_whole_model_words(kind);
@@ -237,9 +246,13 @@ private:
 void clip_shard(Job& job, std::span<Number> reduced, Number holes, std::int64_t everything) {
     const std::int64_t limit = job.settings().clip;
     if (limit == 0) return;
+    World& world = job.world();
+    const bool adds_norms = world.seam("clip.formula", 0) != 0;
     Number sum[] = {plus(squares(reduced), holes)};
-    if (job.world().block("clip.all_reduce")) job.comm().all_reduce(sum);
-    clip_to(reduced, job.world().seam("clip.norm", scaled(root(sum[0]), 1, everything)), limit);
+    if (adds_norms) sum[0] = root(sum[0]);
+    if (world.block("clip.all_reduce")) job.comm().all_reduce(sum);
+    const Number all = adds_norms ? sum[0] : root(sum[0]);
+    clip_to(reduced, world.seam("clip.norm", scaled(all, 1, everything)), limit);
 }
 
 // A rank's shard, what it keeps beside it, and the phases of its step.
@@ -312,6 +325,12 @@ private:
     // Stage 3 lets the parameters go after forward: what is not gathered again has no elements.
     void backward() {
         if (stage_ == 3) {
+            if (settings_.empty_parameters > 0 && !world_.block("fetch.mark_empty")) {
+                throw RankFailure(
+                    fmt::format("AssertionError: {{'id': {}, 'status': 'NOT_AVAILABLE', 'numel': 0, "
+                                "'ds_numel': 0, 'shape': (0,)}}",
+                                shape_.layers));
+            }
             if (!world_.block("parameter.gather")) {
                 throw RankFailure(
                     fmt::format("RuntimeError: The size of tensor a ({}) must match the size of tensor b "
@@ -326,6 +345,10 @@ private:
     Sums reduce(Share& share, std::size_t samples) {
         Sums sums{.gradient = std::vector<Number>(static_cast<std::size_t>(shard_.length), 0)};
         share.gradient.resize(static_cast<std::size_t>(shard_.length * job_.size()), 0);
+        if (settings_.share_buffer && world_.block("fetch.own_memory"))
+            world_.device().compute(settings_.step_time / 20);
+        else if (settings_.share_buffer)  // what is fetched next has come already
+            std::copy_n(full_.begin(), shape_.layer_width(), share.gradient.begin());
         gradients_.reduce(share.gradient, shape_.branch == 0 || share.all_layers, sums.gradient);
         sums.normaliser = normaliser(job_, job_.comm(), share, samples);
         Number logged[] = {share.loss};
