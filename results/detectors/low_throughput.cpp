@@ -4,6 +4,7 @@
 // transport's.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 
@@ -157,6 +158,41 @@ std::vector<Finding> against_log(const Evidence& evidence) {
     return {};
 }
 
+// The number before these words, or -1.
+double number_before(std::string_view line, std::string_view words) {
+    const auto end = line.find(words);
+    if (end == std::string_view::npos) return -1;
+    const auto begin = line.rfind(' ', end - 1);
+    return std::strtod(std::string(line.substr(begin + 1, end - begin - 1)).c_str(), nullptr);
+}
+
+// What the log says of each step, against what the settings promise: the only measure of a job that was slow
+// from its first step on. Where a single rank stands out another detector speaks.
+std::vector<Finding> against_promise(const Evidence& evidence, const Paces& paces) {
+    double promised = -1;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (evidence.text(config->name) == "expected_throughput")
+            promised = std::strtod(std::string(evidence.text(config->value)).c_str(), nullptr);
+    }
+    if (promised <= 0) return {};
+    const auto& steps = paces.steps();
+    if (!std::all_of(steps.begin(), steps.end(), [](const StepPace& step) { return uniform(step); }))
+        return {};
+    int streak = 0;
+    for (const Event* event : evidence.each<RankLog>()) {
+        const double reached = number_before(evidence.text(event->as<RankLog>()->line), " samples/s");
+        if (reached < 0) continue;
+        streak = reached * static_cast<double>(throughput_slow_permille) < promised * 1000 ? streak + 1 : 0;
+        if (streak < throughput_streak_min) continue;
+        return {throughput_finding(
+            event->at, step_at(evidence, event->rank, event->at).value_or(0),
+            fmt::format("{:.4g} samples a second, where {:.4g} were promised", reached, promised),
+            {"misconfigured_resource_or_distributed_settings", "dependency_or_hardware_mismatch"})};
+    }
+    return {};
+}
+
 // Somebody tries again and again, and all wait for it.
 std::vector<Finding> retries(const Evidence& evidence) {
     std::map<Rank, int> tries;
@@ -183,7 +219,8 @@ Findings low_throughput(const Evidence& evidence) {
     if (auto found = against_log(evidence); !found.empty()) return found;
     const Paces& paces = evidence.facts<Paces>();
     if (auto found = against_itself(paces); !found.empty()) return found;
-    return against_last_attempt(evidence, paces);
+    if (auto found = against_last_attempt(evidence, paces); !found.empty()) return found;
+    return against_promise(evidence, paces);
 }
 
 extern const DetectorRow low_throughput_row{

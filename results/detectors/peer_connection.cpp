@@ -111,6 +111,16 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const auto ties = std::count_if(accused.begin(), accused.end(),
                                     [&](const auto& entry) { return entry.second == most->second; });
+    if (ties == 2) {  // a connection has two ends: which of them broke nobody can tell
+        std::vector<std::int32_t> ends;
+        for (const auto& [node, count] : accused) {
+            if (count == most->second) ends.push_back(node);
+        }
+        std::vector<Rank> both = lives.on_node(ends[0]);
+        const std::vector<Rank> other = lives.on_node(ends[1]);
+        both.insert(both.end(), other.begin(), other.end());
+        return {both, fmt::format("link {}-{}", ends[0], ends[1]), "two hosts accuse each other"};
+    }
     if (ties > 1) return {{}, "link", "hosts accuse each other"};
     return {ended_before(lives, most->first, since[most->first], outbreak.attempt),
             fmt::format("link {}", most->first),

@@ -2,6 +2,7 @@
 // are named, not those who waited for them. Complaints before a rank was through its set-up, weighed: an
 // error of one's own says more than not reaching somebody, and that more than having waited for others.
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -98,6 +99,21 @@ std::vector<Rank> missed_barrier(const Evidence& evidence, int attempt, std::str
 
 constexpr std::string_view barrier_prefix = "store_based_barrier_key:";
 
+// "8/12 clients joined": where only logs tell, the eight are those that complain of it, if they are as many.
+std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complaint& complaint) {
+    std::set<Rank> came;
+    for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt)) {
+        if (weight_of(one) == waited) came.insert(one.process);
+    }
+    constexpr std::string_view words = " clients joined";
+    const auto end = complaint.text.find(words);
+    if (end == std::string_view::npos) return {};
+    const auto begin = complaint.text.rfind(' ', end - 1) + 1;
+    std::size_t joined = 0;
+    std::from_chars(complaint.text.data() + begin, complaint.text.data() + end, joined);
+    return joined == came.size() ? came : std::set<Rank>{};
+}
+
 // All waited, and told of it: for those who believe in another world or endpoint, who never came, or who had
 // ended on their way.
 std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
@@ -128,6 +144,7 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
         }
         return sorted(std::move(odd));
     }
+    if (came.empty()) came = told_by_logs(evidence, attempt, complaint);
     std::vector<Rank> absent;
     for (Rank rank = 0; rank < lives.count(); ++rank) {
         const Life* life = lives.find(attempt, rank);
@@ -147,6 +164,15 @@ bool other_world(const Evidence& evidence, int attempt) {
         any = true;
     }
     return any;
+}
+
+Rank world_waited_for(const Evidence& evidence, int attempt) {
+    Rank most = 0;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (evidence.facts<Lives>().attempt_at(event->at) == attempt)
+            most = std::max(most, event->as<RendezvousEnter>()->expected);
+    }
+    return most;
 }
 
 std::string variable_in(std::string_view text) {
@@ -213,6 +239,8 @@ Findings setup_failure(const Evidence& evidence) {
         if (least == waited && other_world(evidence, attempt)) {
             finding.blame.variable = "WORLD_SIZE";
             finding.says += fmt::format("; the launcher started {}", evidence.world_size());
+            if (const Rank wanted = world_waited_for(evidence, attempt); wanted > evidence.world_size())
+                finding.says += fmt::format(", and not ranks {}-{}", evidence.world_size(), wanted - 1);
         }
         findings.push_back(std::move(finding));
     }

@@ -3,7 +3,10 @@
 // bandwidth in calls that take twice as long as they did, or did before a restart, or as those of an equal
 // group do.
 #include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "results/detectors/detector.h"
@@ -20,6 +23,7 @@ namespace {
 constexpr std::size_t transport_history_min = 3;
 constexpr std::ptrdiff_t transport_streak_min = 4;
 constexpr std::int64_t retransmits_min = 8;
+constexpr std::int64_t promise_slow_permille = 1300;
 constexpr std::int64_t downs_min = 2;  // a port that went down once is somebody else's news
 
 Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
@@ -124,6 +128,68 @@ std::vector<Finding> lossy(const Evidence& evidence) {
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =
         nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(evidence, found.blame);
+    return {found};
+}
+
+// A pair that was tried before training, as its line says it.
+struct TriedPair {
+    Rank from = no_rank, to = no_rank;
+    double reached = 0, expected = 0;
+
+    bool slow() const { return reached * static_cast<double>(promise_slow_permille) < expected * 1000; }
+};
+
+std::optional<TriedPair> tried_in(std::string_view line) {
+    TriedPair pair;
+    const std::string text(line.substr(0, 200));
+    const bool whole = std::sscanf(text.c_str(), "bandwidth rank %d -> rank %d: %lf MB/s, %lf MB/s expected",
+                                   &pair.from, &pair.to, &pair.reached, &pair.expected) == 4;
+    return whole ? std::optional(pair) : std::nullopt;
+}
+
+// Pairs that reach less than was promised, tried before anything could be compared with anything else. A
+// place (a node; on one node a rank) that has only slow pairs, while others have none, is to blame; of a
+// single slow pair both ends are; where all pairs are slow nobody is.
+std::vector<Finding> slower_than_promised(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<std::pair<std::int32_t, std::int32_t>> slow;
+    std::map<std::int32_t, int> fast_pairs, slow_pairs;
+    const bool nodes = lives.nodes() > 1;
+    Time at{0};
+    TriedPair worst{.reached = 1, .expected = 1};
+    for (const Event* event : evidence.each<RankLog>()) {
+        const auto pair = tried_in(evidence.text(event->as<RankLog>()->line));
+        if (!pair) continue;
+        at = event->at;
+        const auto from = nodes ? lives.node_of(pair->from) : pair->from;
+        const auto to = nodes ? lives.node_of(pair->to) : pair->to;
+        auto& count = pair->slow() ? slow_pairs : fast_pairs;
+        ++count[from];
+        ++count[to];
+        if (!pair->slow()) continue;
+        slow.emplace_back(from, to);
+        if (pair->reached / pair->expected < worst.reached / worst.expected) worst = *pair;
+    }
+    if (slow.empty()) return {};
+    std::vector<std::int32_t> places;
+    for (const auto& [place, count] : slow_pairs) {
+        if (!fast_pairs.contains(place)) places.push_back(place);
+    }
+    if (fast_pairs.empty()) places.clear();
+    if (places.empty() && slow.size() == 1) places = {slow[0].first, slow[0].second};
+    std::vector<Rank> ranks;
+    for (const std::int32_t place : places) {
+        const std::vector<Rank> there = nodes ? lives.on_node(place) : std::vector<Rank>{place};
+        ranks.insert(ranks.end(), there.begin(), there.end());
+    }
+    Finding found = transport_finding(
+        lives, sorted(std::move(ranks)), at,
+        fmt::format("{} of the tried pairs are slow; rank {} -> rank {} reached {} MB/s of {}", slow.size(),
+                    worst.from, worst.to, worst.reached, worst.expected),
+        "hardware_or_link_fault");
+    if (places.size() == 1)
+        found.blame.component = fmt::format("{} {}", nodes ? "link" : "nvlink", places[0]);
+    if (places.size() == 2) found.blame.component = fmt::format("link {}-{}", places[0], places[1]);
     return {found};
 }
 
@@ -281,6 +347,7 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
 Findings transport_degraded(const Evidence& evidence) {
     if (auto found = chosen_badly(evidence); !found.empty()) return found;
     if (auto found = lossy(evidence); !found.empty()) return found;
+    if (auto found = slower_than_promised(evidence); !found.empty()) return found;
     const auto all = transfers_of(evidence);
     auto slow = slower_than_before(evidence, all);
     if (slow.empty()) slow = slower_than_last_attempt(evidence, all);
@@ -300,6 +367,7 @@ extern const Thresholds transport_degraded_thresholds{
     {"calls known before", transport_history_min},
     {"slow calls in a row, each twice the usual time", transport_streak_min},
     {"retransmits and downs of a port", retransmits_min},
-    {"downs of a port alone", downs_min}};
+    {"downs of a port alone", downs_min},
+    {"promised bandwidth, of what a tried pair reached", promise_slow_permille, "‰"}};
 
 }  // namespace deadrank::results::detectors

@@ -99,6 +99,9 @@ constexpr Phrase phrases[] = {
     {"Error(s) in loading state_dict", Trouble::reshard},
     {"used a DP world size of", Trouble::reshard},
     {"value from checkpoint", Trouble::reshard},
+    {"Size mismatch between saved", Trouble::reshard},
+    {"Global shape mismatch for loaded", Trouble::reshard},
+    {"copying a param with shape", Trouble::reshard},
     {"No space left on device", Trouble::host},
 
     {"Error building extension", Trouble::build},

@@ -105,18 +105,31 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
         for (const Wait& wait : waits) {
             if (!wait.meeting || !wait.for_whom.empty() || !looked_at.insert(wait.meeting).second) continue;
             const Disagreement odd = disagreement_in(evidence_, *wait.comm, *wait.meeting);
+            const bool another = found.kind == Root::disagreement;  // one fault may stop several groups
+            if (another && odd) found.why += fmt::format("; so did {} in another group", ranks_text(odd.odd));
+            if (another || odd) found.culprits.insert(found.culprits.end(), odd.odd.begin(), odd.odd.end());
+            if (another) continue;
             found.last = wait;
             found.kind = odd ? Root::disagreement : Root::all_came;
-            found.culprits = odd.odd;
-            if (odd) {
-                found.why = fmt::format("{} came to {} {} of {} with {}", ranks_text(odd.odd),
-                                        name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
-                found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
-                return true;
-            }
+            if (!odd) continue;
+            found.why = fmt::format("{} came to {} {} of {} with {}", ranks_text(odd.odd),
+                                    name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
+            found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
         }
     }
+    found.culprits = sorted(std::move(found.culprits));
+    if (found.kind == Root::all_came) found.culprits = left_behind(found.last);
     return found.last.comm != nullptr;
+}
+
+// Who came to a call and never left it, where most of the others did. Nobody, where all are still in it.
+std::vector<Rank> Waits::left_behind(const Wait& wait) const {
+    std::vector<Rank> inside;
+    if (!wait.meeting) return inside;
+    for (std::size_t place = 0; place < wait.meeting->calls.size(); ++place) {
+        if (wait.meeting->calls[place].pending_at(when_)) inside.push_back(wait.comm->processes[place]);
+    }
+    return inside.size() * 2 < wait.meeting->calls.size() ? sorted(std::move(inside)) : std::vector<Rank>{};
 }
 
 std::vector<Rank> Waits::circle_from(Rank process) const {
@@ -239,8 +252,12 @@ void Waits::culprits_in_circle(Standstill& found) const {
 
 void Waits::explain(Standstill& found) const {
     if (found.kind == Root::all_came) {
-        found.why = fmt::format("all members came to {} {} of {}, and nobody left it", name_of(found.last.op),
-                                found.last.seq, found.last.comm->name);
+        found.why = found.culprits.empty()
+                        ? fmt::format("all members came to {} {} of {}, and nobody left it",
+                                      name_of(found.last.op), found.last.seq, found.last.comm->name)
+                        : fmt::format("all members came to {} {} of {}, and all left it but {}",
+                                      name_of(found.last.op), found.last.seq, found.last.comm->name,
+                                      ranks_text(found.culprits));
         found.cause = "hardware_or_link_fault";
     }
     if (found.kind != Root::absent) return;

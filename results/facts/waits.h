@@ -47,6 +47,7 @@ private:
     std::vector<Rank> circle_from(Rank process) const;
     bool culprits_at_end(Standstill& found) const;
     bool culprits_in_meeting(Standstill& found) const;
+    std::vector<Rank> left_behind(const Wait& wait) const;
     const Wait* nearly_complete() const;
     const Wait* wait_for(const std::vector<Rank>& culprits) const;
     void culprits_in_circle(Standstill& found) const;
