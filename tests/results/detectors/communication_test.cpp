@@ -1,5 +1,7 @@
 // tests/results/detectors/communication_test.cpp — Goal: who never came, who came with another call, and who
 // was accused are named; those who only waited are not.
+#include <functional>
+
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -54,6 +56,24 @@ TEST(CollectiveHang, OfTwoThatSendToEachOtherBlamesBoth) {
     const Finding found = found_by("collective_hang", job.watched(2min));
     EXPECT_EQ(found.blame.ranks, ranks({0, 1}));
     EXPECT_EQ(found.blame.collective, "send");
+}
+
+TEST(CollectiveHang, NamesTheOddOnesOfAllGroupsThatStandStill) {
+    EvidenceBuilder job(8);
+    job.start().world().comm(2, "tp", {0, 1, 2, 3}).comm(3, "tp", {4, 5, 6, 7}).step(0).step(1);
+    for (const Rank rank : {0, 1, 2}) job.enters(rank, 2, 1);
+    job.enters(3, 2, 1, Op::all_gather);
+    for (const Rank rank : {4, 6, 7}) job.enters(rank, 3, 1);
+    job.enters(5, 3, 1, Op::all_gather);
+    EXPECT_EQ(found_by("collective_hang", job.watched(2min)).blame.ranks, ranks({3, 5}));
+}
+
+TEST(CollectiveHang, TellsWhoNeverLeftACallFromWhoNeverCame) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : job.everybody()) job.enters(rank, 1, 4);
+    for (const Rank rank : job.everybody_but(2)) job.leaves(rank, 1, 4);
+    for (const Rank rank : job.everybody_but(2)) job.enters(rank, 1, 5);
+    EXPECT_EQ(found_by("collective_hang", job.watched(2min)).blame.ranks, ranks({2}));
 }
 
 TEST(CollectiveTimeout, BlamesWhoWasWaitedForAndNotWhoComplained) {
@@ -224,6 +244,36 @@ TEST(TransportDegraded, SeesTcpWhereThereIsRdma) {
         job.add(rank, CommInitLeave{1, Code::ok, job.text("NET/Socket over eth0")});
     job.add(no_rank, LinkSample{job.text("node1 mlx5_0")});
     EXPECT_EQ(found_by("transport_degraded", job.watched()).symptom, "collective_transport_degraded");
+}
+
+EvidenceBuilder tried_pairs(const std::function<int(int, int)>& reached) {
+    EvidenceBuilder job(4, 1);
+    job.start().world();
+    for (int from = 0; from < 4; ++from) {
+        for (int to = from + 1; to < 4; ++to)
+            job.log(to,
+                    fmt::format("bandwidth rank {} -> rank {}: {} MB/s, 50000 MB/s expected", from, to,
+                                reached(from, to)),
+                    0);
+    }
+    job.step(0).step(1);
+    return job;
+}
+
+TEST(TransportDegraded, NamesTheNodeThatIsInEverySlowPair) {
+    auto job = tried_pairs([](int from, int to) { return from == 2 || to == 2 ? 25000 : 49000; });
+    const Finding found = found_by("transport_degraded", job.watched(1s));
+    EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{2});
+    EXPECT_EQ(found.blame.component, "link 2");
+}
+
+TEST(TransportDegraded, NamesBothEndsOfASingleSlowPairAndNobodyWhereAllAre) {
+    auto one = tried_pairs([](int from, int to) { return from == 1 && to == 3 ? 25000 : 49000; });
+    EXPECT_EQ(found_by("transport_degraded", one.watched(1s)).blame.nodes, (std::vector<std::int32_t>{1, 3}));
+    auto all = tried_pairs([](int, int) { return 25000; });
+    EXPECT_TRUE(found_by("transport_degraded", all.watched(1s)).blame.nodes.empty());
+    auto none = tried_pairs([](int, int) { return 49000; });
+    expect_silence_of("transport_degraded", none.watched(1s));
 }
 
 TEST(TransportDegraded, SeesCallsThatTakeLongerThanTheyDid) {

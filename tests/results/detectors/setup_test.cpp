@@ -162,6 +162,18 @@ TEST(SetupFailure, BlamesTheAbsentWhenAllOthersOnlyWaited) {
     EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({2}));
 }
 
+TEST(SetupFailure, KnowsFromLogsAloneWhichClientsNeverJoined) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : {0, 1, 3}) {
+        job.log(
+            rank,
+            "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 clients "
+            "joined.");
+    }
+    EXPECT_EQ(found_by("setup_failure", job.watched(1s)).blame.ranks, ranks({2}));
+}
+
 TEST(SetupFailure, BlamesWhoBelievesInAnotherEndpoint) {
     EvidenceBuilder job(3);
     job.start();
