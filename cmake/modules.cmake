@@ -53,13 +53,13 @@ function(deadrank_build_id)
 endfunction()
 
 # deadrank_assets(target header directory files…): text files into the target, behind `header`.
-function(deadrank_assets target header room)
-  set(out ${CMAKE_BINARY_DIR}/generated/${room}/assets.cpp)
-  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${room}/ OUTPUT_VARIABLE paths)
+function(deadrank_assets target header folder)
+  set(out ${CMAKE_BINARY_DIR}/generated/${folder}/assets.cpp)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${folder}/ OUTPUT_VARIABLE paths)
   list(JOIN ARGN "," names)
   add_custom_command(OUTPUT ${out} DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMES=${names} -DHEADER=${header}
-            -DFROM=${CMAKE_SOURCE_DIR}/${room}
+            -DFROM=${CMAKE_SOURCE_DIR}/${folder}
             -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "" VERBATIM)
   target_sources(${target} PRIVATE ${out})

@@ -52,7 +52,7 @@ bool needs_moments(const scenarios::Trigger& when) {
 
 struct Injector::State {
     std::vector<PlannedFault> faults;
-    std::vector<Occasion> occasions;
+    std::vector<ArmedFault> all_armed;
     std::vector<std::vector<std::size_t>> by_rank;  // indices into occasions
     std::vector<std::size_t> of_anyone;
     std::vector<std::size_t> watching;  // by rank
@@ -61,9 +61,7 @@ struct Injector::State {
     results::Truth* truth = nullptr;
     std::optional<scenarios::Error> refusal;
 
-    const scenarios::Trigger& when(const Occasion& occasion) const {
-        return faults[occasion.fault].spec.when;
-    }
+    const scenarios::Trigger& when(const ArmedFault& armed) const { return faults[armed.fault].spec.when; }
     std::size_t& watchers(Rank rank) {
         return rank < 0 ? watching_anyone : watching[static_cast<std::size_t>(rank)];
     }
@@ -72,132 +70,131 @@ struct Injector::State {
         truth->marks.push_back(applied_mark(fault, faults[fault], rank, moment, levers));
     }
     void add(std::size_t fault);
-    void set_alarm(Occasion& occasion, Time when);
-    void stop_watching(Occasion& occasion);
-    bool apply(Occasion& occasion, const Moment& moment, Levers& levers);
-    void revert(Occasion& occasion, Time now, Levers& levers, bool for_good);
-    void note_nearest(Occasion& occasion, Nearness near);
+    void set_alarm(ArmedFault& armed, Time when);
+    void stop_watching(ArmedFault& armed);
+    bool apply(ArmedFault& armed, const Moment& moment, Levers& levers);
+    void revert(ArmedFault& armed, Time now, Levers& levers, bool for_good);
+    void note_nearest(ArmedFault& armed, Nearness near);
     void conclude(std::size_t fault, Time now, const Levers& levers);
-    void look(Occasion& occasion, const Moment& moment, Levers& levers);
-    void ring(Occasion& occasion, Time now, Levers& levers);
+    void look(ArmedFault& armed, const Moment& moment, Levers& levers);
+    void ring(ArmedFault& armed, Time now, Levers& levers);
 };
 
 void Injector::State::add(std::size_t fault) {
     const PlannedFault& planned = faults[fault];
     for (const Rank rank : planned.ranks) {
-        Occasion occasion{.fault = fault, .rank = rank, .watching = needs_moments(planned.spec.when)};
+        ArmedFault armed{.fault = fault, .rank = rank, .watching = needs_moments(planned.spec.when)};
         if (rank >= 0 && by_rank.size() <= static_cast<std::size_t>(rank)) {
             by_rank.resize(static_cast<std::size_t>(rank) + 1);
             watching.resize(by_rank.size(), 0);
         }
-        (rank < 0 ? of_anyone : by_rank[static_cast<std::size_t>(rank)]).push_back(occasions.size());
-        if (occasion.watching) ++watchers(rank);
-        occasions.push_back(occasion);
-        if (by_clock(planned.spec.when)) set_alarm(occasions.back(), Time(planned.spec.when.at));
+        (rank < 0 ? of_anyone : by_rank[static_cast<std::size_t>(rank)]).push_back(all_armed.size());
+        if (armed.watching) ++watchers(rank);
+        all_armed.push_back(armed);
+        if (by_clock(planned.spec.when)) set_alarm(all_armed.back(), Time(planned.spec.when.at));
     }
 }
 
-void Injector::State::set_alarm(Occasion& occasion, Time when) {
-    const auto index = static_cast<std::size_t>(&occasion - occasions.data());
-    if (occasion.alarm != results::never) alarms.erase({occasion.alarm, index});
-    occasion.alarm = when;
+void Injector::State::set_alarm(ArmedFault& armed, Time when) {
+    const auto index = static_cast<std::size_t>(&armed - all_armed.data());
+    if (armed.alarm != results::never) alarms.erase({armed.alarm, index});
+    armed.alarm = when;
     if (when != results::never) alarms.insert({when, index});
 }
 
-void Injector::State::stop_watching(Occasion& occasion) {
-    if (occasion.watching) --watchers(occasion.rank);
-    occasion.watching = false;
+void Injector::State::stop_watching(ArmedFault& armed) {
+    if (armed.watching) --watchers(armed.rank);
+    armed.watching = false;
 }
 
 // True when the lever moved. A refused fault is finished: a lever that did not move now will not move later.
-bool Injector::State::apply(Occasion& occasion, const Moment& moment, Levers& levers) {
-    PlannedFault& planned = faults[occasion.fault];
-    Noting noting(levers, occasion.subjects);
-    const auto done = planned.muted ? Result<Done>(Done{}) : planned.fault->apply(noting, occasion.rank);
+bool Injector::State::apply(ArmedFault& armed, const Moment& moment, Levers& levers) {
+    PlannedFault& planned = faults[armed.fault];
+    Noting noting(levers, armed.subjects);
+    const auto done = planned.muted ? Result<Done>(Done{}) : planned.fault->apply(noting, armed.rank);
     if (!done) {
-        truth->marks.push_back(refused_mark(occasion.fault, planned, occasion.rank, moment, done.error()));
+        truth->marks.push_back(refused_mark(armed.fault, planned, armed.rank, moment, done.error()));
         if (!refusal) refusal = done.error();
-        occasion.finished = true;
-        stop_watching(occasion);
-        set_alarm(occasion, results::never);
+        armed.finished = true;
+        stop_watching(armed);
+        set_alarm(armed, results::never);
         return false;
     }
-    occasion.active = true;
-    occasion.applied = true;
+    armed.active = true;
+    armed.applied = true;
     const auto& trigger = planned.spec.when;
     const Time lasts = trigger.lasts >= 0 ? Time(trigger.lasts) : planned.rhythm.on;
-    if (lasts != results::never) set_alarm(occasion, moment.now + lasts);
-    if (!trigger.always && trigger.until_step < 0) stop_watching(occasion);
+    if (lasts != results::never) set_alarm(armed, moment.now + lasts);
+    if (!trigger.always && trigger.until_step < 0) stop_watching(armed);
     return true;
 }
 
-void Injector::State::revert(Occasion& occasion, Time now, Levers& levers, bool for_good) {
-    PlannedFault& planned = faults[occasion.fault];
-    if (!planned.muted) planned.fault->revert(levers, occasion.rank);
-    truth->marks.push_back(reverted_mark(occasion.fault, planned, occasion.rank, now));
-    occasion.active = false;
-    ++occasion.acts;
-    const bool again = !for_good && occasion.acts < planned.rhythm.times;
-    set_alarm(occasion, again ? now + planned.rhythm.off : results::never);
+void Injector::State::revert(ArmedFault& armed, Time now, Levers& levers, bool for_good) {
+    PlannedFault& planned = faults[armed.fault];
+    if (!planned.muted) planned.fault->revert(levers, armed.rank);
+    truth->marks.push_back(reverted_mark(armed.fault, planned, armed.rank, now));
+    armed.active = false;
+    ++armed.acts;
+    const bool again = !for_good && armed.acts < planned.rhythm.times;
+    set_alarm(armed, again ? now + planned.rhythm.off : results::never);
 }
 
-void Injector::State::look(Occasion& occasion, const Moment& moment, Levers& levers) {
-    if (!occasion.watching) return;
-    const scenarios::Trigger& trigger = when(occasion);
+void Injector::State::look(ArmedFault& armed, const Moment& moment, Levers& levers) {
+    if (!armed.watching) return;
+    const scenarios::Trigger& trigger = when(armed);
     // A restart repeats steps and with them the fault, so it is watched for beyond its last step.
     if (over(trigger, moment)) {
-        if (occasion.active) revert(occasion, moment.now, levers, true);
-        occasion.passed = true;
+        if (armed.active) revert(armed, moment.now, levers, true);
+        armed.passed = true;
         return;
     }
-    if (std::exchange(occasion.passed, false)) occasion.acts = occasion.matches = 0;
-    if (!occasion.applied && moment.call == program_point(faults[occasion.fault].spec))
-        occasion.sighting = Sighting{moment.step, std::string(moment.call), moment.now};
-    const bool waits = !from_start(trigger) && !by_clock(trigger) &&
-                       (trigger.always || (!occasion.active && occasion.acts == 0));
+    if (std::exchange(armed.passed, false)) armed.acts = armed.matches = 0;
+    if (!armed.applied && moment.call == program_point(faults[armed.fault].spec))
+        armed.sighting = Sighting{moment.step, std::string(moment.call), moment.now};
+    const bool waits =
+        !from_start(trigger) && !by_clock(trigger) && (trigger.always || (!armed.active && armed.acts == 0));
     if (!waits) return;
-    if (!fits(trigger, moment)) return note_nearest(occasion, nearness(trigger, moment));
-    if (++occasion.matches < trigger.nth) return;
-    const bool first = !occasion.active;
-    if (apply(occasion, moment, levers) && first) {
-        mark_applied(occasion.fault, occasion.rank, moment, levers);
+    if (!fits(trigger, moment)) return note_nearest(armed, nearness(trigger, moment));
+    if (++armed.matches < trigger.nth) return;
+    const bool first = !armed.active;
+    if (apply(armed, moment, levers) && first) {
+        mark_applied(armed.fault, armed.rank, moment, levers);
     }
 }
 
-void Injector::State::note_nearest(Occasion& occasion, Nearness near) {
-    if (occasion.applied) return;
-    if (!occasion.nearest || near.nearer_than(*occasion.nearest)) occasion.nearest = std::move(near);
+void Injector::State::note_nearest(ArmedFault& armed, Nearness near) {
+    if (armed.applied) return;
+    if (!armed.nearest || near.nearer_than(*armed.nearest)) armed.nearest = std::move(near);
 }
 
 void Injector::State::conclude(std::size_t fault, Time now, const Levers& levers) {
-    const Occasion* nearest = nullptr;
-    const Occasion* unread = nullptr;
+    const ArmedFault* nearest = nullptr;
+    const ArmedFault* unread = nullptr;
     bool any = false, refused = false, effective = false;
-    for (const Occasion& occasion : occasions) {
-        if (occasion.fault != fault) continue;
-        any = any || occasion.applied;
-        refused = refused || (occasion.finished && !occasion.applied && occasion.acts == 0);
-        if (occasion.nearest && (!nearest || occasion.nearest->nearer_than(*nearest->nearest)))
-            nearest = &occasion;
-        if (!occasion.applied) continue;
+    for (const ArmedFault& armed : all_armed) {
+        if (armed.fault != fault) continue;
+        any = any || armed.applied;
+        refused = refused || (armed.finished && !armed.applied && armed.acts == 0);
+        if (armed.nearest && (!nearest || armed.nearest->nearer_than(*nearest->nearest))) nearest = &armed;
+        if (!armed.applied) continue;
         const bool idle =
-            !occasion.subjects.empty() &&
-            std::all_of(occasion.subjects.begin(), occasion.subjects.end(),
+            !armed.subjects.empty() &&
+            std::all_of(armed.subjects.begin(), armed.subjects.end(),
                         [&](const Subject& subject) { return levers.was_asked(subject) == false; });
-        if (idle && !unread) unread = &occasion;
+        if (idle && !unread) unread = &armed;
         effective = effective || !idle;
     }
     if (!any && !refused) truth->marks.push_back(missed_mark(fault, faults[fault], nearest, now));
     if (any && !effective && unread) truth->marks.push_back(unread_mark(fault, faults[fault], *unread, now));
 }
 
-void Injector::State::ring(Occasion& occasion, Time now, Levers& levers) {
-    set_alarm(occasion, results::never);
-    if (occasion.finished) return;
-    if (occasion.active) return revert(occasion, now, levers, false);
-    const Moment moment{.rank = occasion.rank, .now = now};
-    if (apply(occasion, moment, levers)) {
-        mark_applied(occasion.fault, occasion.rank, moment, levers);
+void Injector::State::ring(ArmedFault& armed, Time now, Levers& levers) {
+    set_alarm(armed, results::never);
+    if (armed.finished) return;
+    if (armed.active) return revert(armed, now, levers, false);
+    const Moment moment{.rank = armed.rank, .now = now};
+    if (apply(armed, moment, levers)) {
+        mark_applied(armed.fault, armed.rank, moment, levers);
     }
 }
 
@@ -233,9 +230,9 @@ scenarios::Result<Done> Injector::at_start(Levers& levers) {
     State& state = *state_;
     for (std::size_t fault = 0; fault < state.faults.size(); ++fault) {
         if (!from_start(state.faults[fault].spec.when)) continue;
-        for (Occasion& occasion : state.occasions) {
-            if (occasion.fault != fault) continue;
-            if (!state.apply(occasion, {}, levers)) return tl::unexpected(*state.refusal);
+        for (ArmedFault& armed : state.all_armed) {
+            if (armed.fault != fault) continue;
+            if (!state.apply(armed, {}, levers)) return tl::unexpected(*state.refusal);
         }
         // One mark for all of its ranks: they were all broken in the same moment.
         if (!state.faults[fault].ranks.empty()) {
@@ -255,9 +252,9 @@ void Injector::at(const Moment& moment, Levers& levers) {
     const auto rank = static_cast<std::size_t>(moment.rank);
     if (rank < state.by_rank.size()) {
         for (const std::size_t index : state.by_rank[rank])
-            state.look(state.occasions[index], moment, levers);
+            state.look(state.all_armed[index], moment, levers);
     }
-    for (const std::size_t index : state.of_anyone) state.look(state.occasions[index], moment, levers);
+    for (const std::size_t index : state.of_anyone) state.look(state.all_armed[index], moment, levers);
 }
 
 Time Injector::next_alarm() const {
@@ -266,7 +263,7 @@ Time Injector::next_alarm() const {
 
 void Injector::tick(Time now, Levers& levers) {
     while (next_alarm() <= now) {
-        state_->ring(state_->occasions[state_->alarms.begin()->second], now, levers);
+        state_->ring(state_->all_armed[state_->alarms.begin()->second], now, levers);
     }
 }
 

@@ -26,9 +26,10 @@ results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank 
                            const scenarios::Error& error);
 
 // At the end of a run: for a fault whose moment never came, and for one whose change nothing read.
-struct Occasion;
-results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now);
-results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion, Time now);
+struct ArmedFault;
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault* nearest,
+                          Time now);
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault& armed, Time now);
 
 // Where a rank was, kept after the moment is over.
 struct Sighting {
@@ -56,7 +57,7 @@ Nearness nearness(const scenarios::Trigger& when, const Moment& moment);
 // One fault on one rank: what it waits for, and how far it has come. Every rank of a fault has its own, so
 // that "the third all_reduce" is each rank's own third.
 
-struct Occasion {
+struct ArmedFault {
     std::size_t fault = 0;  // index in the plan
     Rank rank = results::no_rank;
     std::int64_t matches = 0;

@@ -90,7 +90,8 @@ Nearness nearness(const scenarios::Trigger& when, const Moment& moment) {
     return near;
 }
 
-results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const Occasion* nearest, Time now) {
+results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault* nearest,
+                          Time now) {
     const std::string near = nearest && nearest->nearest
                                  ? "; the nearest was " + sighting_text(nearest->nearest->sighting)
                                  : std::string();
@@ -101,17 +102,16 @@ results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const 
             .says = fmt::format("{} found no moment that matched its `when`{}", planned.spec.kind, near)};
 }
 
-results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const Occasion& occasion,
-                          Time now) {
+results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault& armed, Time now) {
     std::string before = "; it was not asked for before either";
-    if (occasion.sighting) before = "; it was last asked for " + sighting_text(*occasion.sighting);
-    if (!planned.spec.when.at_start && !occasion.sighting) before.clear();
+    if (armed.sighting) before = "; it was last asked for " + sighting_text(*armed.sighting);
+    if (!planned.spec.when.at_start && !armed.sighting) before.clear();
     return {.at = now,
             .kind = results::MarkKind::unread,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
-            .says = fmt::format("nothing read {} after {}{}", occasion.subjects.front().name,
-                                planned.spec.kind, before)};
+            .says = fmt::format("nothing read {} after {}{}", armed.subjects.front().name, planned.spec.kind,
+                                before)};
 }
 
 results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank rank, const Moment& moment,

@@ -95,12 +95,12 @@ extern const FaultRow kill_helper_row{
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string seam = spec.text("helper") + ".helper";
-        return make_deed(spec,
-                         {.apply =
-                              [seam, signal = spec.number("signal")](Levers& levers, Rank rank) {
-                                  return levers.pull(BendValue{rank, seam, {.set_it = true, .set = signal}});
-                              },
-                          .blame = aimed(spec)});
+        return make_simple_fault(
+            spec, {.apply =
+                       [seam, signal = spec.number("signal")](Levers& levers, Rank rank) {
+                           return levers.pull(BendValue{rank, seam, {.set_it = true, .set = signal}});
+                       },
+                   .blame = aimed(spec)});
     }};
 
 // The scheduler reclaims the machines: every process is asked to end, whatever it was doing.

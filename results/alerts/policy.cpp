@@ -46,9 +46,9 @@ Result<Must> must_of(const TomlNode& node, const std::string& file) {
     return must;
 }
 
-bool place_is_enough(const std::string& wanted, Place place) {
-    if (wanted == "exact") return place == Place::exact;
-    if (wanted == "node") return place == Place::exact || place == Place::node;
+bool place_is_enough(const std::string& wanted, Locality place) {
+    if (wanted == "exact") return place == Locality::exact;
+    if (wanted == "node") return place == Locality::exact || place == Locality::node;
     return true;
 }
 

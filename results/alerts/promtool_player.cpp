@@ -58,7 +58,7 @@ public:
           id_(std::move(id)) {}
 
     // Until no rule is in the way any more.
-    Result<external::TestAnswer> edges(Played& played) {
+    Result<external::TestAnswer> edges(PlayerAnswer& played) {
         for (int attempt = 0; attempt < 8; ++attempt) {
             input_.rule_files.clear();
             for (const RuleFile& file : files_) input_.rule_files.push_back(file.loaded);
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    Result<void> drop(const std::vector<external::RuleTrouble>& troubles, Played& played) {
+    Result<void> drop(const std::vector<external::RuleTrouble>& troubles, PlayerAnswer& played) {
         std::set<std::string> names;
         for (const auto& trouble : troubles) {
             if (!names.insert(trouble.rule).second) continue;
@@ -106,7 +106,7 @@ private:
 
 // What promtool said, for the rules whose interval this was.
 void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input,
-          bool only_own, double global, Played& played) {
+          bool only_own, double global, PlayerAnswer& played) {
     Activity activity = activity_of(answer.mismatches, rules, input.window.start());
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const double own = rules[i].interval > 0 ? rules[i].interval : global;
@@ -158,10 +158,10 @@ Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile
     return left;
 }
 
-Result<Played> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
-                                    const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                    const StaticAnalysis& analysis) {
-    Played played;
+Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
+                                          const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                          const StaticAnalysis& analysis) {
+    PlayerAnswer played;
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
@@ -315,7 +315,7 @@ void expect_rule(const Rule& rule, const std::vector<Instance>& instances, const
 
 Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
                         const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                        const StaticAnalysis& analysis, const Played& played, const std::string& judge,
+                        const StaticAnalysis& analysis, const PlayerAnswer& played, const std::string& judge,
                         const std::filesystem::path& directory) {
     const std::string id = file_safe(incident.id);
     std::set<std::string> unjudged;

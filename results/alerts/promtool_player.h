@@ -24,9 +24,9 @@ public:
         : tool_(std::move(tool)), options_(std::move(options)) {}
 
     std::string name() const override { return "promtool " + tool_.version(); }
-    scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
-                                   const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                   const StaticAnalysis& analysis) override;
+    scenarios::Result<PlayerAnswer> play(const exporters::World& world, const exporters::Incident& incident,
+                                         const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                         const StaticAnalysis& analysis) override;
 
     const external::Promtool& tool() const { return tool_; }
     const Options& options() const { return options_; }
@@ -77,7 +77,7 @@ std::string kept_test(const TestInput& input, const std::vector<Expectation>& ex
 // The kept file of each evaluation interval among the rules, for what a player found. `skip`: rules left out.
 scenarios::Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
                                    const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                   const StaticAnalysis& analysis, const Played& played,
+                                   const StaticAnalysis& analysis, const PlayerAnswer& played,
                                    const std::string& judge, const std::filesystem::path& directory);
 
 // A file's name for an incident.

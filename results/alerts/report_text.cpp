@@ -329,7 +329,7 @@ std::string cell_code(const Cell& cell) {
     };
     switch (cell.verdict) {
         case AlertVerdict::caught:
-            return "+" + clock(cell.latency_low) + (cell.place == Place::exact ? "" : "?");
+            return "+" + clock(cell.latency_low) + (cell.place == Locality::exact ? "" : "?");
         case AlertVerdict::late:
             return "+" + clock(cell.latency_low) + "!";
         case AlertVerdict::sticky:

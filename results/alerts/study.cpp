@@ -22,7 +22,7 @@ namespace {
 using scenarios::Result;
 
 std::string why_unjudged(const Study& study, const Row& row, std::size_t rule) {
-    for (const Played* played : {&row.played, &study.healthy_played}) {
+    for (const PlayerAnswer* played : {&row.played, &study.healthy_played}) {
         const auto at = played->why_unjudged.find(rule);
         if (at == played->why_unjudged.end()) continue;
         if (at->second.find("too many samples") != std::string::npos) break;
@@ -130,7 +130,7 @@ std::vector<bool> HealthyMemory::unmoved(const exporters::World& world, const ex
 }
 
 void HealthyMemory::keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
-                         const Played& played) {
+                         const PlayerAnswer& played) {
     if (!incident.healthy() || rules_ != nullptr) return;
     played_ = played;
     rules_ = &rules;
@@ -273,12 +273,12 @@ Trial trial_of(const Tried& tried, const std::string& id, const Study& study, co
     return trial;
 }
 
-bool fires(const Played& played) {
+bool fires(const PlayerAnswer& played) {
     return std::any_of(played.activity[0].begin(), played.activity[0].end(),
                        [](const Instance& one) { return !one.firing.empty(); });
 }
 
-double first_after(const Played& played, double at) {
+double first_after(const PlayerAnswer& played, double at) {
     double first = -1;
     for (const Instance& instance : played.activity[0]) {
         for (const Interval& one : instance.firing) {

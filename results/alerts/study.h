@@ -21,7 +21,7 @@ namespace deadrank::results::alerts {
 // each failure; what it said becomes cells.
 
 // Something that plays series to the rules and says which alerts were active when.
-struct Played {
+struct PlayerAnswer {
     Activity activity;
     std::vector<bool> unjudged;                       // by rule
     std::map<std::size_t, std::string> why_unjudged;  // by rule: Prometheus' words
@@ -37,9 +37,11 @@ class Player {
 public:
     virtual ~Player() = default;
     virtual std::string name() const = 0;  // "promtool 2.42.0"
-    virtual scenarios::Result<Played> play(const exporters::World& world, const exporters::Incident& incident,
-                                           const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                           const StaticAnalysis& analysis) = 0;
+    virtual scenarios::Result<PlayerAnswer> play(const exporters::World& world,
+                                                 const exporters::Incident& incident,
+                                                 const std::vector<RuleFile>& files,
+                                                 const std::vector<Rule>& rules,
+                                                 const StaticAnalysis& analysis) = 0;
 };
 
 // The answer of the healthy run, which stands for every alert that reads nothing a failure touches.
@@ -48,11 +50,12 @@ public:
     // Alerts whose healthy answer stands for this incident.
     std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
                               const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
-    void keep(const exporters::Incident& incident, const std::vector<Rule>& rules, const Played& played);
+    void keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
+              const PlayerAnswer& played);
     const Activity& activity() const { return played_.activity; }
 
 private:
-    Played played_;
+    PlayerAnswer played_;
     const std::vector<Rule>* rules_ = nullptr;
 };
 
@@ -72,7 +75,7 @@ struct Row {
     std::string trouble;  // why it could not be judged
     int best = -1;        // the rule that noticed it first
     std::optional<Tried> suggestion;
-    Played played;
+    PlayerAnswer played;
 };
 
 struct Study {
@@ -81,7 +84,7 @@ struct Study {
     std::vector<Rule> rules;
     StaticAnalysis analysis;
     std::vector<HealthyRow> healthy;
-    Played healthy_played;
+    PlayerAnswer healthy_played;
     std::vector<Row> rows;
     std::string judge;  // which program judged
     exporters::World world;

@@ -54,9 +54,9 @@ double condition_began(const Instance& instance, const Interval& firing, double 
 // What the failure made of one instance. Only a condition that became true between the failure and its repair
 // can come from it; one that was true before gets credit from the failure on, as
 // if its `for` had begun then.
-class Sight {
+class InstanceReading {
 public:
-    Sight(const Judged& what, const exporters::Incident& incident, const exporters::World& world)
+    InstanceReading(const Judged& what, const exporters::Incident& incident, const exporters::World& world)
         : what_(what),
           incident_(incident),
           duration_(world.window.duration),
@@ -113,39 +113,39 @@ bool is_struck(const exporters::Incident& incident, const exporters::Target& pla
 }
 
 // exact: only what was struck, as precisely as it was struck. node: the right node, the GPU left open.
-std::pair<Place, bool> locate(const Seen& seen, const exporters::Incident& incident,
-                              const exporters::World& world) {
+std::pair<Locality, bool> locate(const Seen& seen, const exporters::Incident& incident,
+                                 const exporters::World& world) {
     std::vector<exporters::Target> places;
     for (const Instance* instance : seen.fired) {
         for (const exporters::Target& place : places_of(instance->labels, world)) places.push_back(place);
     }
-    if (places.empty()) return {Place::nowhere, false};
+    if (places.empty()) return {Locality::nowhere, false};
     const auto right = std::count_if(places.begin(), places.end(),
                                      [&](const auto& place) { return is_struck(incident, place); });
-    if (incident.scope == exporters::Scope::job) return {Place::spread, false};
+    if (incident.scope == exporters::Scope::job) return {Locality::spread, false};
     if (right == 0) {
         // Half the cluster together is the job that suffers, and accuses nobody.
         std::set<int> nodes;
         for (const exporters::Target& place : places) nodes.insert(place.node);
-        return {Place::spread, 2 * nodes.size() < static_cast<std::size_t>(world.cluster.nodes)};
+        return {Locality::spread, 2 * nodes.size() < static_cast<std::size_t>(world.cluster.nodes)};
     }
-    if (static_cast<std::size_t>(right) < places.size()) return {Place::spread, false};
+    if (static_cast<std::size_t>(right) < places.size()) return {Locality::spread, false};
     const bool device = incident.scope == exporters::Scope::gpu || incident.scope == exporters::Scope::port;
     const bool named =
         std::all_of(places.begin(), places.end(), [](const auto& place) { return place.gpu >= 0; });
-    return {device && !named ? Place::node : Place::exact, false};
+    return {device && !named ? Locality::node : Locality::exact, false};
 }
 
-std::string where_words(Place place, const exporters::Incident& incident) {
+std::string where_words(Locality place, const exporters::Incident& incident) {
     switch (place) {
-        case Place::exact:
+        case Locality::exact:
             return "names the place";
-        case Place::node:
+        case Locality::node:
             return "names the node but not which GPU or port";
-        case Place::spread:
+        case Locality::spread:
             return incident.scope == exporters::Scope::job ? "names ranks or nodes of the job"
                                                            : "names healthy places beside the right one";
-        case Place::nowhere:
+        case Locality::nowhere:
             return "names no place";
     }
     return {};
@@ -261,7 +261,7 @@ std::string_view name_of(AlertVerdict verdict) {
     return names[static_cast<std::size_t>(verdict)];
 }
 
-std::string_view name_of(Place place) {
+std::string_view name_of(Locality place) {
     constexpr std::array<std::string_view, 4> names = {"exact", "node", "spread", "nowhere"};
     return names[static_cast<std::size_t>(place)];
 }
@@ -302,7 +302,7 @@ double by_chance(const HealthyRow& row, double seconds, double watched) {
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
                 const exporters::World& world, const exporters::Touched& touched) {
-    const Seen seen = Sight(what, incident, world).all();
+    const Seen seen = InstanceReading(what, incident, world).all();
     if (!seen.fired.empty()) {
         const double after = seen.first - incident.at;
         if (by_chance(row, after + evaluation_of(*what.rule, world), world.window.duration) > 0.05) {

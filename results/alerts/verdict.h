@@ -29,13 +29,13 @@ enum class AlertVerdict {
 std::string_view name_of(AlertVerdict verdict);
 
 // How far its labels lead.
-enum class Place { exact, node, spread, nowhere };
-std::string_view name_of(Place place);
+enum class Locality { exact, node, spread, nowhere };
+std::string_view name_of(Locality place);
 
 struct Cell {
     AlertVerdict verdict = AlertVerdict::unconcerned;
     double latency_low = -1, latency_high = -1;  // seconds after the failure
-    Place place = Place::nowhere;
+    Locality place = Locality::nowhere;
     double needed = 0;  // pending only: how much longer the condition had to hold
     std::string says;   // one sentence
     std::vector<std::map<std::string, std::string>> fired;  // label sets of what fired anew, the first 64

@@ -17,13 +17,13 @@ namespace {
 struct Earliest {
     Time at = never;
     const Communicator* comm = nullptr;
-    const Meeting* meeting = nullptr;
+    const Collective* collective = nullptr;
 };
 
 // When two different calls had both been seen.
-Time seen_at(const Meeting& meeting, const Disagreement& found) {
+Time seen_at(const Collective& collective, const Disagreement& found) {
     Time usual = never, unusual = never;
-    for (const Call& call : meeting.calls) {
+    for (const Call& call : collective.calls) {
         if (!call.what) continue;
         const bool odd = call.what == found.unusual;
         Time& first = odd ? unusual : usual;
@@ -32,14 +32,14 @@ Time seen_at(const Meeting& meeting, const Disagreement& found) {
     return std::max(usual, unusual);
 }
 
-bool nobody_left(const Meeting& meeting) {
-    return std::none_of(meeting.calls.begin(), meeting.calls.end(),
+bool nobody_left(const Collective& collective) {
+    return std::none_of(collective.calls.begin(), collective.calls.end(),
                         [](const Call& call) { return call.what && call.left != never; });
 }
 
-bool may_differ(const Meeting& meeting) {
+bool may_differ(const Collective& collective) {
     const CollectiveEnter* first = nullptr;
-    for (const Call& call : meeting.calls) {
+    for (const Call& call : collective.calls) {
         if (!call.what) continue;
         if (!first) first = call.what;
         const CollectiveEnter& a = *first;
@@ -84,12 +84,12 @@ Findings collective_mismatch(const Evidence& evidence) {
         Disagreement found;
         for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
             if (comm.attempt != attempt) continue;
-            for (const auto& [seq, meeting] : comm.meetings) {
-                if (!may_differ(meeting)) continue;
-                const Disagreement odd = disagreement_in(evidence, comm, meeting);
-                const Time at = odd ? seen_at(meeting, odd) : never;
+            for (const auto& [seq, collective] : comm.collectives) {
+                if (!may_differ(collective)) continue;
+                const Disagreement odd = disagreement_in(evidence, comm, collective);
+                const Time at = odd ? seen_at(collective, odd) : never;
                 if (at < first.at) {
-                    first = {at, &comm, &meeting};
+                    first = {at, &comm, &collective};
                     found = odd;
                 }
                 break;  // what comes after on this communicator is out of step
@@ -97,7 +97,7 @@ Findings collective_mismatch(const Evidence& evidence) {
         }
         const bool apart =
             found && (found.usual->op != found.unusual->op || found.usual->count != found.unusual->count);
-        const bool astray = found && (found.skipped || (apart && nobody_left(*first.meeting)));
+        const bool astray = found && (found.skipped || (apart && nobody_left(*first.collective)));
         if (said == spoken.end() && (!found || astray)) continue;
         Finding finding;
         finding.symptom = "collective_mismatch_error";
@@ -108,7 +108,7 @@ Findings collective_mismatch(const Evidence& evidence) {
             finding.at = first.at;
             finding.says =
                 fmt::format("{} came to {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
-                            first.meeting->seq, first.comm->name, found.aspect);
+                            first.collective->seq, first.comm->name, found.aspect);
             finding.causes = mismatch_causes(found);
         } else {
             finding = as_said(evidence, *said);

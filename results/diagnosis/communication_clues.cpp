@@ -74,9 +74,9 @@ void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) 
 
 // Does anybody but the odd ones ever make this call in that communicator?
 bool made_by_others(const Communicator& comm, const Disagreement& odd, Time until) {
-    for (const auto& [seq, meeting] : comm.meetings) {
-        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
-            const Call& call = meeting.calls[place];
+    for (const auto& [seq, collective] : comm.collectives) {
+        for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+            const Call& call = collective.calls[place];
             if (!call.what || call.entered > until || call.what->op != odd.unusual->op) continue;
             const Rank process = comm.processes[place];
             if (std::find(odd.odd.begin(), odd.odd.end(), process) == odd.odd.end()) return true;
@@ -88,10 +88,10 @@ bool made_by_others(const Communicator& comm, const Disagreement& odd, Time unti
 // Calls of one communicator that do not fit together.
 void disagreements(const Evidence& evidence, const Finding& finding, Clues& clues) {
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
-        for (const auto& [seq, meeting] : comm.meetings) {
-            const Disagreement odd = disagreement_in(evidence, comm, meeting);
+        for (const auto& [seq, collective] : comm.collectives) {
+            const Disagreement odd = disagreement_in(evidence, comm, collective);
             if (!odd) continue;
-            const Time came = odd.odd.empty() ? Time{0} : meeting.calls[0].entered;
+            const Time came = odd.odd.empty() ? Time{0} : collective.calls[0].entered;
             if (came != never && came > finding.at) continue;
             clues.push_back(
                 {odd.skipped ? "call_left_out" : "call_differs",

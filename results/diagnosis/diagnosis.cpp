@@ -133,7 +133,7 @@ std::vector<Finding> known_of(std::vector<Finding> findings, const scenarios::Ta
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& findings,
                    const scenarios::Taxonomy& taxonomy, const scenarios::ClueTable& table) {
     Diagnosis diagnosis;
-    diagnosis.incident.outcome = Outcome::healthy;
+    diagnosis.incident.outcome = IncidentOutcome::healthy;
     if (is_imported(evidence)) {
         diagnosis.incident = read_incident(evidence, known_of(findings, taxonomy));
         diagnosis.finding = diagnosis.incident.finding;
@@ -151,7 +151,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
             diagnosis.finding = finding;
     }
     if (!diagnosis.finding) return diagnosis;
-    diagnosis.incident.outcome = Outcome::found;
+    diagnosis.incident.outcome = IncidentOutcome::found;
     Ranking ranking(*diagnosis.finding, taxonomy, table);
     ranking.weigh(evidence);
     diagnosis.causes = ranking.causes();

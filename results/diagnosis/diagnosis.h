@@ -41,7 +41,7 @@ struct Diagnosis {
     // A finished run in which nothing was found. Logs that tell nothing are not healthy: their outcome says
     // so.
     bool healthy() const {
-        return incident.outcome == Outcome::healthy || incident.outcome == Outcome::completed;
+        return incident.outcome == IncidentOutcome::healthy || incident.outcome == IncidentOutcome::completed;
     }
 };
 

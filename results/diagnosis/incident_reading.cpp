@@ -217,14 +217,14 @@ private:
     }
 
     void by_detectors(const Complained* best) {
-        incident_.outcome = Outcome::found;
+        incident_.outcome = IncidentOutcome::found;
         incident_.finding = findings_.front();
         incident_.sure = incident_.finding->blame.ranks.empty() ? 2 : 3;
         if (best) quote(*best);
     }
 
     void by_words(const Complained& best) {
-        incident_.outcome = Outcome::found;
+        incident_.outcome = IncidentOutcome::found;
         Finding finding;
         finding.symptom = best.meant.symptom;
         finding.detector = "log_reading";
@@ -288,12 +288,12 @@ private:
         }
         if (incident_.ended.size() > 1) incident_.ended.resize(1);
         if (stopped && exits.empty())
-            incident_.outcome = Outcome::stopped;
+            incident_.outcome = IncidentOutcome::stopped;
         else if (finished_ > 0 && !ended && exits.empty() && incident_.reading.orphans == 0)
-            incident_.outcome = Outcome::completed;
+            incident_.outcome = IncidentOutcome::completed;
         else
-            incident_.outcome = Outcome::unknown;
-        if (incident_.outcome == Outcome::completed) {
+            incident_.outcome = IncidentOutcome::unknown;
+        if (incident_.outcome == IncidentOutcome::completed) {
             quote(all_[finished_ - 1]);
             return;
         }
@@ -317,15 +317,15 @@ private:
 
 }  // namespace
 
-std::string_view name_of(Outcome outcome) {
+std::string_view name_of(IncidentOutcome outcome) {
     switch (outcome) {
-        case Outcome::healthy:
+        case IncidentOutcome::healthy:
             return "healthy";
-        case Outcome::completed:
+        case IncidentOutcome::completed:
             return "completed";
-        case Outcome::found:
+        case IncidentOutcome::found:
             return "found";
-        case Outcome::stopped:
+        case IncidentOutcome::stopped:
             return "stopped";
         default:
             return "unknown";

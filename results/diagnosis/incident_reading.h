@@ -13,14 +13,14 @@
 
 namespace deadrank::results::diagnosis {
 
-enum class Outcome {
+enum class IncidentOutcome {
     healthy,    // a run of our own in which no detector found anything
     completed,  // a log proves that the job came to its end
     found,      // a bug has a name
     stopped,    // somebody or a limit ended it from outside
     unknown,    // it failed and no line says why, or nothing was understood
 };
-std::string_view name_of(Outcome outcome);
+std::string_view name_of(IncidentOutcome outcome);
 
 // A line of the log, or a block of them, as it was printed.
 struct Quote {
@@ -30,7 +30,7 @@ struct Quote {
 };
 
 struct Incident {
-    Outcome outcome = Outcome::unknown;
+    IncidentOutcome outcome = IncidentOutcome::unknown;
     std::optional<Finding> finding;
     std::vector<Quote> lines;  // what speaks for it; of an unknown outcome, what sounds most like the cause
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program

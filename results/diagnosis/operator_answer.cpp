@@ -115,10 +115,10 @@ std::string without_finding(const Incident& incident, const AnswerOptions& optio
     const std::string read = reading_text(incident.reading);
     std::string text;
     switch (incident.outcome) {
-        case Outcome::completed:
+        case IncidentOutcome::completed:
             return fmt::format("  {}\n{}{}", style.paint(Ink::green, "completed: the job came to its end"),
                                row(style, "read", read), quotes(incident, options.whole_lines, style));
-        case Outcome::stopped:
+        case IncidentOutcome::stopped:
             text = fmt::format(
                 "  {}\n",
                 style.paint(
@@ -173,7 +173,7 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
                         const Style& style) {
     std::string text = style.paint(Ink::bold, place) + "\n";
     const Incident& incident = diagnosis.incident;
-    if (incident.outcome == Outcome::healthy)
+    if (incident.outcome == IncidentOutcome::healthy)
         return text + "  " + style.paint(Ink::green, "healthy: nothing was found") + "\n";
     if (!diagnosis.finding) return text + without_finding(incident, options, style);
     const Finding& finding = *diagnosis.finding;

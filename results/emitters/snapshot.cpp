@@ -59,11 +59,12 @@ Snapshot snapshot_of(const Evidence& evidence) {
         }
         if (std::visit(IsProgress{}, event.what)) progress = event.at;
     }
-    if (first_abort != never) return {last_abort, Occasion::watchdog};
+    if (first_abort != never) return {last_abort, SnapshotReason::watchdog};
     const auto stops = evidence.each<JobStop>();
-    if (!stops.empty()) return {stops.back()->at, Occasion::ended};
-    if (progress + patience <= evidence.observed_until()) return {progress + patience, Occasion::silence};
-    return {evidence.observed_until(), Occasion::watched};
+    if (!stops.empty()) return {stops.back()->at, SnapshotReason::ended};
+    if (progress + patience <= evidence.observed_until())
+        return {progress + patience, SnapshotReason::silence};
+    return {evidence.observed_until(), SnapshotReason::watched};
 }
 
 // Bus addresses are those of the series that exporters give.

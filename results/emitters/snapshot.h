@@ -11,7 +11,7 @@ namespace deadrank::results::emitters {
 // The moment at which somebody would look: dumps and RAS answers are taken then. It is worked out from
 // evidence alone, so that no tool is told when the fault was.
 
-enum class Occasion {
+enum class SnapshotReason {
     watchdog,  // a watchdog ended its process, and dumped before
     silence,   // nobody made progress for a minute, and an operator looks
     ended,     // the job came to its end
@@ -20,7 +20,7 @@ enum class Occasion {
 
 struct Snapshot {
     Time at{0};
-    Occasion occasion = Occasion::watched;
+    SnapshotReason reason = SnapshotReason::watched;
 };
 
 inline constexpr Time patience{60'000'000'000};  // an operator's, until she looks at a silent job

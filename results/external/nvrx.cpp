@@ -164,7 +164,7 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     if (!answer.well()) throw std::runtime_error(failure_words(answer, name()));
     std::vector<Finding> findings;
     for (const AttributionRow& row : read_attribution(answer.out)) {
-        const bool watchdog = snapshot.occasion == emitters::Occasion::watchdog;
+        const bool watchdog = snapshot.reason == emitters::SnapshotReason::watchdog;
         Finding finding{.symptom = watchdog ? "collective_timeout_abort" : "collective_deadlock_hang",
                         .detector = std::string(name()),
                         .blame = {},

@@ -46,9 +46,10 @@ std::string last_line(const std::string& text) {
                        end - (begin == std::string::npos ? -1 : begin));
 }
 
-std::string symptom_of(Kind kind, emitters::Occasion occasion) {
+std::string symptom_of(Kind kind, emitters::SnapshotReason reason) {
     if (kind == Kind::mismatch || kind == Kind::totals) return "collective_mismatch_error";
-    return occasion == emitters::Occasion::watchdog ? "collective_timeout_abort" : "collective_deadlock_hang";
+    return reason == emitters::SnapshotReason::watchdog ? "collective_timeout_abort"
+                                                        : "collective_deadlock_hang";
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ std::vector<Finding> Torchfrtrace::examine(const Evidence& evidence) const {
     std::vector<Finding> findings;
     for (const FlightRecorderProblem& problem : read_flight_recorder_report(*text)) {
         if (problem.kind == Kind::undecided) continue;
-        Finding finding{.symptom = symptom_of(problem.kind, snapshot.occasion),
+        Finding finding{.symptom = symptom_of(problem.kind, snapshot.reason),
                         .detector = std::string(name()),
                         .blame = {},
                         .at = snapshot.at,

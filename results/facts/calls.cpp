@@ -57,7 +57,7 @@ std::vector<Rank> observed_ranks(const Evidence& evidence) {
 
 }  // namespace
 
-Time Meeting::complete_at() const {
+Time Collective::complete_at() const {
     Time last{0};
     for (const Call& call : calls) last = std::max(last, call.entered);
     return last;
@@ -158,28 +158,28 @@ void Calls::take_joinings(const Evidence& evidence) {
 void Calls::take_collectives(const Evidence& evidence) {
     struct Last {
         Communicator* comm = nullptr;
-        Meeting* meeting = nullptr;
+        Collective* collective = nullptr;
     };
     Last last;
-    const auto meeting_of = [&](Communicator& comm, std::int64_t seq) -> Meeting& {
-        if (last.comm == &comm && last.meeting->seq == seq) return *last.meeting;
-        Meeting& meeting = comm.meetings[seq];
-        meeting.seq = seq;
-        last = {&comm, &meeting};
-        return meeting;
+    const auto collective_of = [&](Communicator& comm, std::int64_t seq) -> Collective& {
+        if (last.comm == &comm && last.collective->seq == seq) return *last.collective;
+        Collective& collective = comm.collectives[seq];
+        collective.seq = seq;
+        last = {&comm, &collective};
+        return collective;
     };
     for (const Event* event : evidence.each<CollectiveEnter>())
         open(lives_.attempt_at(event->at), event->as<CollectiveEnter>()->comm);
     for (const Event* event : evidence.each<CollectiveEnter>()) {
         const auto* enter = event->as<CollectiveEnter>();
         Communicator& comm = open(lives_.attempt_at(event->at), enter->comm);
-        Meeting& meeting = meeting_of(comm, enter->seq);
+        Collective& collective = collective_of(comm, enter->seq);
         const std::size_t place = seat(comm, event->rank);
-        if (meeting.calls.size() < comm.processes.size()) meeting.calls.resize(comm.processes.size());
-        if (!meeting.calls[place].what) meeting.calls[place] = {enter, event->at};
+        if (collective.calls.size() < comm.processes.size()) collective.calls.resize(comm.processes.size());
+        if (!collective.calls[place].what) collective.calls[place] = {enter, event->at};
     }
     for (Communicator& comm : communicators_) {  // members who joined after some of these calls
-        for (auto& [seq, meeting] : comm.meetings) meeting.calls.resize(comm.processes.size());
+        for (auto& [seq, collective] : comm.collectives) collective.calls.resize(comm.processes.size());
     }
     for (const Event* event : evidence.each<CollectiveLeave>()) {
         const auto* leave = event->as<CollectiveLeave>();
@@ -188,14 +188,15 @@ void Calls::take_collectives(const Evidence& evidence) {
         Communicator& comm = communicators_[found->second];
         const std::size_t place = comm.place_of(event->rank);
         if (place == comm.processes.size()) continue;
-        Meeting* meeting = last.comm == &comm && last.meeting->seq == leave->seq ? last.meeting : nullptr;
-        if (!meeting) {
-            const auto known = comm.meetings.find(leave->seq);
-            if (known == comm.meetings.end()) continue;
-            meeting = &known->second;
-            last = {&comm, meeting};
+        Collective* collective =
+            last.comm == &comm && last.collective->seq == leave->seq ? last.collective : nullptr;
+        if (!collective) {
+            const auto known = comm.collectives.find(leave->seq);
+            if (known == comm.collectives.end()) continue;
+            collective = &known->second;
+            last = {&comm, collective};
         }
-        Call& call = meeting->calls[place];
+        Call& call = collective->calls[place];
         if (!call.what) continue;
         call.result = leave->result;
         if (leave->result == Code::ok) call.left = event->at;

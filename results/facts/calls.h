@@ -23,7 +23,7 @@ struct Call {
     bool pending_at(Time time) const { return entered <= time && left > time; }
 };
 
-struct Meeting {
+struct Collective {
     std::int64_t seq = 0;
     std::vector<Call> calls;  // by place
 
@@ -55,7 +55,7 @@ struct Communicator {
     std::vector<Rank> ranks = {};      // members as RANK names them, by the list most of them believe in
     std::vector<Rank> processes = {};  // by place; no_rank = nobody came there
     std::vector<Joining> joinings = {};
-    std::map<std::int64_t, Meeting> meetings = {};
+    std::map<std::int64_t, Collective> collectives = {};
     std::vector<P2pCall> open_p2p = {};  // those that have not come to a good end
 
     std::size_t place_of(Rank process) const;  // size() when it is no member

@@ -52,12 +52,12 @@ Parts parts_of(const Evidence& evidence, Time until) {
     const Calls& calls = evidence.facts<Calls>();
     Parts parts(static_cast<std::size_t>(evidence.facts<Lives>().count()));
     for (const Communicator& comm : calls.communicators()) {
-        for (const auto& [seq, meeting] : comm.meetings) {
+        for (const auto& [seq, collective] : comm.collectives) {
             Rank first = no_rank;
-            for (std::size_t place = 0; place < meeting.calls.size() && place < comm.processes.size();
+            for (std::size_t place = 0; place < collective.calls.size() && place < comm.processes.size();
                  ++place) {
                 const Rank process = comm.processes[place];
-                const Call& call = meeting.calls[place];
+                const Call& call = collective.calls[place];
                 if (process == no_rank || !call.what || call.entered < from || call.entered > until) continue;
                 if (first == no_rank) first = process;
                 parts.join(static_cast<std::size_t>(first), static_cast<std::size_t>(process));

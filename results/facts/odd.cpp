@@ -41,10 +41,10 @@ struct Party {
     std::vector<Rank> processes;
 };
 
-std::vector<Party> parties_of(const Communicator& comm, const Meeting& meeting) {
+std::vector<Party> parties_of(const Communicator& comm, const Collective& collective) {
     std::vector<Party> parties;
-    for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
-        const CollectiveEnter* what = meeting.calls[place].what;
+    for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+        const CollectiveEnter* what = collective.calls[place].what;
         if (!what) continue;
         const auto known = std::find_if(parties.begin(), parties.end(),
                                         [&](const Party& p) { return fits(*p.what, *what); });
@@ -61,46 +61,48 @@ struct Habit {
     bool skipped = false;
 };
 
-Habit habit_of(const Evidence& evidence, const Communicator& comm, const Meeting& meeting, Rank process) {
+Habit habit_of(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+               Rank process) {
     const Program program(evidence, comm.attempt, process);
-    const auto index = program.index_of(comm.id, meeting.seq);
+    const auto index = program.index_of(comm.id, collective.seq);
     if (!index) return {};
     const auto usual = program.usual_at(*index);
     return {usual && !(*usual == program.steps()[*index].act), program.skipped_at(*index)};
 }
 
 // Without a majority: the party that does not do what it used to do.
-void order_by_habit(const Evidence& evidence, const Communicator& comm, const Meeting& meeting,
+void order_by_habit(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                     std::vector<Party>& parties) {
     if (parties.size() != 2 || parties[0].processes.size() != parties[1].processes.size()) return;
-    const bool first = habit_of(evidence, comm, meeting, parties[0].processes.front()).unusual;
-    const bool second = habit_of(evidence, comm, meeting, parties[1].processes.front()).unusual;
+    const bool first = habit_of(evidence, comm, collective, parties[0].processes.front()).unusual;
+    const bool second = habit_of(evidence, comm, collective, parties[1].processes.front()).unusual;
     if (first && !second) std::swap(parties[0], parties[1]);
 }
 
 }  // namespace
 
-Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm, const Meeting& meeting) {
+Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
+                             const Collective& collective) {
     // Nearly all meetings agree: look twice only where they do not.
     const CollectiveEnter* first = nullptr;
     bool differ = false;
-    for (const Call& call : meeting.calls) {
+    for (const Call& call : collective.calls) {
         if (!call.what) continue;
         if (!first) first = call.what;
         differ |= !fits(*first, *call.what);
     }
     if (!differ) return {};
-    std::vector<Party> parties = parties_of(comm, meeting);
+    std::vector<Party> parties = parties_of(comm, collective);
     std::stable_sort(parties.begin(), parties.end(),
                      [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
-    order_by_habit(evidence, comm, meeting, parties);
+    order_by_habit(evidence, comm, collective, parties);
     Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
     for (std::size_t i = 1; i < parties.size(); ++i) {
         found.odd.insert(found.odd.end(), parties[i].processes.begin(), parties[i].processes.end());
     }
     found.odd = sorted(std::move(found.odd));
     found.aspect = difference(*found.unusual, *found.usual);
-    found.skipped = habit_of(evidence, comm, meeting, parties[1].processes.front()).skipped;
+    found.skipped = habit_of(evidence, comm, collective, parties[1].processes.front()).skipped;
     return found;
 }
 

@@ -27,7 +27,8 @@ struct Disagreement {
 };
 
 // Compares those who came. Nothing when they agree.
-Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm, const Meeting& meeting);
+Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
+                             const Collective& collective);
 
 // Groups of one name do the same thing side by side. Who does not do what its siblings do, the members of the
 // same place in the other groups, stands out even on the first step.

@@ -104,16 +104,16 @@ std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         CommTransfers transfers{.comm = &comm};
         Time before{0};
-        for (const auto& [seq, meeting] : comm.meetings) {
+        for (const auto& [seq, collective] : comm.collectives) {
             Time left{0};
-            for (const Call& call : meeting.calls) left = std::max(left, call.left);
-            const Time complete = meeting.complete_at();
-            if (complete == never || left == never || meeting.calls.size() < 2) continue;
-            const CollectiveEnter& what = *meeting.calls.front().what;
+            for (const Call& call : collective.calls) left = std::max(left, call.left);
+            const Time complete = collective.complete_at();
+            if (complete == never || left == never || collective.calls.size() < 2) continue;
+            const CollectiveEnter& what = *collective.calls.front().what;
             const Time began = std::max(complete, before);
             // With asynchronous calls the later of two ends is seen first where it is waited for.
             const Time first_left =
-                std::min_element(meeting.calls.begin(), meeting.calls.end(),
+                std::min_element(collective.calls.begin(), collective.calls.end(),
                                  [](const Call& a, const Call& b) { return a.left < b.left; })
                     ->left;
             transfers.kinds[{what.op, what.count * size_of(what.dtype)}].push_back(

@@ -33,11 +33,11 @@ Waits::Waits(const Evidence& evidence, int attempt, Time when)
 
 void Waits::take_collectives(const Communicator& comm) {
     std::set<Rank> already;  // the oldest open collective of a communicator is what holds the later ones
-    for (const auto& [seq, meeting] : comm.meetings) {
+    for (const auto& [seq, collective] : comm.collectives) {
         std::vector<Rank> absent;
         bool open = false;
-        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
-            const Call& call = meeting.calls[place];
+        for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+            const Call& call = collective.calls[place];
             open |= call.what && call.pending_at(when_);
             if (call.entered > when_) {
                 const Rank rank = comm.processes[place] != no_rank || place >= comm.ranks.size()
@@ -47,13 +47,13 @@ void Waits::take_collectives(const Communicator& comm) {
             }
         }
         if (!open) continue;
-        for (std::size_t place = 0; place < meeting.calls.size(); ++place) {
-            const Call& call = meeting.calls[place];
+        for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+            const Call& call = collective.calls[place];
             const Rank process = comm.processes[place];
             const Life* life = lives_.find(attempt_, process);
             if (!call.what || !call.pending_at(when_) || !life || !life->alive_at(when_)) continue;
             if (!already.insert(process).second) continue;
-            waits_[process].push_back({&comm, call.what->op, seq, call.entered, sorted(absent), &meeting});
+            waits_[process].push_back({&comm, call.what->op, seq, call.entered, sorted(absent), &collective});
         }
     }
 }
@@ -100,11 +100,12 @@ bool Waits::culprits_at_end(Standstill& found) const {
 
 // All have come to it and nobody leaves: their calls do not fit, or something below holds them.
 bool Waits::culprits_in_meeting(Standstill& found) const {
-    std::set<const Meeting*> looked_at;
+    std::set<const Collective*> looked_at;
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
-            if (!wait.meeting || !wait.for_whom.empty() || !looked_at.insert(wait.meeting).second) continue;
-            const Disagreement odd = disagreement_in(evidence_, *wait.comm, *wait.meeting);
+            if (!wait.collective || !wait.for_whom.empty() || !looked_at.insert(wait.collective).second)
+                continue;
+            const Disagreement odd = disagreement_in(evidence_, *wait.comm, *wait.collective);
             const bool another = found.kind == Root::disagreement;  // one fault may stop several groups
             if (another && odd) found.why += fmt::format("; so did {} in another group", ranks_text(odd.odd));
             if (another || odd) found.culprits.insert(found.culprits.end(), odd.odd.begin(), odd.odd.end());
@@ -125,11 +126,12 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
 // Who came to a call and never left it, where most of the others did. Nobody, where all are still in it.
 std::vector<Rank> Waits::left_behind(const Wait& wait) const {
     std::vector<Rank> inside;
-    if (!wait.meeting) return inside;
-    for (std::size_t place = 0; place < wait.meeting->calls.size(); ++place) {
-        if (wait.meeting->calls[place].pending_at(when_)) inside.push_back(wait.comm->processes[place]);
+    if (!wait.collective) return inside;
+    for (std::size_t place = 0; place < wait.collective->calls.size(); ++place) {
+        if (wait.collective->calls[place].pending_at(when_)) inside.push_back(wait.comm->processes[place]);
     }
-    return inside.size() * 2 < wait.meeting->calls.size() ? sorted(std::move(inside)) : std::vector<Rank>{};
+    return inside.size() * 2 < wait.collective->calls.size() ? sorted(std::move(inside))
+                                                             : std::vector<Rank>{};
 }
 
 std::vector<Rank> Waits::circle_from(Rank process) const {
@@ -151,7 +153,7 @@ const Wait* Waits::nearly_complete() const {
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
             const std::size_t missing = wait.for_whom.size();
-            if (!wait.meeting || missing == 0 || missing * 2 >= wait.meeting->calls.size()) continue;
+            if (!wait.collective || missing == 0 || missing * 2 >= wait.collective->calls.size()) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
             if (!least || order(wait) < order(*least)) least = &wait;
         }
@@ -168,7 +170,7 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
             if (!std::any_of(wait.for_whom.begin(), wait.for_whom.end(), missed)) continue;
-            if (wait.meeting) return &wait;
+            if (wait.collective) return &wait;
             message = &wait;
         }
     }
@@ -181,7 +183,7 @@ std::vector<Rank> Waits::culprits_by_habit(const std::vector<Rank>& circle) cons
     std::size_t asked = 0;
     std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
     for (const auto& [process, waits] : waits_) {
-        if (waits.front().meeting) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
+        if (waits.front().collective) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
         if (++asked > programs_max) continue;
         const Program program(evidence_, attempt_, process, when_);
         const std::size_t first = program.first_unusual();

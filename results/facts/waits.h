@@ -15,8 +15,8 @@ struct Wait {
     Op op = Op::none;
     std::int64_t seq = 0;
     Time since{0};
-    std::vector<Rank> for_whom;        // processes that have not come
-    const Meeting* meeting = nullptr;  // null for send and receive
+    std::vector<Rank> for_whom;              // processes that have not come
+    const Collective* collective = nullptr;  // null for send and receive
 };
 
 enum class Root { absent, circle, disagreement, all_came };

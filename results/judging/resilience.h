@@ -30,7 +30,7 @@ inline constexpr std::array<TableWord, 7> table_words = {{
 const TableWord& table_word(Reaction reaction);
 
 // One cell of the table, and what there is to say about it.
-struct Standing {
+struct ResilienceCell {
     std::string scenario, cause;  // ids
     Subject subject;
     std::string again;           // the command that shows it once more

@@ -174,7 +174,7 @@ Result<void> write_findings(const std::vector<Finding>& findings, const std::fil
 // How one framework reacted to one bug, as part of a line of `run --json`, and back: runs that were played
 // one after the other, or on several machines, make one table.
 
-std::string with_standing(const std::string& json_line, const Standing& standing) {
+std::string with_standing(const std::string& json_line, const ResilienceCell& standing) {
     Json json = Json::parse(json_line);
     json["cause"] = standing.cause;
     json["subject"] = {{"name", standing.subject.name},
@@ -202,15 +202,15 @@ Reaction reaction_called(const std::string& name) {
     throw std::invalid_argument(fmt::format("there is no response '{}'", name));
 }
 
-Standing standing_from(const Json& json) {
+ResilienceCell standing_from(const Json& json) {
     const Json& subject = json.at("subject");
-    Standing one{.scenario = json.at("scenario"),
-                 .cause = json.at("cause"),
-                 .subject = {subject.at("name"), subject.at("framework"), subject.at("version"), Time(0),
-                             subject.value("debug", "")},
-                 .again = json.at("again"),
-                 .grade = std::nullopt,
-                 .untold = json.value("untold", "")};
+    ResilienceCell one{.scenario = json.at("scenario"),
+                       .cause = json.at("cause"),
+                       .subject = {subject.at("name"), subject.at("framework"), subject.at("version"),
+                                   Time(0), subject.value("debug", "")},
+                       .again = json.at("again"),
+                       .grade = std::nullopt,
+                       .untold = json.value("untold", "")};
     if (const Json& stood = json.at("stood"); !stood.is_null()) {
         const Json& took = stood.at("took");
         one.grade = Grade{.reaction = reaction_called(stood.at("response")),
@@ -222,10 +222,10 @@ Standing standing_from(const Json& json) {
 
 }  // namespace
 
-scenarios::Result<std::vector<Standing>> read_standings(const std::filesystem::path& file) {
+scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesystem::path& file) {
     const auto text = read_text(file);
     if (!text) return tl::unexpected(text.error());
-    std::vector<Standing> standings;
+    std::vector<ResilienceCell> standings;
     std::istringstream in(*text);
     int number = 0;
     for (std::string line; std::getline(in, line);) {

@@ -100,7 +100,7 @@ void Page::add(std::size_t place, const Case& one, const CaseWords& words, const
     cases_[place] = std::move(text);
 }
 
-void Page::stand(std::size_t place, const Standing& standing) {
+void Page::stand(std::size_t place, const ResilienceCell& standing) {
     if (standing.subject.name.empty()) return;
     std::string text = escaped(dumped(standing_view(standing)));
     text.pop_back();
@@ -150,7 +150,7 @@ scenarios::Result<void> Page::write(const std::filesystem::path& file, const Sco
 // A bad cell is told with its command, and so is one that could not be told with its reason; the page draws,
 // it does not judge.
 
-Json standing_view(const Standing& standing) {
+Json standing_view(const ResilienceCell& standing) {
     Json json = {{"bug", standing.scenario},
                  {"cause", standing.cause},
                  {"program", framework_text(standing.subject)},

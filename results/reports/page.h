@@ -37,7 +37,7 @@ public:
 
     // How a program under test reacted to a bug: a cell of the page's table. `place` is that of its case,
     // where the page has one. What ran nothing of its own, as the simulator, is left out.
-    void stand(std::size_t place, const Standing& standing);
+    void stand(std::size_t place, const ResilienceCell& standing);
 
     // `card` counts what was added; `headline` says what was asked for. Errors: io.
     scenarios::Result<void> write(const std::filesystem::path& file, const Scorecard& card,
@@ -56,6 +56,6 @@ private:
 // only the page reads.
 
 // Without the number of its case on the page: that is known last.
-Json standing_view(const Standing& standing);
+Json standing_view(const ResilienceCell& standing);
 
 }  // namespace deadrank::results::reports

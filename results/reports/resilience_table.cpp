@@ -21,7 +21,7 @@ constexpr PagePlace table_place{"<!-- resilience table -->", "<!-- end of the re
 constexpr PagePlace summary_place{"<!-- resilience summary -->", "<!-- end of the resilience summary -->",
                                   written_by};
 
-std::string row_of(const Standing& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
+std::string row_of(const ResilienceCell& one) { return one.scenario.substr(one.scenario.find('/') + 1); }
 
 // "hang ≥ 66 s"
 std::string cell_words(const Grade& grade) {
@@ -31,7 +31,7 @@ std::string cell_words(const Grade& grade) {
 
 class Table {
 public:
-    void add(const Standing& one) {
+    void add(const ResilienceCell& one) {
         if (one.subject.name.empty()) return;
         if (!one.grade) {
             ++untold_;
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    static std::string cell_text(const Standing& one, int& number, std::string& notes) {
+    static std::string cell_text(const ResilienceCell& one, int& number, std::string& notes) {
         const Grade& grade = *one.grade;
         const std::string words = cell_words(grade);
         if (is_good(grade.reaction)) return fmt::format(" {} |", words);
@@ -95,7 +95,7 @@ private:
     }
 
     std::vector<std::string> columns_;  // in order of first use
-    std::map<std::pair<std::string, std::string>, std::map<std::string, const Standing*>> cells_;
+    std::map<std::pair<std::string, std::string>, std::map<std::string, const ResilienceCell*>> cells_;
     std::map<std::pair<std::string, std::string_view>, int> counts_;
     std::size_t untold_ = 0;
 };
@@ -118,9 +118,9 @@ std::string between_table_marks(std::string page, std::string_view table) {
     return in_place(std::move(page), table_place, table);
 }
 
-std::string resilience_table(const std::vector<Standing>& standings) {
+std::string resilience_table(const std::vector<ResilienceCell>& standings) {
     Table table;
-    for (const Standing& one : standings) table.add(one);
+    for (const ResilienceCell& one : standings) table.add(one);
     return fmt::format(
         "{}\n"
         "A good cell is plain. A bad one is bold and leads to its words and to the command that shows it "
@@ -128,18 +128,18 @@ std::string resilience_table(const std::vector<Standing>& standings) {
         written_by, hang_multiple, table.text());
 }
 
-scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
+scenarios::Result<void> write_resilience_table(const std::vector<ResilienceCell>& standings,
                                                const std::filesystem::path& file) {
     return write_in_place(resilience_table(standings), table_place, file);
 }
 
-std::string resilience_summary(const std::vector<Standing>& standings) {
+std::string resilience_summary(const std::vector<ResilienceCell>& standings) {
     std::vector<std::string> frameworks;
     std::map<std::pair<std::string, std::string_view>, int> counts;
     std::map<std::string, int> told;
     std::set<std::string> bugs;
     int all = 0;
-    for (const Standing& one : standings) {
+    for (const ResilienceCell& one : standings) {
         if (!one.grade) continue;
         const std::string framework = framework_text(one.subject);
         if (std::find(frameworks.begin(), frameworks.end(), framework) == frameworks.end())
@@ -167,12 +167,12 @@ std::string resilience_summary(const std::vector<Standing>& standings) {
     return text;
 }
 
-scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& standings,
+scenarios::Result<void> write_resilience_summary(const std::vector<ResilienceCell>& standings,
                                                  const std::filesystem::path& file) {
     return write_in_place(resilience_summary(standings), summary_place, file);
 }
 
-std::string standing_line(const Standing& standing, const Style& style) {
+std::string standing_line(const ResilienceCell& standing, const Style& style) {
     if (!standing.grade) return {};
     const Grade& grade = *standing.grade;
     const std::string took = grade.took == never ? "" : ", " + duration_text(grade.took);

@@ -20,7 +20,7 @@ std::string framework_text(const Subject& subject);
 std::string took_text(const Grade& grade);
 
 // Those that could not be told are left out, and counted.
-std::string resilience_table(const std::vector<Standing>& standings);
+std::string resilience_table(const std::vector<ResilienceCell>& standings);
 
 // A page whose lines "<!-- resilience table -->" and "<!-- end of the resilience table -->" stand around what
 // `table` replaces; empty where it has no such place.
@@ -28,22 +28,22 @@ std::string between_table_marks(std::string page, std::string_view table);
 
 // Into its place on a page that has one; a file of its own otherwise. Errors: io; usage (somebody's page
 // without the place for it).
-scenarios::Result<void> write_resilience_table(const std::vector<Standing>& standings,
+scenarios::Result<void> write_resilience_table(const std::vector<ResilienceCell>& standings,
                                                const std::filesystem::path& file);
 
 // A row a framework, with how many bugs it stood in which way: for a front page. The place is between
 // "<!-- resilience summary -->" and "<!-- end of the resilience summary -->". Errors as above.
-std::string resilience_summary(const std::vector<Standing>& standings);
-scenarios::Result<void> write_resilience_summary(const std::vector<Standing>& standings,
+std::string resilience_summary(const std::vector<ResilienceCell>& standings);
+scenarios::Result<void> write_resilience_summary(const std::vector<ResilienceCell>& standings,
                                                  const std::filesystem::path& file);
 
 // One of them for people, to stand below its scenario: ends with a newline.
-std::string standing_line(const Standing& standing, const Style& style);
+std::string standing_line(const ResilienceCell& standing, const Style& style);
 
 // And for scripts: `subject`, `again` and `stood` added to a line of JSON, and read from it. Errors: io,
 // bad_input (with the line; a torn last one is left out).
-std::string with_standing(const std::string& json_line, const Standing& standing);
-scenarios::Result<std::vector<Standing>> read_standings(const std::filesystem::path& file);
+std::string with_standing(const std::string& json_line, const ResilienceCell& standing);
+scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesystem::path& file);
 
 // A page that people write, with a place in it that a command fills: between two lines that are comments to
 // Markdown.

@@ -213,10 +213,10 @@ struct Group {
 };
 
 std::string offered(const Wait& wait, Rank process) {
-    if (!wait.meeting) return {};
+    if (!wait.collective) return {};
     const std::size_t place = wait.comm->place_of(process);
-    if (place >= wait.meeting->calls.size() || !wait.meeting->calls[place].what) return {};
-    const CollectiveEnter& what = *wait.meeting->calls[place].what;
+    if (place >= wait.collective->calls.size() || !wait.collective->calls[place].what) return {};
+    const CollectiveEnter& what = *wait.collective->calls[place].what;
     return fmt::format("{} × {}", what.count, name_of(what.dtype));
 }
 

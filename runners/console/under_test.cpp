@@ -88,8 +88,8 @@ results::Case of_program(results::Case one, const std::string& words) {
     return one;
 }
 
-results::Standing standing_of(const Trialled& trial, const std::string& words) {
-    results::Standing standing;
+results::ResilienceCell standing_of(const Trialled& trial, const std::string& words) {
+    results::ResilienceCell standing;
     const results::Case& one = trial.outcome;
     standing.scenario = one.scenario;
     standing.cause = one.bug.cause;

@@ -42,7 +42,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
 results::Case of_program(results::Case one, const std::string& words);
 
 // Nameless when no real program was under test.
-results::Standing standing_of(const Trialled& trial, const std::string& words);
+results::ResilienceCell standing_of(const Trialled& trial, const std::string& words);
 
 // `run A --runner local -- torchrun b c` as the parser reads it: each word behind `--` in an option of its
 // own.

@@ -96,7 +96,7 @@ Plan control_of(Plan plan) {
     return plan;
 }
 
-bool Sight::is_job() const {
+bool BenchResult::is_job() const {
     const results::Truth& truth = control->record.truth;
     return !truth.ends.empty() && truth.completed();
 }
@@ -116,16 +116,16 @@ Result<std::shared_ptr<const Played>> Bench::control_of(const Plan& plan) {
     return last_control_;
 }
 
-Result<Sight> Bench::look(const Plan& plan) {
+Result<BenchResult> Bench::look(const Plan& plan) {
     auto control = control_of(plan);
     if (!control) return tl::unexpected(control.error());
     auto played = again(plan);
     if (!played) return tl::unexpected(played.error());
     if (stopped()) return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped");
-    Sight sight{.fault = std::move(*played), .control = *control};
-    sight.harm = harm_of(sight.fault.record, sight.control->record);
-    sight.ranks_per_node = static_cast<int>(plan.number(plan.cluster, "gpus_per_node"));
-    return sight;
+    BenchResult tried{.fault = std::move(*played), .control = *control};
+    tried.harm = harm_of(tried.fault.record, tried.control->record);
+    tried.ranks_per_node = static_cast<int>(plan.number(plan.cluster, "gpus_per_node"));
+    return tried;
 }
 
 }  // namespace deadrank::runners::find

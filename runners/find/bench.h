@@ -40,7 +40,7 @@ Harm harm_of(const Record& fault, const Record& control);
 // control, which is played once.
 
 // One plan as one saw it.
-struct Sight {
+struct BenchResult {
     Played fault;
     std::shared_ptr<const Played> control;
     Harm harm = Harm::none;
@@ -56,7 +56,7 @@ public:
         : runner_(runner), options_{.stop = stop, .detectors = detectors} {}
 
     // Errors: those of the runner, and internal after a stop.
-    scenarios::Result<Sight> look(const scenarios::Plan& plan);
+    scenarios::Result<BenchResult> look(const scenarios::Plan& plan);
 
     // The same plan once more, without its control: for whoever asks whether it is the same run.
     scenarios::Result<Played> again(const scenarios::Plan& plan);

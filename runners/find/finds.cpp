@@ -83,8 +83,8 @@ using scenarios::Result;
 
 namespace {
 
-bool reports(const Sight& sight, const std::string& symptom) {
-    const auto& findings = sight.fault.findings;
+bool reports(const BenchResult& tried, const std::string& symptom) {
+    const auto& findings = tried.fault.findings;
     return std::any_of(findings.begin(), findings.end(),
                        [&](const results::Finding& finding) { return finding.symptom == symptom; });
 }
@@ -98,16 +98,16 @@ bool same_deed(const Plan& a, const Plan& b) {
 
 Result<Signatures> signatures_of(Bench& bench, const Plan& plan,
                                  const std::vector<const Property*>& properties) {
-    const auto sight = bench.look(plan);
-    if (!sight) return tl::unexpected(sight.error());
-    return broken(*sight, properties);
+    const auto tried = bench.look(plan);
+    if (!tried) return tl::unexpected(tried.error());
+    return broken(*tried, properties);
 }
 
 Fails fails_alike(Bench& bench, const Signature& signature) {
     if (signature.property == symptom_is_reported) {
         return [&bench, signature](const Plan& plan) {
-            const auto sight = bench.look(plan);
-            return sight && reports(*sight, signature.how);
+            const auto tried = bench.look(plan);
+            return tried && reports(*tried, signature.how);
         };
     }
     const Property* property = find_property(signature.property);

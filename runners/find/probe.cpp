@@ -31,16 +31,16 @@ const results::Finding* crash_in(const std::vector<results::Finding>& findings) 
     return nullptr;
 }
 
-Shot shot_of(const Sight& sight, const std::string& symptom) {
-    if (const auto* crash = crash_in(sight.fault.findings)) return untold(crash->says);
-    if (!sight.is_job()) return untold("the job does not end even without the fault");
-    const results::Truth& truth = sight.fault.record.truth;
+Shot shot_of(const BenchResult& tried, const std::string& symptom) {
+    if (const auto* crash = crash_in(tried.fault.findings)) return untold(crash->says);
+    if (!tried.is_job()) return untold("the job does not end even without the fault");
+    const results::Truth& truth = tried.fault.record.truth;
     if (!truth.applied()) return untold("the fault found no moment");
-    Shot shot{.harmed = sight.harm != Harm::none};
+    Shot shot{.harmed = tried.harm != Harm::none};
     const auto culprits = culprits_of(truth);
-    for (const results::Finding& finding : sight.fault.findings) {
+    for (const results::Finding& finding : tried.fault.findings) {
         if (!counts(finding, symptom)) continue;
-        if (naming_of(finding, culprits, sight.ranks_per_node) == Naming::bystander) {
+        if (naming_of(finding, culprits, tried.ranks_per_node) == Naming::bystander) {
             shot.wrong = true;
             continue;
         }
@@ -71,8 +71,8 @@ std::vector<Shot> DetectorProbe::all(const std::function<Plan(const Plan&)>& cha
             shots[index] = Shot{.seen = rang};
             return;
         }
-        const auto sight = bench.look(plan);
-        shots[index] = sight ? shot_of(*sight, symptom_) : untold(sight.error().text());
+        const auto tried = bench.look(plan);
+        shots[index] = tried ? shot_of(*tried, symptom_) : untold(tried.error().text());
     });
     std::vector<Shot> known;
     for (auto& shot : shots) {

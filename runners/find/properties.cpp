@@ -30,9 +30,9 @@ Ways ways_said(const std::vector<Finding>& findings, const auto& counts) {
     return {ways.begin(), ways.end()};
 }
 
-Ways no_detector_crashes(const Sight& sight) {
+Ways no_detector_crashes(const BenchResult& tried) {
     std::set<std::string> ways;
-    for (const Played* played : {&sight.fault, sight.control.get()}) {
+    for (const Played* played : {&tried.fault, tried.control.get()}) {
         for (const Finding& finding : played->findings) {
             if (finding.symptom == crashed) ways.insert(finding.detector);
         }
@@ -40,86 +40,86 @@ Ways no_detector_crashes(const Sight& sight) {
     return {ways.begin(), ways.end()};
 }
 
-Ways healthy_is_quiet(const Sight& sight) {
-    if (!sight.is_job()) return {};
-    return ways_said(sight.control->findings, [](const Finding&) { return true; });
+Ways healthy_is_quiet(const BenchResult& tried) {
+    if (!tried.is_job()) return {};
+    return ways_said(tried.control->findings, [](const Finding&) { return true; });
 }
 
 // A fault that was refused, or found no moment, proves nothing about what follows.
-bool took_place(const Sight& sight) { return sight.is_job() && sight.fault.record.truth.took_place(); }
+bool took_place(const BenchResult& tried) { return tried.is_job() && tried.fault.record.truth.took_place(); }
 
-Ways harm_is_noticed(const Sight& sight) {
-    if (!took_place(sight) || sight.harm == Harm::none || !sight.fault.findings.empty()) return {};
-    return {std::string(text_of(sight.harm))};
+Ways harm_is_noticed(const BenchResult& tried) {
+    if (!took_place(tried) || tried.harm == Harm::none || !tried.fault.findings.empty()) return {};
+    return {std::string(text_of(tried.harm))};
 }
 
-bool any_names_culprit(const Sight& sight, const std::vector<results::Blame>& culprits) {
-    return std::any_of(sight.fault.findings.begin(), sight.fault.findings.end(), [&](const Finding& finding) {
-        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::culprit;
+bool any_names_culprit(const BenchResult& tried, const std::vector<results::Blame>& culprits) {
+    return std::any_of(tried.fault.findings.begin(), tried.fault.findings.end(), [&](const Finding& finding) {
+        return naming_of(finding, culprits, tried.ranks_per_node) == Naming::culprit;
     });
 }
 
-Ways bystanders(const Sight& sight, bool alone) {
-    if (!took_place(sight)) return {};
-    const auto culprits = culprits_of(sight.fault.record.truth);
-    if (any_names_culprit(sight, culprits) == alone) return {};
-    return ways_said(sight.fault.findings, [&](const Finding& finding) {
-        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::bystander;
+Ways bystanders(const BenchResult& tried, bool alone) {
+    if (!took_place(tried)) return {};
+    const auto culprits = culprits_of(tried.fault.record.truth);
+    if (any_names_culprit(tried, culprits) == alone) return {};
+    return ways_said(tried.fault.findings, [&](const Finding& finding) {
+        return naming_of(finding, culprits, tried.ranks_per_node) == Naming::bystander;
     });
 }
 
-Ways culprit_is_named(const Sight& sight) { return bystanders(sight, true); }
-Ways nobody_else_is_blamed(const Sight& sight) { return bystanders(sight, false); }
+Ways culprit_is_named(const BenchResult& tried) { return bystanders(tried, true); }
+Ways nobody_else_is_blamed(const BenchResult& tried) { return bystanders(tried, false); }
 
-Ways nothing_rings_too_early(const Sight& sight) {
-    if (!took_place(sight)) return {};
-    const results::Time begin = sight.fault.record.truth.first_fault();
-    return ways_said(sight.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
+Ways nothing_rings_too_early(const BenchResult& tried) {
+    if (!took_place(tried)) return {};
+    const results::Time begin = tried.fault.record.truth.first_fault();
+    return ways_said(tried.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
 }
 
-Ways expectation_is_met(const Sight& sight) {
-    const auto& expect = sight.fault.plan.expect;
-    if (!took_place(sight) || expect.symptom.empty()) return {};
-    const auto judged = results::judge(sight.fault.plan, sight.fault.record, sight.fault.findings,
-                                       &sight.control->record.evidence);
+Ways expectation_is_met(const BenchResult& tried) {
+    const auto& expect = tried.fault.plan.expect;
+    if (!took_place(tried) || expect.symptom.empty()) return {};
+    const auto judged = results::judge(tried.fault.plan, tried.fault.record, tried.fault.findings,
+                                       &tried.control->record.evidence);
     if (judged.verdict != results::Verdict::fail) return {};
     return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom)};
 }
 
-bool all_taken_back(const Sight& sight) {
+bool all_taken_back(const BenchResult& tried) {
     std::size_t applied = 0, reverted = 0;
-    for (const results::Mark& mark : sight.fault.record.truth.marks) {
+    for (const results::Mark& mark : tried.fault.record.truth.marks) {
         applied += mark.kind == results::MarkKind::applied ? 1 : 0;
         reverted += mark.kind == results::MarkKind::reverted ? 1 : 0;
     }
     return applied > 0 && reverted >= applied;
 }
 
-Ways guarded_job_ends(const Sight& sight) {
-    const scenarios::Plan& plan = sight.fault.plan;
+Ways guarded_job_ends(const BenchResult& tried) {
+    const scenarios::Plan& plan = tried.fault.plan;
     const auto launcher = plan.cluster.find("launcher");
     const bool guarded = plan.number(plan.cluster, "watchdog") != 0 && launcher != plan.cluster.end() &&
                          launcher->second.text != "bare";
-    if (!took_place(sight) || !guarded || sight.harm != Harm::hung) return {};
+    if (!took_place(tried) || !guarded || tried.harm != Harm::hung) return {};
     return {"it hung with a watchdog and a launcher that watches"};
 }
 
-Ways job_outlives_its_faults(const Sight& sight) {
-    if (!took_place(sight) || !all_taken_back(sight) || sight.harm != Harm::hung) return {};
+Ways job_outlives_its_faults(const BenchResult& tried) {
+    if (!took_place(tried) || !all_taken_back(tried) || tried.harm != Harm::hung) return {};
     return {"it hung although every fault was taken back"};
 }
 
-Ways harms(const Sight& sight) { return {std::string(name_of(sight.harm))}; }
+Ways harms(const BenchResult& tried) { return {std::string(name_of(tried.harm))}; }
 
-Ways some_name_the_culprit(const Sight& sight) {
-    const auto culprits = culprits_of(sight.fault.record.truth);
-    return ways_said(sight.fault.findings, [&](const Finding& finding) {
-        return naming_of(finding, culprits, sight.ranks_per_node) == Naming::culprit;
+Ways some_name_the_culprit(const BenchResult& tried) {
+    const auto culprits = culprits_of(tried.fault.record.truth);
+    return ways_said(tried.fault.findings, [&](const Finding& finding) {
+        return naming_of(finding, culprits, tried.ranks_per_node) == Naming::culprit;
     });
 }
 
-Ways some_fault_is_absorbed(const Sight& sight) {
-    return took_place(sight) && sight.harm == Harm::none ? Ways{"absorbed"} : Ways{};
+Ways some_fault_is_absorbed(const BenchResult& tried) {
+    return took_place(tried) && tried.harm == Harm::none ? Ways{"absorbed"} : Ways{};
 }
 
 }  // namespace
@@ -182,11 +182,11 @@ scenarios::Result<std::vector<const Property*>> properties_named(const std::vect
     return chosen;
 }
 
-Signatures broken(const Sight& sight, const std::vector<const Property*>& properties) {
+Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties) {
     Signatures signatures;
     for (const Property* property : properties) {
         if (property->mood == Mood::sometimes) continue;
-        for (std::string& how : property->look(sight)) signatures.push_back({property->name, std::move(how)});
+        for (std::string& how : property->look(tried)) signatures.push_back({property->name, std::move(how)});
     }
     return signatures;
 }

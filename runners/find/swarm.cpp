@@ -39,15 +39,15 @@ struct Seen {
     std::map<std::string, std::vector<std::string>> sometimes;
 };
 
-std::vector<std::string> detail_of(const Sight& sight) {
+std::vector<std::string> detail_of(const BenchResult& tried) {
     std::vector<std::string> lines;
     const auto add = [&](const std::string& where, const std::vector<results::Finding>& findings) {
         for (const auto& finding : findings)
             lines.push_back(fmt::format("{}{} about {}: {}", where, finding.symptom,
                                         results::blame_text(finding.blame), finding.says));
     };
-    add("", sight.fault.findings);
-    add("without the fault: ", sight.control->findings);
+    add("", tried.fault.findings);
+    add("without the fault: ", tried.control->findings);
     return lines;
 }
 
@@ -66,21 +66,21 @@ Plan needed_faults(const Plan& plan, Bench& bench, const Signature& signature) {
     return with(smallest_subset(plan.faults.size(), [&](const Subset& some) { return fails(with(some)); }));
 }
 
-std::vector<bool> faults_that_acted(const Sight& sight) {
-    std::vector<bool> acted(sight.fault.plan.faults.size(), false);
-    for (const auto& mark : sight.fault.record.truth.marks) {
+std::vector<bool> faults_that_acted(const BenchResult& tried) {
+    std::vector<bool> acted(tried.fault.plan.faults.size(), false);
+    for (const auto& mark : tried.fault.record.truth.marks) {
         if (mark.kind == results::MarkKind::applied && mark.fault >= 0)
             acted[static_cast<std::size_t>(mark.fault)] = true;
     }
     return acted;
 }
 
-void ask(const SwarmOptions& options, const Sight& sight, Bench& bench, Seen& seen) {
+void ask(const SwarmOptions& options, const BenchResult& tried, Bench& bench, Seen& seen) {
     for (const Property& property : all_properties()) {
-        if (property.mood == Mood::sometimes) seen.sometimes[property.name] = property.look(sight);
+        if (property.mood == Mood::sometimes) seen.sometimes[property.name] = property.look(tried);
     }
-    for (const Signature& signature : broken(sight, options.properties)) {
-        Broken one{signature, needed_faults(seen.drawn.plan, bench, signature), detail_of(sight)};
+    for (const Signature& signature : broken(tried, options.properties)) {
+        Broken one{signature, needed_faults(seen.drawn.plan, bench, signature), detail_of(tried)};
         if (one.witness.faults.size() < seen.drawn.plan.faults.size()) {
             if (const auto again = bench.look(one.witness)) one.detail = detail_of(*again);
         }
@@ -97,17 +97,17 @@ Seen look_at(std::uint64_t seed, const SwarmOptions& options, const Coverage& co
         return seen;
     }
     Bench bench(runner, options.detectors, options.workers.stop);
-    const auto sight = bench.look(plan);
-    if (!sight) {
-        seen.trouble = sight.error().text();
+    const auto tried = bench.look(plan);
+    if (!tried) {
+        seen.trouble = tried.error().text();
         return seen;
     }
     seen.played = true;
-    seen.job = sight->is_job();
+    seen.job = tried->is_job();
     if (!seen.job) return seen;
-    seen.acted = faults_that_acted(*sight);
-    seen.effect = plan.faults.empty() || sight->fault.record.truth.applied();
-    ask(options, *sight, bench, seen);
+    seen.acted = faults_that_acted(*tried);
+    seen.effect = plan.faults.empty() || tried->fault.record.truth.applied();
+    ask(options, *tried, bench, seen);
     return seen;
 }
 

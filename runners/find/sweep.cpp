@@ -146,29 +146,29 @@ private:
     std::map<Runner*, std::unique_ptr<Bench>> benches_;
 };
 
-std::string sight_said(const Sight& sight) {
-    if (sight.fault.findings.empty()) return std::string(text_of(sight.harm));
-    const results::Finding& first = sight.fault.findings.front();
+std::string words_about(const BenchResult& tried) {
+    if (tried.fault.findings.empty()) return std::string(text_of(tried.harm));
+    const results::Finding& first = tried.fault.findings.front();
     return fmt::format("{} about {}", first.symptom, results::blame_text(first.blame));
 }
 
-Caught by_naming(const Sight& sight) {
-    const auto& findings = sight.fault.findings;
-    if (findings.empty()) return sight.harm == Harm::none ? Caught::harmless : Caught::missed;
-    const auto culprits = culprits_of(sight.fault.record.truth);
+Caught by_naming(const BenchResult& tried) {
+    const auto& findings = tried.fault.findings;
+    if (findings.empty()) return tried.harm == Harm::none ? Caught::harmless : Caught::missed;
+    const auto culprits = culprits_of(tried.fault.record.truth);
     bool nobody = false;
     for (const results::Finding& finding : findings) {
         if (finding.symptom == "detector_crashed") return Caught::untold;
-        const Naming naming = naming_of(finding, culprits, sight.ranks_per_node);
+        const Naming naming = naming_of(finding, culprits, tried.ranks_per_node);
         if (naming == Naming::culprit) return Caught::named;
         nobody = nobody || naming == Naming::nobody;
     }
     return nobody ? Caught::noticed : Caught::misnamed;
 }
 
-Caught by_expectation(const Sight& sight, std::string& says) {
-    const auto judged = results::judge(sight.fault.plan, sight.fault.record, sight.fault.findings,
-                                       &sight.control->record.evidence);
+Caught by_expectation(const BenchResult& tried, std::string& says) {
+    const auto judged = results::judge(tried.fault.plan, tried.fault.record, tried.fault.findings,
+                                       &tried.control->record.evidence);
     says = judged.reason;
     if (judged.verdict == results::Verdict::pass) return Caught::named;
     if (judged.outcome == results::Outcome::silent) return Caught::missed;
@@ -176,17 +176,17 @@ Caught by_expectation(const Sight& sight, std::string& says) {
     return judged.verdict == results::Verdict::unknown ? Caught::untold : Caught::misnamed;
 }
 
-void look(const Sight& sight, bool own, SweepCell& cell) {
-    const results::Truth& truth = sight.fault.record.truth;
-    cell.harm = sight.harm;
-    cell.says = sight_said(sight);
-    if (!sight.is_job()) {
+void look(const BenchResult& tried, bool own, SweepCell& cell) {
+    const results::Truth& truth = tried.fault.record.truth;
+    cell.harm = tried.harm;
+    cell.says = words_about(tried);
+    if (!tried.is_job()) {
         cell.says = "the job does not end even without a fault";
     } else if (!truth.took_place()) {
         cell.caught = Caught::not_applied;
     } else {
-        cell.caught = own ? by_expectation(sight, cell.says) : by_naming(sight);
-        if (!sight.fault.findings.empty()) cell.after = sight.fault.findings.front().at - truth.first_fault();
+        cell.caught = own ? by_expectation(tried, cell.says) : by_naming(tried);
+        if (!tried.fault.findings.empty()) cell.after = tried.fault.findings.front().at - truth.first_fault();
     }
 }
 
@@ -240,9 +240,9 @@ Sweep sweep(const SweepOptions& options) {
         const Point& point = points[index];
         SweepCell cell{point.row, point.rank, point.step, point.phase};
         Bench& bench = benches.of(runner);
-        const auto sight = bench.look(plan_at(options, stock, point));
+        const auto tried = bench.look(plan_at(options, stock, point));
         if (bench.stopped()) return;
-        sight ? look(*sight, options.own, cell) : void(cell.says = sight.error().text());
+        tried ? look(*tried, options.own, cell) : void(cell.says = tried.error().text());
         cells[index] = std::move(cell);
     });
     for (auto& cell : cells) {

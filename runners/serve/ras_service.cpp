@@ -222,7 +222,7 @@ std::vector<results::Finding> RasPoller::examine(const results::Evidence& eviden
     const results::Time at = results::emitters::first_silence(evidence);
     // A job that goes on, or has ended, is not asked about: counts of one moment differ in every healthy job.
     if (at == results::emitters::snapshot_of(evidence).at &&
-        results::emitters::snapshot_of(evidence).occasion != results::emitters::Occasion::silence)
+        results::emitters::snapshot_of(evidence).reason != results::emitters::SnapshotReason::silence)
         return {};
     auto server = RasServer::listen(0, [&] { return results::emitters::ras_report(evidence, at); });
     if (!server) throw std::runtime_error(server.error().text());

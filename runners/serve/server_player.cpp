@@ -118,7 +118,7 @@ Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string
 
 namespace {
 
-using results::alerts::Played;
+using results::alerts::PlayerAnswer;
 using results::alerts::Rule;
 using results::alerts::RuleReads;
 using results::alerts::StaticAnalysis;
@@ -144,7 +144,7 @@ bool needs_promtool(std::size_t index, const std::vector<Rule>& rules, const Sta
 class ServedRun {
 public:
     ServedRun(PrometheusServer& server, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-              const Window& window, Played& played)
+              const Window& window, PlayerAnswer& played)
         : server_(server), rules_(rules), analysis_(analysis), window_(window), played_(played) {}
 
     Result<void> ask_all(const std::vector<bool>& asked) {
@@ -237,7 +237,7 @@ private:
     const std::vector<Rule>& rules_;
     const StaticAnalysis& analysis_;
     const Window& window_;
-    Played& played_;
+    PlayerAnswer& played_;
 };
 
 bool any(const std::vector<bool>& flags) {
@@ -276,11 +276,11 @@ ServerPlayer::ServerPlayer(Options options, std::optional<results::external::Pro
 
 std::string ServerPlayer::name() const { return "a Prometheus server (" + options_.program + ")"; }
 
-Result<Played> ServerPlayer::play(const results::exporters::World& world,
-                                  const results::exporters::Incident& incident,
-                                  const std::vector<results::alerts::RuleFile>& files,
-                                  const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
-    Played played;
+Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
+                                        const results::exporters::Incident& incident,
+                                        const std::vector<results::alerts::RuleFile>& files,
+                                        const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
+    PlayerAnswer played;
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
@@ -327,7 +327,7 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
                                         const results::exporters::Incident& incident,
                                         const std::vector<results::alerts::RuleFile>& files,
                                         const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                                        const std::vector<bool>& asked, Played& played) {
+                                        const std::vector<bool>& asked, PlayerAnswer& played) {
     const auto unjudge = [&](const std::string& why) {
         for (std::size_t i = 0; i < rules.size(); ++i) {
             if (asked[i]) played.unjudged[i] = true, played.why_unjudged[i] = why;

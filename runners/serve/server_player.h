@@ -61,11 +61,10 @@ public:
     ServerPlayer(Options options, std::optional<results::external::Promtool> promtool);
 
     std::string name() const override;
-    scenarios::Result<results::alerts::Played> play(const results::exporters::World& world,
-                                                    const results::exporters::Incident& incident,
-                                                    const std::vector<results::alerts::RuleFile>& files,
-                                                    const std::vector<results::alerts::Rule>& rules,
-                                                    const results::alerts::StaticAnalysis& analysis) override;
+    scenarios::Result<results::alerts::PlayerAnswer> play(
+        const results::exporters::World& world, const results::exporters::Incident& incident,
+        const std::vector<results::alerts::RuleFile>& files, const std::vector<results::alerts::Rule>& rules,
+        const results::alerts::StaticAnalysis& analysis) override;
 
 private:
     scenarios::Result<void> play_exactly(const results::exporters::World& world,
@@ -73,7 +72,8 @@ private:
                                          const std::vector<results::alerts::RuleFile>& files,
                                          const std::vector<results::alerts::Rule>& rules,
                                          const results::alerts::StaticAnalysis& analysis,
-                                         const std::vector<bool>& asked, results::alerts::Played& played);
+                                         const std::vector<bool>& asked,
+                                         results::alerts::PlayerAnswer& played);
 
     Options options_;
     std::optional<results::alerts::PromtoolPlayer> exact_;

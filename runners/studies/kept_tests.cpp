@@ -12,7 +12,7 @@ namespace deadrank::runners::alerts {
 
 namespace {
 
-bool any_activity(const results::alerts::Played& played) {
+bool any_activity(const results::alerts::PlayerAnswer& played) {
     for (std::size_t i = 0; i < played.activity.size(); ++i) {
         const bool asked = i >= played.reused.size() || !played.reused[i];
         if (asked && !played.activity[i].empty()) return true;
@@ -54,7 +54,7 @@ std::vector<std::string> verify_kept(const results::alerts::Study& study,
         if (const int code = run(entry.path()); code != 0)
             disagreements.push_back(fmt::format("{} exits {}", name, code));
     }
-    const auto edges = [&](const results::alerts::Played& played) {
+    const auto edges = [&](const results::alerts::PlayerAnswer& played) {
         if (played.kept.empty()) return;
         const int code = run(played.kept), expected = any_activity(played) ? 1 : 0;
         if (code != expected) {

@@ -67,7 +67,7 @@ void strike(Incident& incident, const Signature& signature, const SignatureCatal
     }
 }
 
-void add_outcome(Incident& incident, const Outcome& outcome, const SignatureCatalog& signatures,
+void add_outcome(Incident& incident, const JobOutcome& outcome, const SignatureCatalog& signatures,
                  Target target) {
     const auto add = [&](const char* id, double after, double until) {
         const Signature* signature = signatures.find(id);
@@ -117,8 +117,8 @@ int fit(const std::string& kind, const scenarios::FaultSpec& spec) {
     return count;
 }
 
-Outcome outcome_of(const Record& record) {
-    Outcome outcome;
+JobOutcome outcome_of(const Record& record) {
+    JobOutcome outcome;
     const results::Time fault = record.truth.first_fault();
     const double at = fault == results::never ? 0 : seconds(fault);
     double last_step = at, worst_before = 0;

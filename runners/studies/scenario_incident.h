@@ -9,14 +9,14 @@
 namespace deadrank::runners::alerts {
 
 // What the simulated job came to after the fault.
-struct Outcome {
+struct JobOutcome {
     bool hung = false;       // ranks stuck, and nobody ended them
     double hangs_for = -1;   // seconds stuck before the first rank ended; -1 = it did not hang first
     double ends_after = -1;  // seconds after the fault; -1 = the job did not end early
     int restarts = 0;
     bool nan = false, spike = false;
 };
-Outcome outcome_of(const Record& record);
+JobOutcome outcome_of(const Record& record);
 
 // Signatures whose `kinds` fit one of the plan's faults, the most specific for each, then those of the
 // outcome. The world's targets take the plan's ranks and nodes, folded into the judged cluster. An incident

@@ -348,7 +348,7 @@ private:
     std::map<Rank, std::pair<std::int64_t, Time>> begun_;
     std::set<std::string> seen_, known_;
     Time next_look_ = first_look;
-    Standing standing_;
+    JobStatus standing_;
     Watched done_;
 };
 

@@ -24,7 +24,7 @@ struct RankState {
 };
 
 // How the job stands, since its start.
-struct Standing {
+struct JobStatus {
     results::Time now{0};
     std::map<results::Rank, RankState> ranks;
     std::vector<results::Finding> rang;  // in the order in which they rang
@@ -41,7 +41,7 @@ struct WatchSpec {
     std::filesystem::path hook;       // what goes before PYTHONPATH
     std::filesystem::path directory;  // for the hooks' files; has to be there
     std::function<void(const Ringing&)> ring;
-    std::function<void(const Standing&)> stand = {};  // after each look
+    std::function<void(const JobStatus&)> stand = {};  // after each look
 };
 
 struct Watched {

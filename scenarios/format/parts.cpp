@@ -360,7 +360,7 @@ void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, c
     change = {.kept = true, .parameters = std::move(fault.parameters), .when = std::move(fault.when)};
 }
 
-// The closed lists of words of a scenario that no other room owns.
+// The closed lists of words of a scenario that no other folder owns.
 
 std::vector<std::string> names_of(const std::vector<Kind>& kinds) {
     std::vector<std::string> names;

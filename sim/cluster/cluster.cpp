@@ -22,11 +22,11 @@ EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptio
 }
 
 // Runs in pieces, so that a stop is noticed. Where a piece ends has no effect on the run.
-Outcome play(Engine& engine, Time until, const ClusterOptions& options) {
+EngineEnd play(Engine& engine, Time until, const ClusterOptions& options) {
     constexpr std::uint64_t piece = 1 << 20;
     for (std::uint64_t left = options.step_limit;;) {
         const std::uint64_t steps = options.stop ? std::min(left, piece) : left;
-        Outcome outcome = engine.run({.until = until, .steps = steps});
+        EngineEnd outcome = engine.run({.until = until, .steps = steps});
         left -= steps;
         if (outcome.ending != Ending::step_limit || left == 0) return outcome;
         if (*options.stop) {
@@ -68,7 +68,7 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
     Job& machine = *machine_;
     machine.workload = workload;
     machine.launcher.start();
-    const Outcome outcome = play(machine.engine, machine.settings.time_limit, options_);
+    const EngineEnd outcome = play(machine.engine, machine.settings.time_limit, options_);
     RunResult result;
     result.ending = outcome.ending;
     const bool waiting = outcome.ending != Ending::completed && outcome.ending != Ending::stopped;

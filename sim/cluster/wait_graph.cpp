@@ -42,7 +42,7 @@ std::string op_text(const Offer& offer, std::int64_t seq) {
 
 std::string collective_words(const Fabric& machine, const Process& process, const Communicator& comm,
                              std::int64_t seq) {
-    const Meeting* own = comm.meeting(seq);
+    const PendingCollective* own = comm.pending(seq);
     if (!own) return "waits for a call that is over";
     Rank mine = 0;
     for (const auto& [known, index] : process.comms) {
@@ -52,7 +52,7 @@ std::string collective_words(const Fabric& machine, const Process& process, cons
     const std::string where =
         fmt::format("waits in {} #{} of {}", results::name_of(offer.op), seq, comm.name());
     // Calls end in order: what holds up an earlier one holds up this one.
-    const Meeting& front = *comm.meeting(comm.last_completed() + 1);
+    const PendingCollective& front = *comm.pending(comm.last_completed() + 1);
     std::vector<Rank> missing, spoilers, still;
     for (const Offer& other : front.offers) {
         const Rank peer = comm.member(other.place).process;
@@ -63,7 +63,7 @@ std::string collective_words(const Fabric& machine, const Process& process, cons
     if (!missing.empty()) return fmt::format("{} for {}", where, listed_ranks(machine, missing));
     if (!spoilers.empty())
         return fmt::format("{} for {}, whose kernel never ended", where, listed_ranks(machine, spoilers));
-    if (!still.empty() && front.state == Meeting::State::moving)
+    if (!still.empty() && front.state == PendingCollective::State::moving)
         return fmt::format("{} for {}", where, listed_ranks(machine, still));
     for (const Offer& other : front.offers) {
         const Offer& first = front.offers.front();

@@ -237,17 +237,17 @@ void SimComm::abort() {
 void SimComm::check_fingerprint(std::int64_t seq) {
     const Time deadline = machine_.engine.now() + machine_.settings.collective_timeout;
     const auto all_came = [&] {
-        const Meeting* meeting = comm_->meeting(seq);
-        return comm_->failed() || !meeting || meeting->arrived == comm_->size() ||
+        const PendingCollective* pending = comm_->pending(seq);
+        return comm_->failed() || !pending || pending->arrived == comm_->size() ||
                comm_->member(index_).aborted;
     };
     const WaitNote note{.kind = WaitKind::collective, .comm = comm_, .number = seq};
     const bool came = machine_.wait_until(process_, note, deadline, all_came);
     if (came && !comm_->failed()) return;
-    const Meeting& meeting = *comm_->meeting(came ? comm_->last_completed() + 1 : seq);
+    const PendingCollective& pending = *comm_->pending(came ? comm_->last_completed() + 1 : seq);
     throw RankFailure(came
-                          ? fingerprint_mismatch(meeting, index_)
-                          : monitored_barrier_failure(meeting, index_, machine_.settings.collective_timeout));
+                          ? fingerprint_mismatch(pending, index_)
+                          : monitored_barrier_failure(pending, index_, machine_.settings.collective_timeout));
 }
 
 }  // namespace deadrank::sim

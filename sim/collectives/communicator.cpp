@@ -50,16 +50,16 @@ std::size_t Communicator::slot_of(Rank place) const {
 
 std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     Member& caller = member(index);
-    Meeting& meeting = open(++caller.called);
-    Offer& mine = this->offer(meeting, index);
+    PendingCollective& pending = open(++caller.called);
+    Offer& mine = this->offer(pending, index);
     mine = offer;
     mine.place = index;
     mine.weight = caller.weight;
     mine.arrived = true;
     mine.entered = machine_.engine.now();
-    meeting.spoiled |= mine.stuck;
-    if (meeting.gone >= 0) lose_peer(index, meeting.gone);
-    if ((meeting.arrived += mine.weight) == size()) try_start();
+    pending.spoiled |= mine.stuck;
+    if (pending.gone >= 0) lose_peer(index, pending.gone);
+    if ((pending.arrived += mine.weight) == size()) try_start();
     machine_.watchdog.entered(machine_.processes[caller.process]);
     return caller.called;
 }
@@ -67,10 +67,10 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
 // A kernel goes on when its caller does not wait for it. What it was to send is copied as long as it was not
 // read yet; what it receives reaches nobody.
 void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
-    Meeting* open = meeting(seq);
+    PendingCollective* open = pending(seq);
     if (!open) return;
     Offer& offer = this->offer(*open, index);
-    if (open->state == Meeting::State::gathering && !offer.gone && offer.in) {
+    if (open->state == PendingCollective::State::gathering && !offer.gone && offer.in) {
         if (!data_is_there) offer.in_size = 0;
         offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
     }
@@ -79,17 +79,17 @@ void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
     offer.waiting = false;
 }
 
-Meeting* Communicator::meeting(std::int64_t seq) {
+PendingCollective* Communicator::pending(std::int64_t seq) {
     const std::int64_t at = seq - completed_ - 1;
     return at >= 0 && at < static_cast<std::int64_t>(open_.size()) ? open_[static_cast<std::size_t>(at)].get()
                                                                    : nullptr;
 }
 
-Meeting& Communicator::open(std::int64_t seq) {
+PendingCollective& Communicator::open(std::int64_t seq) {
     while (completed_ + static_cast<std::int64_t>(open_.size()) < seq) {
-        std::unique_ptr<Meeting> fresh;
+        std::unique_ptr<PendingCollective> fresh;
         if (spare_.empty()) {
-            fresh = std::make_unique<Meeting>(machine_.engine.effort());
+            fresh = std::make_unique<PendingCollective>(machine_.engine.effort());
         } else {
             fresh = std::move(spare_.back());
             spare_.pop_back();
@@ -98,7 +98,7 @@ Meeting& Communicator::open(std::int64_t seq) {
         fresh->arrived = 0;
         fresh->spoiled = false;
         fresh->gone = -1;
-        fresh->state = Meeting::State::gathering;
+        fresh->state = PendingCollective::State::gathering;
         fresh->movement = {};
         fresh->met.clear();
         fresh->ends.clear();
@@ -116,18 +116,18 @@ Meeting& Communicator::open(std::int64_t seq) {
         }
         open_.push_back(std::move(fresh));
     }
-    return *meeting(seq);
+    return *pending(seq);
 }
 
 void Communicator::try_start() {
     if (open_.empty()) return;
-    Meeting& front = *open_.front();
-    if (front.state != Meeting::State::gathering || front.arrived < size()) return;
+    PendingCollective& front = *open_.front();
+    if (front.state != PendingCollective::State::gathering || front.arrived < size()) return;
     const Offer& first = front.offers.front();
     const bool fitting =
         std::all_of(front.offers.begin(), front.offers.end(), [&](const Offer& o) { return fits(first, o); });
     if (detail_ && differ_in_fingerprint(front)) {
-        front.state = Meeting::State::failed;
+        front.state = PendingCollective::State::failed;
         return wake_all();
     }
     // Kernels of different algorithms do not work together.
@@ -135,7 +135,7 @@ void Communicator::try_start() {
         return m.algorithm == members_.front().algorithm;
     });
     if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit()) {
-        front.state = Meeting::State::hopeless;
+        front.state = PendingCollective::State::hopeless;
         if (over_gloo() && !fitting) abort_the_shorter(front);
         return;
     }
@@ -164,7 +164,7 @@ bool Communicator::chunks_fit() {
 
 void Communicator::finish(std::int64_t seq) {
     CHECK(!open_.empty() && open_.front()->seq == seq);
-    std::unique_ptr<Meeting> over = std::move(open_.front());
+    std::unique_ptr<PendingCollective> over = std::move(open_.front());
     open_.erase(open_.begin());
     completed_ = seq;
     release_ports();
@@ -174,22 +174,22 @@ void Communicator::finish(std::int64_t seq) {
     try_start();
 }
 
-void Communicator::leave(Meeting& meeting, std::size_t slot) {
-    Offer& offer = meeting.offers[slot];
+void Communicator::leave(PendingCollective& pending, std::size_t slot) {
+    Offer& offer = pending.offers[slot];
     if (std::exchange(offer.left, true)) return;
-    deliver(meeting, offer);
+    deliver(pending, offer);
     if (offer.work) offer.work->completed();
     if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
 }
 
 bool Communicator::completed(Rank index, std::int64_t seq) const {
     if (completed(seq)) return true;
-    const Meeting* open = meeting(seq);
+    const PendingCollective* open = pending(seq);
     return open && open->offers[slot_of(index)].left;
 }
 
-void Communicator::count_traffic(const Meeting& meeting) {
-    const Offer& offer = meeting.offers.front();
+void Communicator::count_traffic(const PendingCollective& pending) {
+    const Offer& offer = pending.offers.front();
     const std::int64_t bytes = bytes_per_hop(offer.op, bytes_of(offer), size());
     for (std::size_t i = 0; i + 1 < nodes_out_.size(); i += 2) {
         const Hop hop{nodes_out_[i], nodes_out_[i + 1]};
@@ -198,10 +198,10 @@ void Communicator::count_traffic(const Meeting& meeting) {
 }
 
 const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
-    for (const auto& meeting : open_) {
-        const Offer& offer = meeting->offers[slot_of(index)];
+    for (const auto& pending : open_) {
+        const Offer& offer = pending->offers[slot_of(index)];
         if (!offer.arrived || offer.gone || offer.left) continue;
-        seq = meeting->seq;
+        seq = pending->seq;
         return &offer;
     }
     return nullptr;
@@ -210,16 +210,16 @@ const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
 void Communicator::member_gone(Rank index) {
     Member& left = member(index);
     if (std::exchange(left.gone, true)) return;
-    for (const auto& meeting : open_) {
-        Offer& offer = this->offer(*meeting, index);
+    for (const auto& pending : open_) {
+        Offer& offer = this->offer(*pending, index);
         if (offer.left) continue;
-        meeting->lose(offer);
+        pending->lose(offer);
         offer.out = nullptr;
         offer.work = nullptr;
         offer.waiting = false;
     }
     // Its kernel dies with it, also while the data moves.
-    if (!open_.empty() && open_.front()->state == Meeting::State::moving && open_.front()->spoiled)
+    if (!open_.empty() && open_.front()->state == PendingCollective::State::moving && open_.front()->spoiled)
         halt(*open_.front());
     p2p_.member_gone(index);
     if (over_gloo()) tell_who_waits_for(index);

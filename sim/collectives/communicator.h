@@ -46,7 +46,7 @@ public:
     Member& member(Rank place) { return members_[slot_of(place)]; }
     const Member& member(Rank place) const { return members_[slot_of(place)]; }
     bool has_crowd() const { return members_.size() < ranks_.size(); }
-    Offer& offer(Meeting& meeting, Rank place) const { return meeting.offers[slot_of(place)]; }
+    Offer& offer(PendingCollective& pending, Rank place) const { return pending.offers[slot_of(place)]; }
     bool detail() const { return detail_; }
     void set_detail(bool on) { detail_ = on; }
     std::int64_t network_permille = 1000;  // what the chosen transport makes of the network's bandwidth
@@ -58,9 +58,11 @@ public:
     void withdraw(Rank index, std::int64_t seq, bool data_is_there);
     bool completed(std::int64_t seq) const { return seq <= completed_; }
     bool completed(Rank index, std::int64_t seq) const;  // its own part at least
-    bool failed() const { return !open_.empty() && open_.front()->state == Meeting::State::failed; }
-    Meeting* meeting(std::int64_t seq);  // nullptr once it is over
-    const Meeting* meeting(std::int64_t seq) const { return const_cast<Communicator*>(this)->meeting(seq); }
+    bool failed() const { return !open_.empty() && open_.front()->state == PendingCollective::State::failed; }
+    PendingCollective* pending(std::int64_t seq);  // nullptr once it is over
+    const PendingCollective* pending(std::int64_t seq) const {
+        return const_cast<Communicator*>(this)->pending(seq);
+    }
     const Offer* oldest_pending(Rank index, std::int64_t& seq) const;
     std::int64_t last_completed() const { return completed_; }
 
@@ -88,17 +90,17 @@ public:
     // What its ring sends from one node to others, for the port counters.
 
 private:
-    Meeting& open(std::int64_t seq);
+    PendingCollective& open(std::int64_t seq);
     void try_start();
-    void start(Meeting& meeting);
-    void pace(Meeting& meeting);
-    void pace_as_a_whole(Meeting& meeting, const Course& course);
-    void pace_by_chunks(Meeting& meeting, const Course& course);
-    void set_timer(Meeting& meeting);
+    void start(PendingCollective& pending);
+    void pace(PendingCollective& pending);
+    void pace_as_a_whole(PendingCollective& pending, const Course& course);
+    void pace_by_chunks(PendingCollective& pending, const Course& course);
+    void set_timer(PendingCollective& pending);
     void go_on(std::int64_t seq);
-    void leave(Meeting& meeting, std::size_t slot);
+    void leave(PendingCollective& pending, std::size_t slot);
     void finish(std::int64_t seq);
-    void halt(Meeting& meeting);  // it never ends
+    void halt(PendingCollective& pending);  // it never ends
     void release_ports();
     void break_after_retries(std::int64_t seq);
     bool chunks_fit();
@@ -106,15 +108,15 @@ private:
     const RingCost& usual_ring();
     Hop usual_hop(Rank from, Rank to) const;
     LinkConditions conditions() const;
-    Course course_of(const Meeting& meeting);
+    Course course_of(const PendingCollective& pending);
     struct HistoryOfLinks;
-    Place place_of(Rank index) const;
+    DevicePlace place_of(Rank index) const;
     std::size_t slot_of(Rank place) const;
     void find_ports();
-    void count_traffic(const Meeting& meeting);
+    void count_traffic(const PendingCollective& pending);
     void wake_all();
     void tell_who_waits_for(Rank lost);
-    void abort_the_shorter(const Meeting& meeting);
+    void abort_the_shorter(const PendingCollective& pending);
 
     Fabric& machine_;
     results::CommId id_;
@@ -131,8 +133,8 @@ private:
     std::vector<int> ports_out_, ports_in_;  // of its ring, ascending; none of a crowd, which is alone
     PlayedBefore played_;                    // under what stays unusual, all calls alike take as long
     std::int64_t completed_ = 0;
-    std::vector<std::unique_ptr<Meeting>> open_;  // by seq, from completed_ + 1
-    std::vector<std::unique_ptr<Meeting>> spare_;
+    std::vector<std::unique_ptr<PendingCollective>> open_;  // by seq, from completed_ + 1
+    std::vector<std::unique_ptr<PendingCollective>> spare_;
     P2pBoard p2p_;
 };
 

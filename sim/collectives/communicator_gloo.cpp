@@ -44,24 +44,24 @@ void Communicator::lose_peer(Rank index, Rank peer) {
 // All that wait in a call that the lost rank had not left; other calls may wait for it later.
 void Communicator::tell_who_waits_for(Rank lost) {
     for (const Member& other : members_) {
-        const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto& meeting) {
-            const Offer& own = offer(*meeting, other.place);
-            return offer(*meeting, lost).gone && own.arrived && !own.left;
+        const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto& pending) {
+            const Offer& own = offer(*pending, other.place);
+            return offer(*pending, lost).gone && own.arrived && !own.left;
         });
         if (waits || p2p_.waits_for(other.place, lost)) lose_peer(other.place, lost);
     }
 }
 
 // Only where all make the same call: another operation has other messages, and these are waited for.
-void Communicator::abort_the_shorter(const Meeting& meeting) {
-    const Sent first(meeting.offers.front(), size());
+void Communicator::abort_the_shorter(const PendingCollective& pending) {
+    const Sent first(pending.offers.front(), size());
     std::int64_t longest = 0;
-    for (const Offer& offer : meeting.offers) {
+    for (const Offer& offer : pending.offers) {
         const Sent sent(offer, size());
         if (sent.op != first.op || sent.root != first.root) return;
         longest = std::max(longest, sent.bytes);
     }
-    for (const Offer& offer : meeting.offers) {
+    for (const Offer& offer : pending.offers) {
         const std::int64_t room = Sent(offer, size()).bytes;
         if (room == longest || offer.gone) continue;
         Process& process = machine_.processes[member(offer.place).process];

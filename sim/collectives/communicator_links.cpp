@@ -9,7 +9,7 @@
 
 namespace deadrank::sim {
 
-Place Communicator::place_of(Rank index) const {
+DevicePlace Communicator::place_of(Rank index) const {
     if (has_crowd()) {  // whose places are the launcher's
         const int per_node = machine_.settings.gpus_per_node;
         const Rank process = ranks_[static_cast<std::size_t>(index)];
@@ -40,7 +40,7 @@ const RingCost& Communicator::usual_ring() {
 
 void Communicator::find_ports() {
     for (Rank i = 0; i < size(); ++i) {
-        const Place from = place_of(i), to = place_of((i + 1) % size());
+        const DevicePlace from = place_of(i), to = place_of((i + 1) % size());
         nodes_.push_back(from.node);
         if (from.node == to.node) continue;
         ports_out_.push_back(machine_.topology.port(from));
@@ -87,14 +87,14 @@ void Communicator::shares_changed(const Ports& ports) {
             return std::find(others.begin(), others.end(), port) != others.end();
         });
     };
-    const bool moving = !open_.empty() && open_.front()->state == Meeting::State::moving;
+    const bool moving = !open_.empty() && open_.front()->state == PendingCollective::State::moving;
     if (moving && (common(ports_out_, ports.out) || common(ports_in_, ports.in))) pace(*open_.front());
     p2p_.shares_changed(ports);
 }
 
 void Communicator::member_stopped() {
     if (nodes_.size() < 2) return;
-    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    if (!open_.empty() && open_.front()->state == PendingCollective::State::moving) pace(*open_.front());
     p2p_.links_changed();
 }
 
@@ -102,7 +102,7 @@ void Communicator::links_changed(const LinkChange* reset) {
     if (reset && crosses(*reset)) {
         broken_ = true;
         p2p_.break_connections();
-        if (!open_.empty() && open_.front()->state == Meeting::State::moving) halt(*open_.front());
+        if (!open_.empty() && open_.front()->state == PendingCollective::State::moving) halt(*open_.front());
         for (Rank i = 0; i < size() && size() > 1; ++i) {
             const Rank next = (i + 1) % size();
             const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
@@ -113,7 +113,7 @@ void Communicator::links_changed(const LinkChange* reset) {
         }
         return;
     }
-    if (!open_.empty() && open_.front()->state == Meeting::State::moving) pace(*open_.front());
+    if (!open_.empty() && open_.front()->state == PendingCollective::State::moving) pace(*open_.front());
     p2p_.links_changed();
 }
 

@@ -33,17 +33,17 @@ bool among(const std::vector<Rank>& places, Rank place) {
 
 // What the links between two members were, since the collective started.
 struct Communicator::HistoryOfLinks final : Links {
-    HistoryOfLinks(const Communicator& of, const Meeting& met) : comm(of), meeting(met) {}
+    HistoryOfLinks(const Communicator& of, const PendingCollective& met) : comm(of), pending(met) {}
 
     LinkHistory between(Rank from, Rank to) const override {
         const Topology& topology = comm.machine_.topology;
-        const Place one = comm.place_of(from), other = comm.place_of(to);
+        const DevicePlace one = comm.place_of(from), other = comm.place_of(to);
         const Hop hop = comm.usual_hop(from, to);
         const int out = topology.port(one), in = topology.port(other);
         LinkHistory history;
         bool usual = true;
-        for (const LinkConditions& conditions : meeting.met) {
-            LinkPhase phase{.since = conditions.since - meeting.started, .bandwidth = hop.bandwidth};
+        for (const LinkConditions& conditions : pending.met) {
+            LinkPhase phase{.since = conditions.since - pending.started, .bandwidth = hop.bandwidth};
             phase.latency = hop.latency;
             const LinkState link = state_under(conditions.links, hop.from, hop.to);
             usual &= link.healthy();
@@ -68,11 +68,11 @@ struct Communicator::HistoryOfLinks final : Links {
     }
 
     const Communicator& comm;
-    const Meeting& meeting;
+    const PendingCollective& pending;
 };
 
-Course Communicator::course_of(const Meeting& meeting) {
-    const Offer& offer = meeting.offers.front();
+Course Communicator::course_of(const PendingCollective& pending) {
+    const Offer& offer = pending.offers.front();
     const std::int64_t bytes = bytes_of(offer);
     const RingCost& ring = usual_ring();
     return {offer.op, bytes, offer.root, algorithm_for(offer.op, bytes, ring, member(0).algorithm), ring};
@@ -102,12 +102,12 @@ LinkConditions Communicator::conditions() const {
     return now;
 }
 
-void Communicator::start(Meeting& meeting) {
-    meeting.state = Meeting::State::moving;
-    meeting.started = machine_.engine.now();
+void Communicator::start(PendingCollective& pending) {
+    pending.state = PendingCollective::State::moving;
+    pending.started = machine_.engine.now();
     const Ports ports{ports_out_, ports_in_};
     const bool shared = machine_.network.take(ports);
-    pace(meeting);
+    pace(pending);
     if (shared) machine_.communicators.shares_changed(ports);
 }
 
@@ -116,89 +116,89 @@ void Communicator::release_ports() {
     if (machine_.network.release(ports)) machine_.communicators.shares_changed(ports);
 }
 
-void Communicator::halt(Meeting& meeting) {
-    machine_.engine.cancel(meeting.movement.timer);
-    meeting.state = Meeting::State::hopeless;
+void Communicator::halt(PendingCollective& pending) {
+    machine_.engine.cancel(pending.movement.timer);
+    pending.state = PendingCollective::State::hopeless;
     release_ports();
 }
 
 // Sets, or sets anew, when a member leaves the collective.
-void Communicator::pace(Meeting& meeting) {
-    const Course course = course_of(meeting);
-    if (has_crowd() || messages_of(course) > most_messages) return pace_as_a_whole(meeting, course);
+void Communicator::pace(PendingCollective& pending) {
+    const Course course = course_of(pending);
+    if (has_crowd() || messages_of(course) > most_messages) return pace_as_a_whole(pending, course);
     LinkConditions now = conditions();
-    if (meeting.met.empty()) {
+    if (pending.met.empty()) {
         if (now.usual()) {
-            if (meeting.ends.empty() && meeting.movement.under_way) return;
+            if (pending.ends.empty() && pending.movement.under_way) return;
             const Time whole = collective_time(course.op, course.bytes, course.ring, course.algorithm);
-            meeting.movement.under_way = true;
-            meeting.movement.timer = machine_.engine.call_after(whole, cause_of(id_, meeting.seq),
-                                                                [this, seq = meeting.seq] { finish(seq); });
+            pending.movement.under_way = true;
+            pending.movement.timer = machine_.engine.call_after(whole, cause_of(id_, pending.seq),
+                                                                [this, seq = pending.seq] { finish(seq); });
             return;
         }
-        meeting.met.push_back({.since = meeting.started});
+        pending.met.push_back({.since = pending.started});
     }
-    LinkConditions& last = meeting.met.back();
+    LinkConditions& last = pending.met.back();
     if (last.since == now.since) {
         last = std::move(now);
     } else if (last.same_as(now)) {
         return;
     } else {
-        meeting.met.push_back(std::move(now));
+        pending.met.push_back(std::move(now));
     }
-    pace_by_chunks(meeting, course);
+    pace_by_chunks(pending, course);
 }
 
-void Communicator::pace_by_chunks(Meeting& meeting, const Course& course) {
-    const bool steady = meeting.met.size() == 1;
-    if (!steady || !played_.is(course, meeting.met.front())) {
-        played_ = {course, steady, meeting.met.front(), play_out(course, HistoryOfLinks(*this, meeting))};
+void Communicator::pace_by_chunks(PendingCollective& pending, const Course& course) {
+    const bool steady = pending.met.size() == 1;
+    if (!steady || !played_.is(course, pending.met.front())) {
+        played_ = {course, steady, pending.met.front(), play_out(course, HistoryOfLinks(*this, pending))};
         machine_.engine.effort().messages += played_.played.messages;
     }
-    const Played& played = played_.played;
-    meeting.ends = played.ends;
-    meeting.stalled = played.stalled;
-    meeting.towards = played.towards;
+    const PlayoutResult& played = played_.played;
+    pending.ends = played.ends;
+    pending.stalled = played.stalled;
+    pending.towards = played.towards;
     if (played.stalled < 0) {
-        meeting.gives_up = results::never;
-    } else if (meeting.gives_up == results::never) {
+        pending.gives_up = results::never;
+    } else if (pending.gives_up == results::never) {
         const Rank sender = member(played.stalled).process;
         const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
-        if (patience != results::never) meeting.gives_up = machine_.engine.now() + patience;
+        if (patience != results::never) pending.gives_up = machine_.engine.now() + patience;
     }
-    set_timer(meeting);
+    set_timer(pending);
 }
 
-void Communicator::set_timer(Meeting& meeting) {
-    Time next = meeting.gives_up;
-    for (const Offer& offer : meeting.offers) {
-        const Time end = meeting.ends[static_cast<std::size_t>(offer.place)];
-        if (!offer.left && end != results::never) next = std::min(next, meeting.started + end);
+void Communicator::set_timer(PendingCollective& pending) {
+    Time next = pending.gives_up;
+    for (const Offer& offer : pending.offers) {
+        const Time end = pending.ends[static_cast<std::size_t>(offer.place)];
+        if (!offer.left && end != results::never) next = std::min(next, pending.started + end);
     }
-    machine_.engine.cancel(meeting.movement.timer);
-    meeting.movement.under_way = true;
+    machine_.engine.cancel(pending.movement.timer);
+    pending.movement.under_way = true;
     if (next == results::never) return;
-    meeting.movement.timer =
-        machine_.engine.call_at(std::max(next, machine_.engine.now()), cause_of(id_, meeting.seq),
-                                [this, seq = meeting.seq] { go_on(seq); });
+    pending.movement.timer =
+        machine_.engine.call_at(std::max(next, machine_.engine.now()), cause_of(id_, pending.seq),
+                                [this, seq = pending.seq] { go_on(seq); });
 }
 
 void Communicator::go_on(std::int64_t seq) {
-    Meeting& meeting = *open_.front();
-    const Time passed = machine_.engine.now() - meeting.started;
+    PendingCollective& pending = *open_.front();
+    const Time passed = machine_.engine.now() - pending.started;
     bool all = true;
     for (std::size_t slot = 0; slot < members_.size(); ++slot) {
-        if (meeting.ends[slot] <= passed) leave(meeting, slot);
-        all &= meeting.offers[slot].left;
+        if (pending.ends[slot] <= passed) leave(pending, slot);
+        all &= pending.offers[slot].left;
     }
     if (all) return finish(seq);
-    if (machine_.engine.now() >= meeting.gives_up) return break_after_retries(seq);
-    set_timer(meeting);
+    if (machine_.engine.now() >= pending.gives_up) return break_after_retries(seq);
+    set_timer(pending);
 }
 
 // While a hop is down nothing moves, until the sender's retries run out.
-void Communicator::pace_as_a_whole(Meeting& meeting, const Course& course) {
-    if (meeting.movement.under_way && !machine_.network.disturbed()) return;
+void Communicator::pace_as_a_whole(PendingCollective& pending, const Course& course) {
+    if (pending.movement.under_way && !machine_.network.disturbed()) return;
     Time whole = collective_time(course.op, course.bytes, ring_now(nullptr), member(0).algorithm);
     if (whole != results::never && machine_.network.disturbed()) {
         const std::int64_t bytes = bytes_per_hop(course.op, course.bytes, size());
@@ -207,25 +207,25 @@ void Communicator::pace_as_a_whole(Meeting& meeting, const Course& course) {
             whole += loss_penalty(hop, machine_.network.retransmits(hop, bytes));
         }
     }
-    machine_.engine.cancel(meeting.movement.timer);
-    const Time left = meeting.movement.advance(machine_.engine.now(), whole);
+    machine_.engine.cancel(pending.movement.timer);
+    const Time left = pending.movement.advance(machine_.engine.now(), whole);
     if (left != results::never) {
-        meeting.movement.timer = machine_.engine.call_after(left, cause_of(id_, meeting.seq),
-                                                            [this, seq = meeting.seq] { finish(seq); });
+        pending.movement.timer = machine_.engine.call_after(left, cause_of(id_, pending.seq),
+                                                            [this, seq = pending.seq] { finish(seq); });
         return;
     }
-    ring_now(&meeting.stalled);
-    meeting.towards = (meeting.stalled + 1) % size();
-    const Rank sender = member(meeting.stalled).process;
+    ring_now(&pending.stalled);
+    pending.towards = (pending.stalled + 1) % size();
+    const Rank sender = member(pending.stalled).process;
     const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
     if (patience == results::never) return;
-    meeting.movement.timer = machine_.engine.call_after(
-        patience, cause_of(id_, meeting.seq), [this, seq = meeting.seq] { break_after_retries(seq); });
+    pending.movement.timer = machine_.engine.call_after(
+        patience, cause_of(id_, pending.seq), [this, seq = pending.seq] { break_after_retries(seq); });
 }
 
 void Communicator::break_after_retries(std::int64_t seq) {
-    Meeting* stalled = meeting(seq);
-    if (!stalled || stalled->state != Meeting::State::moving || stalled->stalled < 0) return;
+    PendingCollective* stalled = pending(seq);
+    if (!stalled || stalled->state != PendingCollective::State::moving || stalled->stalled < 0) return;
     broken_ = true;
     halt(*stalled);
     const Process& peer = machine_.processes[member(stalled->towards).process];

@@ -120,12 +120,12 @@ std::string_view tensor_type(Dtype dtype) {
     }
 }
 
-std::string fingerprint(const Meeting& meeting, const Offer& offer) {
+std::string fingerprint(const PendingCollective& pending, const Offer& offer) {
     return fmt::format(
         "CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], TensorDtypes={}, "
         "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda, layout=Strided (default), "
         "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))",
-        meeting.seq, op_type(offer.op), offer.count, tensor_type(offer.dtype));
+        pending.seq, op_type(offer.op), offer.count, tensor_type(offer.dtype));
 }
 
 bool differ(const Offer& one, const Offer& other) {
@@ -171,20 +171,20 @@ std::string connection_closed_text(std::string_view peer) {
     return fmt::format("socketProgress: Connection closed by remote peer {}<4791>", peer);
 }
 
-bool differ_in_fingerprint(const Meeting& meeting) {
-    return std::any_of(meeting.offers.begin(), meeting.offers.end(),
-                       [&](const Offer& offer) { return differ(offer, meeting.offers.front()); });
+bool differ_in_fingerprint(const PendingCollective& pending) {
+    return std::any_of(pending.offers.begin(), pending.offers.end(),
+                       [&](const Offer& offer) { return differ(offer, pending.offers.front()); });
 }
 
-std::string fingerprint_mismatch(const Meeting& meeting, Rank mine) {
-    const Offer& own = offer_at(meeting, mine);
+std::string fingerprint_mismatch(const PendingCollective& pending, Rank mine) {
+    const Offer& own = offer_at(pending, mine);
     Rank peer = mine == 0 ? 1 : 0;
-    for (const Offer& offer : meeting.offers) {
+    for (const Offer& offer : pending.offers) {
         if (!differ(offer, own)) continue;
         peer = offer.place;
         break;
     }
-    const Offer& other = offer_at(meeting, peer);
+    const Offer& other = offer_at(pending, peer);
     std::string aspects;
     if (own.op != other.op)
         aspects += fmt::format("\t  Op type: {}vs {}", op_type(own.op), op_type(other.op));
@@ -198,10 +198,10 @@ std::string fingerprint_mismatch(const Meeting& meeting, Rank mine) {
         "RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running collective: {}, "
         "but Rank {} "
         "is running collective: {}.Collectives differ in the following aspects: {}",
-        mine, fingerprint(meeting, own), peer, fingerprint(meeting, other), aspects);
+        mine, fingerprint(pending, own), peer, fingerprint(pending, other), aspects);
 }
 
-std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time timeout) {
+std::string monitored_barrier_failure(const PendingCollective& pending, Rank mine, Time timeout) {
     const auto milliseconds = timeout.count() / 1'000'000;
     if (mine != 0) {
         return fmt::format(
@@ -211,7 +211,7 @@ std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time ti
             mine);
     }
     std::string missing;
-    for (const Offer& offer : meeting.offers) {
+    for (const Offer& offer : pending.offers) {
         if (offer.arrived) continue;
         missing += fmt::format("{}{}", missing.empty() ? "" : ", ", offer.place);
     }

@@ -27,9 +27,9 @@ std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::
 std::string connection_closed_text(std::string_view peer);
 
 // TORCH_DISTRIBUTED_DEBUG=DETAIL: what ProcessGroupWrapper raises on each rank.
-bool differ_in_fingerprint(const Meeting& meeting);
-std::string fingerprint_mismatch(const Meeting& meeting, Rank mine);
-std::string monitored_barrier_failure(const Meeting& meeting, Rank mine, Time timeout);
+bool differ_in_fingerprint(const PendingCollective& pending);
+std::string fingerprint_mismatch(const PendingCollective& pending, Rank mine);
+std::string monitored_barrier_failure(const PendingCollective& pending, Rank mine, Time timeout);
 
 // The words of gloo under torch.distributed 2.11, where it notices what NCCL does not.
 

@@ -56,15 +56,15 @@ Number repeated(Number value, Rank weight, ReduceOp reduce) {
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce || op == Op::reduce_scatter; }
 
 // A call may name far more elements than there are; the rest can never be seen.
-std::int64_t visible_part(const Meeting& meeting) {
+std::int64_t visible_part(const PendingCollective& pending) {
     std::int64_t there = 0;
-    for (const Offer& offer : meeting.offers) there = std::max({there, offer.in_size, offer.out_size});
-    return std::min(meeting.offers.front().count, there);
+    for (const Offer& offer : pending.offers) there = std::max({there, offer.in_size, offer.out_size});
+    return std::min(pending.offers.front().count, there);
 }
 
-bool alike(const Meeting& meeting) {
-    const Offer& first = meeting.offers.front();
-    return std::all_of(meeting.offers.begin(), meeting.offers.end(), [&](const Offer& offer) {
+bool alike(const PendingCollective& pending) {
+    const Offer& first = pending.offers.front();
+    return std::all_of(pending.offers.begin(), pending.offers.end(), [&](const Offer& offer) {
         return offer.dtype == first.dtype && offer.reduce == first.reduce;
     });
 }
@@ -76,37 +76,37 @@ void add_plain(std::vector<Number>& result, const Number* in, std::int64_t size)
     }
 }
 
-void reduce_alike(Meeting& meeting, std::int64_t size) {
-    const ReduceOp reduce = meeting.offers.front().reduce;
+void reduce_alike(PendingCollective& pending, std::int64_t size) {
+    const ReduceOp reduce = pending.offers.front().reduce;
     const bool sums = reduce == ReduceOp::sum || reduce == ReduceOp::avg || reduce == ReduceOp::none;
     bool first = true;
-    for (const Offer& offer : meeting.offers) {
+    for (const Offer& offer : pending.offers) {
         const bool plain = offer.flip_bit < 0 && offer.in_size >= size;
         if (plain && sums && offer.weight == 1) {  // as nearly all are; the sum begins with 0
-            add_plain(meeting.result, offer.in, size);
+            add_plain(pending.result, offer.in, size);
             first = false;
             continue;
         }
         for (std::int64_t at = 0; at < size; ++at) {
             const Number value = repeated(plain ? offer.in[at] : element(offer, at), offer.weight, reduce);
-            Number& sum = meeting.result[static_cast<std::size_t>(at)];
+            Number& sum = pending.result[static_cast<std::size_t>(at)];
             sum = first ? value : combine(sum, value, reduce);
         }
         first = false;
     }
     if (reduce != ReduceOp::avg) return;
-    for (Number& sum : meeting.result) sum /= static_cast<Number>(meeting.members);
+    for (Number& sum : pending.result) sum /= static_cast<Number>(pending.members);
 }
 
 // Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to
 // it.
-void reduce_by_owners(Meeting& meeting, std::int64_t size) {
-    const std::int64_t members = meeting.members;
+void reduce_by_owners(PendingCollective& pending, std::int64_t size) {
+    const std::int64_t members = pending.members;
     for (std::int64_t at = 0; at < size; ++at) {
-        const Offer& owner = offer_at(meeting, at * members / size);
+        const Offer& owner = offer_at(pending, at * members / size);
         Number sum = 0;
         bool first = true;
-        for (const Offer& offer : meeting.offers) {
+        for (const Offer& offer : pending.offers) {
             const Number value = offer.dtype == owner.dtype
                                      ? element(offer, at)
                                      : decode(encode(element(offer, at), offer.dtype), owner.dtype);
@@ -114,7 +114,7 @@ void reduce_by_owners(Meeting& meeting, std::int64_t size) {
             sum = first ? brought : combine(sum, brought, owner.reduce);
             first = false;
         }
-        meeting.result[static_cast<std::size_t>(at)] = owner.reduce == ReduceOp::avg ? sum / members : sum;
+        pending.result[static_cast<std::size_t>(at)] = owner.reduce == ReduceOp::avg ? sum / members : sum;
     }
 }
 
@@ -138,34 +138,34 @@ bool fits(const Offer& one, const Offer& other) {
     return one.op == other.op && bytes_of(one) == bytes_of(other) && one.root == other.root;
 }
 
-void compute(Meeting& meeting) {
-    const Offer& first = meeting.offers.front();
-    const Rank members = meeting.members;
-    meeting.part = visible_part(meeting);
-    meeting.one_type = std::all_of(meeting.offers.begin(), meeting.offers.end(),
+void compute(PendingCollective& pending) {
+    const Offer& first = pending.offers.front();
+    const Rank members = pending.members;
+    pending.part = visible_part(pending);
+    pending.one_type = std::all_of(pending.offers.begin(), pending.offers.end(),
                                    [&](const Offer& offer) { return offer.dtype == first.dtype; });
     if (reduces(first.op)) {
-        const std::int64_t size = first.op == Op::reduce_scatter ? meeting.part * members : meeting.part;
-        meeting.result.assign(static_cast<std::size_t>(size), 0);
-        alike(meeting) ? reduce_alike(meeting, size) : reduce_by_owners(meeting, size);
+        const std::int64_t size = first.op == Op::reduce_scatter ? pending.part * members : pending.part;
+        pending.result.assign(static_cast<std::size_t>(size), 0);
+        alike(pending) ? reduce_alike(pending, size) : reduce_by_owners(pending, size);
         return;
     }
-    meeting.result.clear();
+    pending.result.clear();
     const auto take = [&](const Offer& offer, std::int64_t count) {
-        for (std::int64_t at = 0; at < count; ++at) meeting.result.push_back(element(offer, at));
+        for (std::int64_t at = 0; at < count; ++at) pending.result.push_back(element(offer, at));
     };
     if (first.op == Op::broadcast) {
-        take(offer_at(meeting, first.root), meeting.part);
+        take(offer_at(pending, first.root), pending.part);
     } else if (first.op == Op::all_gather) {
-        for (const Offer& offer : meeting.offers) take(offer, meeting.part);
+        for (const Offer& offer : pending.offers) take(offer, pending.part);
     } else if (first.op == Op::all_to_all) {
-        for (const Offer& offer : meeting.offers) take(offer, meeting.part * members);
+        for (const Offer& offer : pending.offers) take(offer, pending.part * members);
     }
 }
 
-const Offer& offer_at(const Meeting& meeting, std::int64_t place) {
-    const Counted<Offer>& offers = meeting.offers;
-    if (offers.size() == static_cast<std::size_t>(meeting.members))
+const Offer& offer_at(const PendingCollective& pending, std::int64_t place) {
+    const Counted<Offer>& offers = pending.offers;
+    if (offers.size() == static_cast<std::size_t>(pending.members))
         return offers[static_cast<std::size_t>(place)];
     const auto crowd = std::max_element(offers.begin(), offers.end(),
                                         [](const Offer& a, const Offer& b) { return a.weight < b.weight; });
@@ -174,26 +174,26 @@ const Offer& offer_at(const Meeting& meeting, std::int64_t place) {
     return found == offers.end() ? *crowd : *found;
 }
 
-void deliver(const Meeting& meeting, const Offer& mine) {
+void deliver(const PendingCollective& pending, const Offer& mine) {
     const Rank index = mine.place;
     if (!mine.out || mine.op == Op::barrier) return;
     if (mine.op == Op::reduce && mine.root != index) return;
-    const std::int64_t members = meeting.members;
-    const std::int64_t part = meeting.part;
-    const auto size = static_cast<std::int64_t>(meeting.result.size());
+    const std::int64_t members = pending.members;
+    const std::int64_t part = pending.part;
+    const auto size = static_cast<std::int64_t>(pending.result.size());
     // Counts may differ where types do; what is not there reads as 0.
     const auto result = [&](std::int64_t at) {
-        return at < size ? meeting.result[static_cast<std::size_t>(at)] : 0;
+        return at < size ? pending.result[static_cast<std::size_t>(at)] : 0;
     };
     // What comes to this member in a piece, where nothing about it is to be altered.
     const bool reduced = mine.op == Op::all_reduce || mine.op == Op::reduce;
-    if (meeting.one_type && mine.flip_bit < 0 &&
+    if (pending.one_type && mine.flip_bit < 0 &&
         (reduced || mine.op == Op::broadcast || mine.op == Op::all_gather)) {
-        std::copy_n(meeting.result.begin(), std::min(size, mine.out_size), mine.out);
+        std::copy_n(pending.result.begin(), std::min(size, mine.out_size), mine.out);
         return;
     }
     const auto dtype = [&](std::int64_t member) {
-        return offer_at(meeting, std::min(member, members - 1)).dtype;
+        return offer_at(pending, std::min(member, members - 1)).dtype;
     };
     switch (mine.op) {
         case Op::all_reduce:

@@ -44,10 +44,10 @@ std::int64_t bytes_of(const Offer& offer);
 // Whether NCCL's kernels would fit together. Types and reductions may differ: NCCL does not check them.
 bool fits(const Offer& one, const Offer& other);
 
-struct Meeting {
+struct PendingCollective {
     enum class State : std::uint8_t { gathering, moving, hopeless, failed };
 
-    explicit Meeting(Effort& effort) : offers(effort) {}
+    explicit PendingCollective(Effort& effort) : offers(effort) {}
 
     std::int64_t seq = 0;
     Rank arrived = 0;
@@ -75,8 +75,8 @@ struct Meeting {
 };
 
 // The numbers that come of it, by the members' own types and operations. Each takes its part with deliver().
-void compute(Meeting& meeting);
-const Offer& offer_at(const Meeting& meeting, std::int64_t place);
-void deliver(const Meeting& meeting, const Offer& mine);
+void compute(PendingCollective& pending);
+const Offer& offer_at(const PendingCollective& pending, std::int64_t place);
+void deliver(const PendingCollective& pending, const Offer& mine);
 
 }  // namespace deadrank::sim

@@ -38,9 +38,9 @@ public:
           size_(course.ring.size),
           ends_(static_cast<std::size_t>(size_), kernel_launch) {}
 
-    Played in_rounds();
-    Played along_the_chain();
-    Played over_two_trees();
+    PlayoutResult in_rounds();
+    PlayoutResult along_the_chain();
+    PlayoutResult over_two_trees();
 
 private:
     std::size_t at(Rank place) const { return static_cast<std::size_t>(place); }
@@ -52,7 +52,7 @@ private:
     Time arrival(Lane& lane, Time left, Time latency);
     Part pass(Lane& lane, const Part& in, const Message& message, Time latency);
     void hold_until(Rank place, Time end) { ends_[at(place)] = std::max(ends_[at(place)], end); }
-    Played over(bool together);
+    PlayoutResult over(bool together);
     void tree(bool mirrored);
 
     const Course& course_;
@@ -101,7 +101,7 @@ Part Player::pass(Lane& lane, const Part& in, const Message& message, Time laten
 }
 
 // Undisturbed, no member leaves before the others, even where its own part is done.
-Played Player::over(bool together) {
+PlayoutResult Player::over(bool together) {
     if (together) {
         const Time usual = collective_time(course_.op, course_.bytes, course_.ring, course_.algorithm);
         for (Time& end : ends_) end = std::max(end, usual);
@@ -109,7 +109,7 @@ Played Player::over(bool together) {
     return {std::move(ends_), stalled_, towards_, messages_};
 }
 
-Played Player::in_rounds() {
+PlayoutResult Player::in_rounds() {
     const RingCost& ring = course_.ring;
     const bool exchange = course_.op == Op::all_to_all;
     const bool twice = course_.op == Op::all_reduce || course_.op == Op::barrier;
@@ -139,7 +139,7 @@ Played Player::in_rounds() {
 }
 
 // The ring of broadcast begins at its root, that of reduce ends there.
-Played Player::along_the_chain() {
+PlayoutResult Player::along_the_chain() {
     const Rank first = course_.op == Op::reduce ? course_.root + 1 : course_.root;
     std::vector<Lane> lanes;
     for (Rank i = 0; i + 1 < size_; ++i) lanes.push_back(lane((first + i) % size_, (first + i + 1) % size_));
@@ -189,8 +189,8 @@ void Player::tree(bool mirrored) {
         for (const Rank place : upwards) {
             const Part in = pass(up[at(place)], parts[at(place)], message, latency);
             hold_until(member(place), up[at(place)].free);
-            Part& meeting = parts[at(parent_of(place, size_))];
-            meeting = {std::max(meeting.head, in.head), std::max(meeting.tail, in.tail)};
+            Part& pending = parts[at(parent_of(place, size_))];
+            pending = {std::max(pending.head, in.head), std::max(pending.tail, in.tail)};
         }
         for (auto place = upwards.rbegin(); place != upwards.rend(); ++place) {
             const Rank parent = parent_of(*place, size_);
@@ -201,7 +201,7 @@ void Player::tree(bool mirrored) {
     }
 }
 
-Played Player::over_two_trees() {
+PlayoutResult Player::over_two_trees() {
     tree(false);
     tree(true);
     return over(true);
@@ -222,7 +222,7 @@ std::int64_t messages_of(const Course& course) {
     return 2 * size * size;
 }
 
-Played play_out(const Course& course, const Links& links) {
+PlayoutResult play_out(const Course& course, const Links& links) {
     if (course.ring.size < 2) return {.ends = {kernel_launch}};
     Player player(course, links);
     if (by_tree(course)) return player.over_two_trees();

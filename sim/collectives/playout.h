@@ -27,7 +27,7 @@ public:
     virtual LinkHistory between(Rank from, Rank to) const = 0;
 };
 
-struct Played {
+struct PlayoutResult {
     std::vector<Time> ends;  // by place, from the start of the collective; never: it is held up
     // The first member whose message was held up by a link that is down, and its receiver; -1: none.
     Rank stalled = -1, towards = -1;
@@ -37,14 +37,14 @@ struct Played {
 // How many messages it takes: what a play costs.
 std::int64_t messages_of(const Course& course);
 
-Played play_out(const Course& course, const Links& links);
+PlayoutResult play_out(const Course& course, const Links& links);
 
 // The last play, which is also that of the next call like it under the same conditions.
 struct PlayedBefore {
     Course course;
     bool steady = false;  // nothing changed while it went on
     LinkConditions under;
-    Played played;
+    PlayoutResult played;
 
     bool is(const Course& other, const LinkConditions& now) const {
         return steady && course.op == other.op && course.bytes == other.bytes && course.root == other.root &&

@@ -63,12 +63,12 @@ bool SimWork::ready() {
 
 void SimWork::wait() {
     if (!bound()) return;
-    if (Meeting* meeting = comm_.meeting(seq_)) comm_.offer(*meeting, index_).waiting = true;
+    if (PendingCollective* pending = comm_.pending(seq_)) comm_.offer(*pending, index_).waiting = true;
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
                   [&] { return done_ || comm_.failed() || comm_.is_over_for(index_); });
     if (done_) return show();
     if (comm_.failed())
-        throw RankFailure(fingerprint_mismatch(*comm_.meeting(comm_.last_completed() + 1), index_));
+        throw RankFailure(fingerprint_mismatch(*comm_.pending(comm_.last_completed() + 1), index_));
     machine_.recorder.record(process_.id,
                              results::CollectiveLeave{comm_.id(), seq_, op_, why_over(comm_, index_)});
     check_usable(machine_, process_, comm_, index_);

@@ -52,7 +52,7 @@ void Engine::reset(const EngineOptions& options) {
     fibers_->prepare(options.actors, options.stack_bytes, options.canaries);
 }
 
-Outcome Engine::run(const Limits& limits) {
+EngineEnd Engine::run(const Limits& limits) {
     CHECK(current_ == nobody && fibers_->active() == fibers_->main());
     stopped_ = false;
     time_limit_ = limits.until.count();
@@ -60,7 +60,7 @@ Outcome Engine::run(const Limits& limits) {
     // Back here when the loop, on whichever stack it ran, found nothing more to do.
     if (FiberContext* first = pump()) fibers_->switch_to(first);
 
-    Outcome outcome;
+    EngineEnd outcome;
     outcome.ending = ending_;
     outcome.now = now();
     for (ActorId id = 0; living_ > 0 && id < actors_.size(); ++id) {

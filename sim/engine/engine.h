@@ -45,7 +45,7 @@ struct Limits {
 
 enum class Ending { completed, deadlock, time_limit, step_limit, stopped };
 
-struct Outcome {
+struct EngineEnd {
     struct Waiting {
         ActorId actor = nobody;
         Wait wait;
@@ -94,7 +94,7 @@ public:
     // Closes what ran before. Time, hashes and sequence start anew.
     void reset(const EngineOptions& options = {});
     // Until all actors ended, or nothing is left to happen, or a limit. May be called again to go on.
-    Outcome run(const Limits& limits = {});
+    EngineEnd run(const Limits& limits = {});
     // Unwinds every actor that still waits, by ActorKilled. Call it before what their bodies use is gone.
     void close();
     // Bytes of the deepest stack so far.
@@ -227,7 +227,7 @@ private:
     std::uint64_t picks_ = 0;
     TraceWindow watch_{0, 0};
     std::vector<WatchedEvent> watched_;
-    std::vector<Outcome::Failure> failures_;
+    std::vector<EngineEnd::Failure> failures_;
     std::unique_ptr<FiberPool> fibers_;
 };
 

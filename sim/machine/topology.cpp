@@ -17,7 +17,7 @@ Time time_of(std::int64_t bytes, std::int64_t bits_per_second) {
     return Time(static_cast<std::int64_t>(std::min<Wide128>(nanoseconds, results::never.count() / 8)));
 }
 
-Hop Topology::hop(Place from, Place to) const {
+Hop Topology::hop(DevicePlace from, DevicePlace to) const {
     if (from.node == to.node)
         return {from.node, to.node, settings_.nvlink_latency, settings_.nvlink_bandwidth};
     Hop hop{from.node, to.node, settings_.link_latency, settings_.link_bandwidth};
@@ -38,7 +38,7 @@ Hop Topology::hop(Place from, Place to) const {
     return hop;
 }
 
-int Topology::port(Place place) const {
+int Topology::port(DevicePlace place) const {
     return settings_.topology == TopologyKind::rails ? place.node * settings_.gpus_per_node + place.local
                                                      : place.node;
 }

@@ -18,7 +18,7 @@ namespace deadrank::sim {
 // Switches do not block; a hop costs its latency and its bytes over its bandwidth, which transfers that use a
 // port at the same time share.
 
-struct Place {
+struct DevicePlace {
     int node = 0;
     int local = 0;  // device within the node
 };
@@ -33,10 +33,10 @@ class Topology {
 public:
     explicit Topology(const ClusterSettings& settings) : settings_(settings) {}
 
-    Hop hop(Place from, Place to) const;
+    Hop hop(DevicePlace from, DevicePlace to) const;
     // The port by which a device's data leaves and enters its node: of its own on rails, the node's
     // elsewhere.
-    int port(Place place) const;
+    int port(DevicePlace place) const;
     int ports() const;
     std::string host_name(int node) const;        // node0, node1, …
     int node_named(std::string_view host) const;  // -1 when there is none

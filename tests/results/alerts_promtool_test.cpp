@@ -88,11 +88,11 @@ TEST_F(DevicePromtool, GivesCorrectRulesTheirVerdictsAndAHealthyRunIsSilent) {
     for (const HealthyRow& row : study.healthy) EXPECT_EQ(row.verdict, AlertVerdict::unconcerned) << row.says;
     EXPECT_EQ(study.healthy_played.exit_code, 0) << "promtool says SUCCESS where nothing fires";
     EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").latency_low, 0);
-    EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").place, Place::exact);
+    EXPECT_EQ(cell(study, "gpu_off_bus", "GpuOffBus").place, Locality::exact);
     EXPECT_EQ(cell(study, "thermal_throttle", "GpuHot").verdict, AlertVerdict::caught);
     EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").latency_low, 30)
         << "`for: 30s` and not a second less";
-    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").place, Place::exact);
+    EXPECT_EQ(cell(study, "ib_port_down", "InfinibandPortDown").place, Locality::exact);
     EXPECT_EQ(cell(study, "node_down", "TargetDown").latency_low, 60);
     EXPECT_TRUE(cell(study, "disk_full", "DiskFull").noticed()) << "through a recording rule";
     EXPECT_EQ(cell(study, "disk_full", "InfinibandPortDown").verdict, AlertVerdict::unconcerned);

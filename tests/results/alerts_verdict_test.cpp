@@ -33,10 +33,10 @@ TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
     EXPECT_EQ(cell.verdict, AlertVerdict::caught);
     EXPECT_EQ(cell.latency_low, 255);
     EXPECT_EQ(cell.latency_high, 285);
-    EXPECT_EQ(cell.place, Place::exact);
-    EXPECT_EQ(judged("thermal_throttle", {firing({{"job", "x"}}, 1155, 1900)}).place, Place::nowhere);
+    EXPECT_EQ(cell.place, Locality::exact);
+    EXPECT_EQ(judged("thermal_throttle", {firing({{"job", "x"}}, 1155, 1900)}).place, Locality::nowhere);
     EXPECT_EQ(judged("thermal_throttle", {firing({{"instance", "gpu-node-002:9400"}}, 1155, 1900)}).place,
-              Place::node);
+              Locality::node);
 }
 
 TEST_F(AlertVerdicts, LateIsPastTheObjective) {

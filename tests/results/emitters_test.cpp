@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using results::emitters::EmittedFile;
-using results::emitters::Occasion;
 using results::emitters::snapshot_of;
+using results::emitters::SnapshotReason;
 
 std::string bytes_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -94,10 +94,10 @@ TEST(Snapshot, IsTakenWhenSomebodyWouldLook) {
     hung.enters(0, 1, 2);
     const Evidence evidence = hung.watched(300s);
     const Time last = evidence.events().back().at;
-    EXPECT_EQ(snapshot_of(evidence).occasion, Occasion::silence);
+    EXPECT_EQ(snapshot_of(evidence).reason, SnapshotReason::silence);
     EXPECT_EQ(snapshot_of(evidence).at, last + 60s);
-    EXPECT_EQ(snapshot_of(incident()).occasion, Occasion::watchdog);
-    EXPECT_EQ(snapshot_of(EvidenceBuilder(2).start().world().watched(1s)).occasion, Occasion::watched);
+    EXPECT_EQ(snapshot_of(incident()).reason, SnapshotReason::watchdog);
+    EXPECT_EQ(snapshot_of(EvidenceBuilder(2).start().world().watched(1s)).reason, SnapshotReason::watched);
 }
 
 TEST(FlightRecorder, LeavesOutWhoCouldNotDump) {

@@ -56,7 +56,7 @@ TEST(ResilienceSummary, HasARowForEachFramework) {
 TEST(Standings, AreReadBackFromLinesOfJson) {
     namespace reports = results::reports;
     const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 0s, "DETAIL"};
-    const std::vector<results::Standing> written = {
+    const std::vector<results::ResilienceCell> written = {
         {"a", "cause", ddp, "deadrank run a", hung_job},
         {"b", "cause", ddp, "deadrank run b", Grade{.reaction = Reaction::completed}},
         {"c", "cause", ddp, "deadrank run c", std::nullopt, "too slow"}};

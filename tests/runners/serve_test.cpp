@@ -114,8 +114,8 @@ protected:
             GTEST_SKIP() << "prometheus is not installed";
     }
 
-    results::alerts::Played played(results::alerts::Player& player, const std::string& file,
-                                   const std::string& fault) {
+    results::alerts::PlayerAnswer played(results::alerts::Player& player, const std::string& file,
+                                         const std::string& fault) {
         files_ = {results::alerts::read_rules(rule_file(file), scratch_).value()};
         const auto& rules = files_[0].rules;
         const auto analysis = results::alerts::analyse(
@@ -126,7 +126,7 @@ protected:
         auto played = player.play(site_.world, incident, files_, rules, analysis);
         EXPECT_TRUE(played) << (played ? "" : played.error().text());
         return played ? *played
-                      : results::alerts::Played{.activity = results::alerts::Activity(rules.size())};
+                      : results::alerts::PlayerAnswer{.activity = results::alerts::Activity(rules.size())};
     }
 
     void expect_parity(const std::string& file, const std::vector<std::string>& faults) {

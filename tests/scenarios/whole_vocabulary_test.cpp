@@ -1,4 +1,4 @@
-// tests/scenarios/whole_vocabulary_test.cpp — Goal: what the rooms state as words can be read, drawn, shown
+// tests/scenarios/whole_vocabulary_test.cpp — Goal: what the folders state as words can be read, drawn, shown
 // and started from; a slip there shows here.
 #include <algorithm>
 #include <gtest/gtest.h>

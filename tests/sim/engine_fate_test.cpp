@@ -43,7 +43,7 @@ TEST(Kill, UnwindsAWaiter) {
             EXPECT_EQ(engine.state(0), ActorState::ended);
             engine.kill(0);  // once more changes nothing
         });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::completed);
         EXPECT_TRUE(outcome.failures.empty());
         EXPECT_EQ(said, "bye");
@@ -205,7 +205,7 @@ TEST(Freeze, ShowsInTheDeadlockAndYieldsToKill) {
         engine.spawn(0, [&] { engine.block({.what = "message"}); });
         engine.call_at(1us, {}, [&] { engine.freeze(0); });
         engine.call_at(2us, {}, [&] { engine.wake(0); });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::deadlock);
         ASSERT_EQ(outcome.waiting.size(), 1u);
         EXPECT_TRUE(outcome.waiting[0].frozen);
@@ -225,7 +225,7 @@ TEST(Failure, OfOneActorIsKeptAndStopsNoOther) {
             engine.sleep(2us);
             other = true;
         });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::completed);
         EXPECT_TRUE(other);
         ASSERT_EQ(outcome.failures.size(), 1u);

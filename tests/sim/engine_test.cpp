@@ -26,7 +26,7 @@ TEST(Engine, LetsVirtualTimePassOnlyInWaits) {
             engine.sleep_until(5s);  // long past
             seen.push_back(engine.now());
         });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::completed);
         EXPECT_EQ(outcome.now, 1h);
         EXPECT_EQ(seen, (std::vector<Time>{0s, 1h, 1h}));
@@ -98,7 +98,7 @@ TEST(Engine, ReportsADeadlockWithWhoWaitsForWhom) {
         engine.spawn(0, [&] { engine.block({.what = "all_reduce", .on = 1, .detail = 7}); });
         engine.spawn(1, [&] { engine.sleep(5us); });
         engine.spawn(2, [&] { engine.block({.what = "all_reduce", .on = 1, .detail = 7}); });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::deadlock);
         EXPECT_EQ(outcome.now, 5us);
         ASSERT_EQ(outcome.waiting.size(), 2u);
@@ -116,7 +116,7 @@ TEST(Engine, StopsAtATimeLimitAndGoesOn) {
         engine.spawn(0, [&] {
             for (; steps < 10; ++steps) engine.sleep(10us);
         });
-        Outcome outcome = engine.run({.until = 35us});
+        EngineEnd outcome = engine.run({.until = 35us});
         EXPECT_EQ(outcome.ending, Ending::time_limit);
         EXPECT_EQ(outcome.now, 35us);
         EXPECT_EQ(steps, 3);

@@ -57,7 +57,7 @@ TEST(Timer, LetsATimerCalledOffNeitherPassTimeNorDelayADeadlock) {
             engine.cancel(engine.call_after(10min, {}, [] {}));
             engine.block({.what = "nothing"});
         });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::deadlock);
         EXPECT_EQ(outcome.now, 0s);
     });

@@ -42,7 +42,7 @@ private:
 RingCost ring_of(Topology topology, const ClusterSettings& settings, Rank size) {
     RingCost ring{.size = size};
     const auto place = [&](Rank rank) {
-        return Place{rank / settings.gpus_per_node, rank % settings.gpus_per_node};
+        return DevicePlace{rank / settings.gpus_per_node, rank % settings.gpus_per_node};
     };
     for (Rank rank = 0; rank < size; ++rank) ring.add(topology.hop(place(rank), place((rank + 1) % size)));
     return ring;
@@ -99,7 +99,7 @@ TEST(Playout, OneSlowLinkHoldsUpEachRoundOnce) {
     const Course course{Op::all_reduce, size * chunk, -1, Algorithm::ring, even_ring(size)};
     FewLinks links;
     links.with(2, 3, {{.bandwidth = 25 * gigabit, .latency = 5us}});
-    const Played played = play_out(course, links);
+    const PlayoutResult played = play_out(course, links);
     EXPECT_EQ(*std::max_element(played.ends.begin(), played.ends.end()),
               kernel_launch + 14 * time_of(chunk, 25 * gigabit) + 5us);
     EXPECT_EQ(played.ends[3], *std::max_element(played.ends.begin(), played.ends.end()));
@@ -112,7 +112,7 @@ TEST(Playout, LatencyOnOneLinkIsPaidByWhatCrossesIt) {
     FewLinks links;
     links.with(0, 1, {{.bandwidth = 100 * gigabit, .latency = 5us, .extra_latency = 1ms}});
     const Course ring_course{Op::all_reduce, 4, -1, Algorithm::ring, ring};
-    const auto longest = [](const Played& played) {
+    const auto longest = [](const PlayoutResult& played) {
         return *std::max_element(played.ends.begin(), played.ends.end());
     };
     // Six rounds of a ring of four: a message crosses any one link twice at most.
@@ -127,7 +127,7 @@ TEST(Playout, ADeadLinkStopsThoseBehindItAndNamesWhoSends) {
     const Course chain{Op::broadcast, 1 << 20, 0, Algorithm::ring, even_ring(4)};
     FewLinks links;
     links.with(1, 2, {{.bandwidth = 100 * gigabit, .latency = 5us}, {.since = 10us, .down = true}});
-    const Played played = play_out(chain, links);
+    const PlayoutResult played = play_out(chain, links);
     EXPECT_EQ(played.stalled, 1);
     EXPECT_EQ(played.towards, 2);
     EXPECT_EQ(played.ends[0], collective_time(Op::broadcast, 1 << 20, even_ring(4)))
@@ -211,7 +211,7 @@ TEST(Playout, LinksThatChangeOnTheWayAgreeWithAClockThatTicks) {
             }
             links.with(link, (link + 1) % size, history);
         }
-        const Played played = play_out(course, links);
+        const PlayoutResult played = play_out(course, links);
         const std::vector<Time> ticked = by_ticking(course, links, 2 * (size - 1));
         for (std::size_t i = 0; i < played.ends.size(); ++i) {
             EXPECT_NEAR(static_cast<double>(played.ends[i].count()), static_cast<double>(ticked[i].count()),

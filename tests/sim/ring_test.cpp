@@ -24,7 +24,7 @@ void expect_recorded(Engine& engine, QueueKind queue, const Recorded& recorded) 
     engine.reset({.actors = recorded.ranks, .stack_bytes = 16 << 10, .queue = queue});
     rig::Ring ring(engine, recorded.ranks, recorded.rounds);
     ring.spawn();
-    const Outcome outcome = engine.run();
+    const EngineEnd outcome = engine.run();
     EXPECT_EQ(outcome.ending, Ending::completed);
     EXPECT_EQ(engine.trace().value(), recorded.hash);
     EXPECT_EQ(engine.trace().events(), recorded.ranks * recorded.rounds);

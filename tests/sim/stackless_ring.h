@@ -19,7 +19,7 @@ public:
     }
 
     void woken(ActorId self) override {
-        Place& place = at_[self];
+        DevicePlace& place = at_[self];
         if (!place.started) {
             place = {true, 0};
             ring_.send(self, self);
@@ -33,14 +33,14 @@ public:
     }
 
 private:
-    struct Place {
+    struct DevicePlace {
         bool started = false;
         std::uint64_t round = 0;
     };
 
     Engine& engine_;
     Ring& ring_;
-    std::vector<Place> at_;
+    std::vector<DevicePlace> at_;
 };
 
 }  // namespace deadrank::sim::rig

@@ -67,7 +67,7 @@ TEST(StacklessActor, IsKilledFrozenAndReportedLikeAnyOther) {
             engine.kill(0);
             engine.freeze(1);
         });
-        const Outcome outcome = engine.run();
+        const EngineEnd outcome = engine.run();
         EXPECT_EQ(outcome.ending, Ending::deadlock);
         EXPECT_EQ(engine.state(0), ActorState::ended);
         EXPECT_EQ(killed.times.size(), 2u);

@@ -74,18 +74,18 @@ void Coordinator::take(Line& line, Kind kind, std::string_view content) {
     if (kind == Kind::hello) {
         Hello hello;
         if (read_as(content, hello)) enter(line, hello);
-    } else if (kind == Kind::call && line.room) {
+    } else if (kind == Kind::call && line.communicator) {
         Call call;
-        if (read_as(content, call)) line.room->call(line.member, call, std::string(content));
-    } else if (kind == Kind::leave && line.room) {
-        line.room->leave(line.member, true);
+        if (read_as(content, call)) line.communicator->call(line.member, call, std::string(content));
+    } else if (kind == Kind::leave && line.communicator) {
+        line.communicator->leave(line.member, true);
     }
 }
 
 void Coordinator::enter(Line& line, const Hello& hello) {
-    const std::string name(hello.room, strnlen(hello.room, sizeof hello.room));
-    auto& room = rooms_[name];
-    if (!room) {
+    const std::string name(hello.communicator, strnlen(hello.communicator, sizeof hello.communicator));
+    auto& communicator = communicators_[name];
+    if (!communicator) {
         const auto tell = [this, name](int member, Kind kind, const std::string& said,
                                        const std::string& bytes) {
             const auto seat = seats_.find({name, member});
@@ -95,16 +95,16 @@ void Coordinator::enter(Line& line, const Hello& hello) {
             to.out.append(reinterpret_cast<const char*>(&head), sizeof head).append(said).append(bytes);
             flush(to);
         };
-        room = std::make_unique<Room>(name, hello.size, seed_, tell);
+        communicator = std::make_unique<ServedCommunicator>(name, hello.size, seed_, tell);
     }
     const std::pair<std::string, int> seat{name, hello.rank};
     if (seats_.contains(seat)) return;
     seats_[seat] = &line;
-    line.room = room.get();
+    line.communicator = communicator.get();
     line.member = hello.rank;
-    if (room->enter(hello)) return;
+    if (communicator->enter(hello)) return;
     seats_.erase(seat);
-    line.room = nullptr;
+    line.communicator = nullptr;
 }
 
 void Coordinator::flush(Line& line) {
@@ -128,9 +128,9 @@ void Coordinator::close_broken() {
     for (const int handle : broken) {
         const auto line = std::move(lines_[handle]);
         lines_.erase(handle);
-        if (!line->room) continue;
+        if (!line->communicator) continue;
         std::erase_if(seats_, [&](const auto& seat) { return seat.second == line.get(); });
-        line->room->leave(line->member, false);
+        line->communicator->leave(line->member, false);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "inject/standin/exchange/member.h"
-#include "inject/standin/exchange/room.h"
+#include "inject/standin/exchange/served_communicator.h"
 
 namespace deadrank::standin {
 
@@ -26,7 +26,7 @@ private:
         Socket socket;
         std::string in, out;
         std::size_t sent = 0;
-        Room* room = nullptr;
+        ServedCommunicator* communicator = nullptr;
         int member = -1;
         bool broken = false;
     };
@@ -42,8 +42,8 @@ private:
     std::uint64_t seed_;
     std::vector<char> chunk_ = std::vector<char>(std::size_t{1} << 20);
     std::map<int, std::unique_ptr<Line>> lines_;  // by file descriptor
-    std::map<std::string, std::unique_ptr<Room>> rooms_;
-    std::map<std::pair<std::string, int>, Line*> seats_;  // room and member
+    std::map<std::string, std::unique_ptr<ServedCommunicator>> communicators_;
+    std::map<std::pair<std::string, int>, Line*> seats_;  // communicator and member
 };
 
 }  // namespace deadrank::standin

@@ -17,9 +17,9 @@ struct Head {
     std::uint64_t size = 0;  // bytes that follow
 };
 
-// A rank joins a communicator, here called a room.
+// A rank joins the communicator of that name.
 struct Hello {
-    char room[160] = {};
+    char communicator[160] = {};
     std::int32_t rank = 0, size = 0;
     std::int32_t version = 0;  // of its NCCL, as ncclGetVersion tells it
     std::int32_t device = 0;   // its number on the machine

@@ -62,7 +62,7 @@ ncclResult_t split(ncclComm_t parent, ncclComm_t child, std::uint64_t sequence, 
     const auto own = std::find(members.begin(), members.end(), std::pair{key, parent->rank});
     child->rank = static_cast<int>(own - members.begin());
     child->size = static_cast<int>(members.size());
-    child->room = fmt::format("{}/{}.{}", parent->room, sequence, color);
+    child->communicator = fmt::format("{}/{}.{}", parent->communicator, sequence, color);
     return open_communicator(child);
 }
 
@@ -154,10 +154,11 @@ ncclResult_t pncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclCo
     }
     if (flags & NCCL_SHRINK_ABORT) parent->member.abort();
     const auto before = std::lower_bound(out.begin(), out.end(), parent->rank) - out.begin();
-    std::string room = parent->room + "/without";
-    for (const int rank : out) room += fmt::format(".{}", rank);
-    const ncclComm_t comm = make_communicator(parent->address, room, parent->rank - static_cast<int>(before),
-                                              parent->size - count, config, parent);
+    std::string communicator = parent->communicator + "/without";
+    for (const int rank : out) communicator += fmt::format(".{}", rank);
+    const ncclComm_t comm =
+        make_communicator(parent->address, communicator, parent->rank - static_cast<int>(before),
+                          parent->size - count, config, parent);
     *into = comm;
     return run_or_defer(comm, [comm] { return open_communicator(comm); });
 }

@@ -54,7 +54,7 @@ ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into) {
     return ncclSuccess;
 }
 
-ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
+ncclComm_t make_communicator(const std::string& address, const std::string& communicator, int rank, int size,
                              const ncclConfig_t* given, ncclComm_t parent) {
     ncclConfig_t config;
     read_config(given, config);  // the caller has refused an invalid one
@@ -62,7 +62,7 @@ ncclComm_t make_communicator(const std::string& address, const std::string& room
     comm->rank = rank;
     comm->size = size;
     comm->address = address;
-    comm->room = room;
+    comm->communicator = communicator;
     comm->device = parent ? parent->device : Devices::of_this_process().current();
     comm->slot = parent ? parent->slot : slot_of_this_process(rank);
     comm->number = Watch::of_this_process().next_communicator(comm->slot);
@@ -83,7 +83,7 @@ ncclResult_t open_communicator(ncclComm_t comm) {
         return code;
     }
     Hello hello;
-    std::strncpy(hello.room, comm->room.c_str(), sizeof hello.room - 1);
+    std::strncpy(hello.communicator, comm->communicator.c_str(), sizeof hello.communicator - 1);
     hello.rank = comm->rank;
     hello.size = comm->size;
     hello.device = Devices::of_this_process().physical(comm->device);

@@ -33,7 +33,7 @@ struct ncclComm {
     int slot = 0;    // of the rank in its job, for plan and evidence
     int number = 1;  // among the communicators of this rank
     bool blocking = true;
-    std::string address, room, name;
+    std::string address, communicator, name;
 
     deadrank::standin::Member member;
     std::atomic<deadrank::standin::Stage> stage = deadrank::standin::Stage::opening;
@@ -55,7 +55,7 @@ ncclResult_t check_usable(ncclComm_t comm, const char* function);
 // one that was never initialized.
 ncclResult_t read_config(const ncclConfig_t* given, ncclConfig_t& into);
 
-ncclComm_t make_communicator(const std::string& address, const std::string& room, int rank, int size,
+ncclComm_t make_communicator(const std::string& address, const std::string& communicator, int rank, int size,
                              const ncclConfig_t* config, ncclComm_t parent);
 // Waits for the other members. Called where waiting is allowed.
 ncclResult_t open_communicator(ncclComm_t comm);

@@ -28,9 +28,9 @@ scenarios::Result<void> nothing_left() {
     if (!left) return tl::unexpected(left.error());
     std::error_code ignored;
     for (const Leftover& one : *left) {
-        for (const Deed& deed : one.deeds) {
-            if (deed.undo != Deed::Undo::restore_kept ||
-                !fs::exists(fs::path(deed.of) / inject::kept_list, ignored))
+        for (const UndoAction& action : one.actions) {
+            if (action.undo != UndoAction::Undo::restore_kept ||
+                !fs::exists(fs::path(action.of) / inject::kept_list, ignored))
                 continue;
             return refuse(ErrorCode::environment,
                           "a run that was killed has changed files and could not give them back",
@@ -67,7 +67,7 @@ scenarios::Result<Guard> Guard::begin(const Manifest& manifest, const std::atomi
     auto journal = Journal::open();
     if (!journal) return tl::unexpected(journal.error());
     guard.journal_.emplace(std::move(*journal));
-    auto noted = guard.journal_->note({Deed::Undo::restore_kept, guard.directory_.string()});
+    auto noted = guard.journal_->note({UndoAction::Undo::restore_kept, guard.directory_.string()});
     if (!noted) return tl::unexpected(noted.error());
     guard.entry_.emplace(std::move(*noted));
     if (auto begun = begin_keeping(guard.directory_); !begun) return tl::unexpected(begun.error());

@@ -89,7 +89,7 @@ scenarios::Result<Namespaces> Namespaces::make(int nodes) {
 }
 
 scenarios::Result<int> Namespaces::add(const std::string& name) {
-    auto entry = journal_.note({Deed::Undo::delete_namespace, name});
+    auto entry = journal_.note({UndoAction::Undo::delete_namespace, name});
     if (!entry) return tl::unexpected(entry.error());
     entries_.push_back(std::move(*entry));
     names_.push_back(name);
@@ -115,7 +115,7 @@ scenarios::Result<int> Namespaces::join(int node) {
 // What could not be deleted stays on the journal, for `deadrank undo`.
 Namespaces::~Namespaces() {
     for (; !names_.empty(); names_.pop_back(), entries_.pop_back()) {
-        const Undone undone = revert({Deed::Undo::delete_namespace, names_.back()});
+        const Undone undone = revert({UndoAction::Undo::delete_namespace, names_.back()});
         if (!undone.done) entries_.back().leave();
     }
 }

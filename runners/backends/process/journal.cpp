@@ -39,12 +39,12 @@ struct Journal::File {
     int descriptor = -1;
     std::mutex mutex;
     std::int64_t next = 1;
-    std::int64_t standing = 0;
+    std::int64_t open = 0;
 
     ~File() {
         if (descriptor >= 0) close(descriptor);
         std::error_code ignored;
-        if (standing == 0) fs::remove(path, ignored);
+        if (open == 0) fs::remove(path, ignored);
     }
 
     bool put(const json& line) {
@@ -61,23 +61,23 @@ struct Journal::Entry::Inside {
 
 namespace {
 
-struct Standing {
+struct OpenEntries {
     std::string owner;
-    std::map<std::int64_t, Deed> deeds;
+    std::map<std::int64_t, UndoAction> actions;
 };
 
-Standing read_journal(const fs::path& file) {
-    Standing standing;
+OpenEntries read_journal(const fs::path& file) {
+    OpenEntries open;
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {
         const json one = json::parse(line, nullptr, false);
         if (!one.is_object()) continue;
-        if (one.contains("owner")) standing.owner = one["owner"].get<std::string>();
-        if (one.contains("done")) standing.deeds.erase(one["done"].get<std::int64_t>());
+        if (one.contains("owner")) open.owner = one["owner"].get<std::string>();
+        if (one.contains("done")) open.actions.erase(one["done"].get<std::int64_t>());
         const auto undo = undo_named(one.value("undo", ""));
-        if (undo) standing.deeds[one.value("n", std::int64_t{0})] = {*undo, one.value("of", "")};
+        if (undo) open.actions[one.value("n", std::int64_t{0})] = {*undo, one.value("of", "")};
     }
-    return standing;
+    return open;
 }
 
 bool lives(const std::string& owner) {
@@ -120,14 +120,14 @@ Result<Journal> Journal::open(const fs::path& directory) {
     return Journal(std::move(file));
 }
 
-Result<Journal::Entry> Journal::note(const Deed& deed) {
+Result<Journal::Entry> Journal::note(const UndoAction& action) {
     const std::lock_guard lock(file_->mutex);
     const std::int64_t number = file_->next++;
-    if (!file_->put({{"n", number}, {"undo", name_of(deed.undo)}, {"of", deed.of}})) {
+    if (!file_->put({{"n", number}, {"undo", name_of(action.undo)}, {"of", action.of}})) {
         return refuse(ErrorCode::io, fmt::format("cannot be written: {}", std::strerror(errno)),
                       "nothing was changed; make room, or set DEADRANK_STATE", {file_->path.string()});
     }
-    ++file_->standing;
+    ++file_->open;
     return Entry(std::make_unique<Entry::Inside>(Entry::Inside{file_, number}));
 }
 
@@ -137,7 +137,7 @@ void Journal::Entry::leave() { inside_.reset(); }
 Journal::Entry::~Entry() {
     if (!inside_) return;
     const std::lock_guard lock(inside_->file->mutex);
-    if (inside_->file->put({{"done", inside_->number}})) --inside_->file->standing;
+    if (inside_->file->put({{"done", inside_->number}})) --inside_->file->open;
 }
 
 Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
@@ -146,11 +146,11 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
     if (!fs::exists(directory, trouble)) return all;
     for (fs::directory_iterator at(directory, trouble), end; !trouble && at != end; at.increment(trouble)) {
         if (at->path().extension() != ".jsonl") continue;
-        const Standing standing = read_journal(at->path());
-        if (lives(standing.owner)) continue;
+        const OpenEntries open = read_journal(at->path());
+        if (lives(open.owner)) continue;
         Leftover one{at->path(), {}};
-        for (const auto& [number, deed] : standing.deeds) one.deeds.push_back(deed);
-        std::reverse(one.deeds.begin(), one.deeds.end());
+        for (const auto& [number, action] : open.actions) one.actions.push_back(action);
+        std::reverse(one.actions.begin(), one.actions.end());
         all.push_back(std::move(one));
     }
     if (trouble) {
@@ -164,17 +164,19 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
 // Processes first, whichever journal has them: nothing can be given back while a job still writes.
 std::vector<Undone> undo(const std::vector<Leftover>& all) {
     std::vector<Undone> undone;
-    const auto ends_processes = [](const Deed& deed) { return deed.undo == Deed::Undo::end_marked; };
+    const auto ends_processes = [](const UndoAction& action) {
+        return action.undo == UndoAction::Undo::end_marked;
+    };
     for (const Leftover& one : all) {
-        for (const Deed& deed : one.deeds) {
-            if (ends_processes(deed)) undone.push_back(revert(deed));
+        for (const UndoAction& action : one.actions) {
+            if (ends_processes(action)) undone.push_back(revert(action));
         }
     }
     for (const Leftover& one : all) {
         bool whole = true;
-        for (const Deed& deed : one.deeds) {
-            if (ends_processes(deed)) continue;
-            undone.push_back(revert(deed));
+        for (const UndoAction& action : one.actions) {
+            if (ends_processes(action)) continue;
+            undone.push_back(revert(action));
             whole = whole && undone.back().done;
         }
         std::error_code ignored;
@@ -200,70 +202,71 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::pair<Deed::Undo, std::string_view>, 6> names = {{
-    {Deed::Undo::end_marked, "end_marked"},
-    {Deed::Undo::resume_process, "resume_process"},
-    {Deed::Undo::remove_directory, "remove_directory"},
-    {Deed::Undo::restore_file, "restore_file"},
-    {Deed::Undo::delete_namespace, "delete_namespace"},
-    {Deed::Undo::restore_kept, "restore_kept"},
+constexpr std::array<std::pair<UndoAction::Undo, std::string_view>, 6> names = {{
+    {UndoAction::Undo::end_marked, "end_marked"},
+    {UndoAction::Undo::resume_process, "resume_process"},
+    {UndoAction::Undo::remove_directory, "remove_directory"},
+    {UndoAction::Undo::restore_file, "restore_file"},
+    {UndoAction::Undo::delete_namespace, "delete_namespace"},
+    {UndoAction::Undo::restore_kept, "restore_kept"},
 }};
 
-Undone end_marked(const Deed& deed) {
-    const int ended = end_all_marked(deed.of);
-    return {deed, true, fmt::format("ended {} processes with {}", ended, deed.of)};
+Undone end_marked(const UndoAction& action) {
+    const int ended = end_all_marked(action.of);
+    return {action, true, fmt::format("ended {} processes with {}", ended, action.of)};
 }
 
-Undone resume_process(const Deed& deed) {
-    const int pid = std::atoi(deed.of.c_str());
-    if (identity_of(pid) != deed.of) return {deed, true, fmt::format("process {} is gone", pid)};
+Undone resume_process(const UndoAction& action) {
+    const int pid = std::atoi(action.of.c_str());
+    if (identity_of(pid) != action.of) return {action, true, fmt::format("process {} is gone", pid)};
     const bool resumed = kill(pid, SIGCONT) == 0;
-    return {deed, resumed,
+    return {action, resumed,
             fmt::format("process {} {}", pid, resumed ? "goes on" : "may not be resumed by this user")};
 }
 
-Undone remove_directory(const Deed& deed) {
+Undone remove_directory(const UndoAction& action) {
     std::error_code trouble;
-    if (!fs::exists(deed.of, trouble)) return {deed, true, fmt::format("{} is gone", deed.of)};
+    if (!fs::exists(action.of, trouble)) return {action, true, fmt::format("{} is gone", action.of)};
     const bool marked =
-        fs::exists(fs::path(deed.of) / ".deadrank", trouble) || fs::is_empty(deed.of, trouble);
-    if (!fs::path(deed.of).is_absolute() || !marked)
-        return {deed, false, fmt::format("{} does not bear our mark, and is left alone", deed.of)};
-    remove_marked(deed.of, trouble);
-    return {deed, !trouble, trouble ? trouble.message() : fmt::format("removed {}", deed.of)};
+        fs::exists(fs::path(action.of) / ".deadrank", trouble) || fs::is_empty(action.of, trouble);
+    if (!fs::path(action.of).is_absolute() || !marked)
+        return {action, false, fmt::format("{} does not bear our mark, and is left alone", action.of)};
+    remove_marked(action.of, trouble);
+    return {action, !trouble, trouble ? trouble.message() : fmt::format("removed {}", action.of)};
 }
 
-Undone restore_file(const Deed& deed) {
-    const std::size_t line = deed.of.find('\n');
-    const fs::path path = deed.of.substr(0, line),
-                   backup = line == std::string::npos ? "" : deed.of.substr(line + 1);
+Undone restore_file(const UndoAction& action) {
+    const std::size_t line = action.of.find('\n');
+    const fs::path path = action.of.substr(0, line),
+                   backup = line == std::string::npos ? "" : action.of.substr(line + 1);
     std::error_code trouble;
-    if (!fs::exists(backup, trouble)) return {deed, true, fmt::format("{} was never changed", path.string())};
+    if (!fs::exists(backup, trouble))
+        return {action, true, fmt::format("{} was never changed", path.string())};
     fs::rename(backup, path, trouble);
-    return {deed, !trouble, trouble ? trouble.message() : fmt::format("restored {}", path.string())};
+    return {action, !trouble, trouble ? trouble.message() : fmt::format("restored {}", path.string())};
 }
 
-Undone delete_namespace(const Deed& deed) {
+Undone delete_namespace(const UndoAction& action) {
     std::error_code ignored;
-    if (!fs::exists(fs::path("/run/netns") / deed.of, ignored))
-        return {deed, true, fmt::format("network namespace {} is gone", deed.of)};
-    const auto answer = results::external::run_bounded({"ip", "netns", "delete", deed.of}, {});
+    if (!fs::exists(fs::path("/run/netns") / action.of, ignored))
+        return {action, true, fmt::format("network namespace {} is gone", action.of)};
+    const auto answer = results::external::run_bounded({"ip", "netns", "delete", action.of}, {});
     const bool done = answer && answer->well();
-    return {deed, done,
-            fmt::format("network namespace {} {}", deed.of,
+    return {action, done,
+            fmt::format("network namespace {} {}", action.of,
                         done ? "deleted" : "could not be deleted; try as root")};
 }
 
 }  // namespace
 
-std::string_view name_of(Deed::Undo undo) {
+std::string_view name_of(UndoAction::Undo undo) {
     for (const auto& [known, name] : names) {
         if (known == undo) return name;
     }
     return "";
 }
 
-std::optional<Deed::Undo> undo_named(std::string_view name) {
+std::optional<UndoAction::Undo> undo_named(std::string_view name) {
     for (const auto& [undo, known] : names) {
         if (known == name) return undo;
     }
@@ -279,22 +282,22 @@ void remove_marked(const fs::path& directory, std::error_code& trouble) {
     fs::remove_all(directory, trouble);
 }
 
-Undone revert(const Deed& deed) {
-    switch (deed.undo) {
-        case Deed::Undo::end_marked:
-            return end_marked(deed);
-        case Deed::Undo::resume_process:
-            return resume_process(deed);
-        case Deed::Undo::remove_directory:
-            return remove_directory(deed);
-        case Deed::Undo::restore_file:
-            return restore_file(deed);
-        case Deed::Undo::delete_namespace:
-            return delete_namespace(deed);
-        case Deed::Undo::restore_kept:
-            return restore_kept(deed);
+Undone revert(const UndoAction& action) {
+    switch (action.undo) {
+        case UndoAction::Undo::end_marked:
+            return end_marked(action);
+        case UndoAction::Undo::resume_process:
+            return resume_process(action);
+        case UndoAction::Undo::remove_directory:
+            return remove_directory(action);
+        case UndoAction::Undo::restore_file:
+            return restore_file(action);
+        case UndoAction::Undo::delete_namespace:
+            return delete_namespace(action);
+        case UndoAction::Undo::restore_kept:
+            return restore_kept(action);
     }
-    return {deed, false, "this way back is unknown to this build"};
+    return {action, false, "this way back is unknown to this build"};
 }
 
 }  // namespace deadrank::runners

@@ -19,7 +19,7 @@ namespace deadrank::runners {
 // way leaves nothing there; `deadrank undo` reverts what a killed one left.
 
 // One change, named by the way back.
-struct Deed {
+struct UndoAction {
     enum class Undo {
         end_marked,  // of: "NAME=value"; every process of this user that has it in its environment is ended
         resume_process,    // of: "pid start-time"; the stopped process goes on, if it is still that one
@@ -31,12 +31,12 @@ struct Deed {
     Undo undo = Undo::end_marked;
     std::string of;
 
-    bool operator==(const Deed&) const = default;
+    bool operator==(const UndoAction&) const = default;
 };
 
 // "ended 3 processes of …"; whether it worked.
 struct Undone {
-    Deed deed;
+    UndoAction action;
     bool done = false;
     std::string says;
 };
@@ -69,7 +69,7 @@ public:
         std::unique_ptr<Inside> inside_;
     };
     // On disk when it returns. Errors: io; then the deed must not be done.
-    scenarios::Result<Entry> note(const Deed& deed);
+    scenarios::Result<Entry> note(const UndoAction& action);
 
 private:
     struct File;
@@ -81,7 +81,7 @@ private:
 // left alone.
 struct Leftover {
     std::filesystem::path journal;
-    std::vector<Deed> deeds;
+    std::vector<UndoAction> actions;
 };
 scenarios::Result<std::vector<Leftover>> leftovers(
     const std::filesystem::path& directory = journal_directory());
@@ -94,11 +94,11 @@ std::string identity_of(int pid);
 
 // The ways back, by name and by hand.
 
-std::string_view name_of(Deed::Undo undo);
-std::optional<Deed::Undo> undo_named(std::string_view name);
+std::string_view name_of(UndoAction::Undo undo);
+std::optional<UndoAction::Undo> undo_named(std::string_view name);
 
 // Doing it twice is as good as once. Whatever cannot be done is said, and nothing else is touched.
-Undone revert(const Deed& deed);
+Undone revert(const UndoAction& action);
 
 // The directory and all in it, the mark `.deadrank` last: what a kill in the middle leaves still bears it.
 void remove_marked(const std::filesystem::path& directory, std::error_code& trouble);

@@ -267,9 +267,9 @@ GivenBack give_back(const fs::path& directory) {
     return given;
 }
 
-Undone restore_kept(const Deed& deed) {
-    const GivenBack given = give_back(deed.of);
-    return {deed, given.whole, given.says};
+Undone restore_kept(const UndoAction& action) {
+    const GivenBack given = give_back(action.of);
+    return {action, given.whole, given.says};
 }
 
 }  // namespace deadrank::runners

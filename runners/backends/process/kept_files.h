@@ -28,6 +28,6 @@ struct GivenBack {
 // The directory goes with its last copy that is needed. Doing it twice is as good as once.
 GivenBack give_back(const std::filesystem::path& directory);
 
-Undone restore_kept(const Deed& deed);
+Undone restore_kept(const UndoAction& action);
 
 }  // namespace deadrank::runners

@@ -42,7 +42,7 @@ public:
     scenarios::Result<Launched> run() {
         auto journal = Journal::open();
         if (!journal) return tl::unexpected(journal.error());
-        auto entry = journal->note({Deed::Undo::end_marked, mark()});
+        auto entry = journal->note({UndoAction::Undo::end_marked, mark()});
         if (!entry) return tl::unexpected(entry.error());
         adopt_orphans();
         done_.started = last_sign_ = looked_ = weighed_ = now();

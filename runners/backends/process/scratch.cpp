@@ -28,7 +28,7 @@ scenarios::Result<Scratch> Scratch::make(const fs::path& kept, const std::vector
     if (!journal) return tl::unexpected(journal.error());
     scratch.journal_.emplace(std::move(*journal));
     if (!keep) {
-        auto noted = scratch.journal_->note({Deed::Undo::remove_directory, scratch.path_.string()});
+        auto noted = scratch.journal_->note({UndoAction::Undo::remove_directory, scratch.path_.string()});
         if (!noted) return tl::unexpected(noted.error());
         scratch.litter_.emplace(std::move(*noted));
     }

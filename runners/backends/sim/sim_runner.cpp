@@ -40,7 +40,7 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
     return Prepared{*settings, workload};
 }
 
-// The enumerations are the same on both sides of the fence that keeps the two rooms apart.
+// The enumerations are the same on both sides of the line that keeps sim and inject apart.
 results::RankEnd rank_end(sim::ProcessEnd end) {
     static_assert(static_cast<int>(results::RankEnd::stuck) == static_cast<int>(sim::ProcessEnd::stuck));
     return static_cast<results::RankEnd>(end);

@@ -85,8 +85,8 @@ void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
     else
         fmt::print("{}", results::diagnosis::answer_text(diagnosis, name, library.taxonomy,
                                                          {arguments.lines, similar}, style_of(stdout)));
-    using results::diagnosis::Outcome;
-    if (diagnosis.incident.outcome == Outcome::found)
+    using results::diagnosis::IncidentOutcome;
+    if (diagnosis.incident.outcome == IncidentOutcome::found)
         session.code = exit_fail;
     else if (!diagnosis.healthy() && session.code == exit_pass)
         session.code = exit_unknown;

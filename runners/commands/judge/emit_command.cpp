@@ -40,15 +40,15 @@ void list_emitters(bool json) {
     }
 }
 
-std::string_view occasion_text(emitters::Occasion occasion) {
-    switch (occasion) {
-        case emitters::Occasion::watchdog:
+std::string_view occasion_text(emitters::SnapshotReason reason) {
+    switch (reason) {
+        case emitters::SnapshotReason::watchdog:
             return "when the watchdogs ended the job";
-        case emitters::Occasion::silence:
+        case emitters::SnapshotReason::silence:
             return "after a minute without progress";
-        case emitters::Occasion::ended:
+        case emitters::SnapshotReason::ended:
             return "when the job ended";
-        case emitters::Occasion::watched:
+        case emitters::SnapshotReason::watched:
             break;
     }
     return "as asked, or at the end of observation";
@@ -87,9 +87,9 @@ void emit(const EmitArguments& arguments, Session& session) {
     emitters::Snapshot snapshot = emitters::snapshot_of(*evidence);
     if (arguments.at >= 0) {
         snapshot = {results::Time{static_cast<std::int64_t>(arguments.at * 1e9)},
-                    emitters::Occasion::watched};
+                    emitters::SnapshotReason::watched};
     }
-    fmt::print("taken at {}, {}\n", results::duration_text(snapshot.at), occasion_text(snapshot.occasion));
+    fmt::print("taken at {}, {}\n", results::duration_text(snapshot.at), occasion_text(snapshot.reason));
     for (const auto* form : forms) {
         const auto files = form->emit(*evidence, snapshot);
         auto written = emitters::write_files(files, arguments.out, snapshot.at);

@@ -15,7 +15,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-using results::Standing;
+using results::ResilienceCell;
 
 struct ResilienceArguments {
     std::vector<std::string> files;
@@ -23,15 +23,15 @@ struct ResilienceArguments {
     bool untold = false;
 };
 
-bool same_cell(const Standing& a, const Standing& b) {
+bool same_cell(const ResilienceCell& a, const ResilienceCell& b) {
     return a.scenario == b.scenario && a.subject.name == b.subject.name &&
            a.subject.version == b.subject.version && a.subject.debug == b.subject.debug;
 }
 
 // Where the last word is that it could not be told, an earlier one stands.
-void keep(std::vector<Standing>& standings, Standing&& one) {
+void keep(std::vector<ResilienceCell>& standings, ResilienceCell&& one) {
     const auto found = std::find_if(standings.begin(), standings.end(),
-                                    [&](const Standing& other) { return same_cell(one, other); });
+                                    [&](const ResilienceCell& other) { return same_cell(one, other); });
     if (found == standings.end()) {
         standings.push_back(std::move(one));
     } else if (one.grade || !found->grade) {
@@ -39,7 +39,7 @@ void keep(std::vector<Standing>& standings, Standing&& one) {
     }
 }
 
-scenarios::Result<void> write_resilience_page(const std::vector<Standing>& standings, std::size_t told,
+scenarios::Result<void> write_resilience_page(const std::vector<ResilienceCell>& standings, std::size_t told,
                                               const std::string& file) {
     results::reports::Page page;
     for (std::size_t i = 0; i < standings.size(); ++i) page.stand(i, standings[i]);
@@ -47,14 +47,14 @@ scenarios::Result<void> write_resilience_page(const std::vector<Standing>& stand
 }
 
 void resilience(const ResilienceArguments& arguments, Session& session) {
-    std::vector<Standing> standings;
+    std::vector<ResilienceCell> standings;
     for (const std::string& file : arguments.files) {
         auto lines = results::reports::read_standings(file);
         if (!session.take(lines)) return;
-        for (Standing& one : *lines) keep(standings, std::move(one));
+        for (ResilienceCell& one : *lines) keep(standings, std::move(one));
     }
-    const auto told = static_cast<std::size_t>(
-        std::count_if(standings.begin(), standings.end(), [](const Standing& one) { return one.grade; }));
+    const auto told = static_cast<std::size_t>(std::count_if(
+        standings.begin(), standings.end(), [](const ResilienceCell& one) { return one.grade; }));
     if (told == 0) {
         session.complain({scenarios::ErrorCode::usage, "no line tells how a program stood a bug",
                           "play some with `deadrank run … --runner local --subject NAME --json`"});
@@ -70,7 +70,7 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
     if (!arguments.html.empty()) complain(write_resilience_page(standings, told, arguments.html));
     if (arguments.table.empty() && arguments.summary.empty() && arguments.html.empty())
         fmt::print("{}", results::reports::resilience_table(standings));
-    for (const Standing& one : standings) {
+    for (const ResilienceCell& one : standings) {
         if (arguments.untold && !one.grade)
             fmt::print(stderr, "not told: {}, {}: {}\n", one.scenario, one.subject.name, one.untold);
     }

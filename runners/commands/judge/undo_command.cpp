@@ -32,8 +32,8 @@ constexpr const char* undo_footer =
 std::vector<Undone> only_told(const std::vector<Leftover>& left) {
     std::vector<Undone> told;
     for (const Leftover& one : left) {
-        for (const Deed& deed : one.deeds)
-            told.push_back({deed, true, fmt::format("would {} {}", name_of(deed.undo), deed.of)});
+        for (const UndoAction& action : one.actions)
+            told.push_back({action, true, fmt::format("would {} {}", name_of(action.undo), action.of)});
     }
     return told;
 }
@@ -46,8 +46,8 @@ void undo_command(const UndoArguments& arguments, Session& session) {
     if (arguments.json) {
         auto list = nlohmann::ordered_json::array();
         for (const Undone& one : all)
-            list.push_back({{"undo", name_of(one.deed.undo)},
-                            {"of", one.deed.of},
+            list.push_back({{"undo", name_of(one.action.undo)},
+                            {"of", one.action.of},
                             {"done", one.done && !arguments.dry},
                             {"says", one.says}});
         fmt::print("{}\n", list.dump(2));

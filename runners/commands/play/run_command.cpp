@@ -159,7 +159,7 @@ private:
         std::size_t played = 0;
         for (std::size_t which = 0; which < programs.size() && !stop.load(); ++which) {
             const UnderTest& program = programs[which];
-            std::vector<results::Standing> standings(jobs.size());  // each written by one thread, once
+            std::vector<results::ResilienceCell> standings(jobs.size());  // each written by one thread, once
             options.seen = [&](std::size_t index, const Trialled& trial) {
                 if (!arguments_.html.empty())
                     add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial,

@@ -53,7 +53,7 @@ void RunReport::progress(std::size_t done, std::size_t all) {
     if (done < all) progress_.show(fmt::format("  {} of {}", done, all));
 }
 
-void RunReport::take(Case&& one, results::Standing&& standing) {
+void RunReport::take(Case&& one, results::ResilienceCell&& standing) {
     const bool real = !standing.subject.name.empty();
     if (real) standings_.push_back(std::move(standing));
     if (options_.json) {

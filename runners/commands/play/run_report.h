@@ -36,12 +36,12 @@ public:
 
     void progress(std::size_t done, std::size_t all);
     // `standing`: how a real program stood it; nameless where none was under test.
-    void take(results::Case&& one, results::Standing&& standing = {});
+    void take(results::Case&& one, results::ResilienceCell&& standing = {});
     // Prints what is left: the last scenario, the failures, the scorecard.
     void finish(double seconds);
 
     const std::vector<results::Case>& cases() const { return cases_; }
-    const std::vector<results::Standing>& standings() const { return standings_; }
+    const std::vector<results::ResilienceCell>& standings() const { return standings_; }
     results::Verdict worst() const;
     results::Scorecard scorecard() const;  // with the rows that were asked for
 
@@ -56,9 +56,9 @@ private:
     const results::reports::Style style_;
     Progress progress_;
     std::vector<results::Case> cases_;
-    std::vector<results::Standing> standings_;  // of real programs
-    std::size_t told_ = 0;                      // how many of them were printed
-    std::vector<results::Case> same_scenario_;  // the seeds seen so far of the scenario under way
+    std::vector<results::ResilienceCell> standings_;  // of real programs
+    std::size_t told_ = 0;                            // how many of them were printed
+    std::vector<results::Case> same_scenario_;        // the seeds seen so far of the scenario under way
     std::string stage_;
 };
 

@@ -38,7 +38,7 @@ struct WatchArguments {
 // As Prometheus reads it. Written by the loop, read by the server's threads.
 class Board {
 public:
-    void put(const watch::Standing& standing) {
+    void put(const watch::JobStatus& standing) {
         std::string text;
         const auto head = [&](std::string_view name, std::string_view kind, std::string_view what) {
             text += fmt::format("# HELP deadrank_watch_{0} {2}\n# TYPE deadrank_watch_{0} {1}\n", name, kind,
@@ -181,7 +181,7 @@ void watch_command(const WatchArguments& arguments, Session& session) {
                   << std::endl;
     };
     const auto watched = watch::watch({arguments.command, *home / "hook", scratch->path(), ring,
-                                       [&](const watch::Standing& standing) { board.put(standing); }});
+                                       [&](const watch::JobStatus& standing) { board.put(standing); }});
     if (!watched) return session.complain(watched.error());
     session.code = code_of(*watched);
     const fs::path file =

@@ -113,7 +113,7 @@ TEST(LogAnswers, CountsWhatWasNotUnderstoodAndShowsWhatSoundsBad) {
         "go\n";
     files.put("job.log", log);
     const auto diagnosis = files.diagnosed();
-    EXPECT_EQ(diagnosis.incident.outcome, results::diagnosis::Outcome::unknown);
+    EXPECT_EQ(diagnosis.incident.outcome, results::diagnosis::IncidentOutcome::unknown);
     const std::string answer = files.answered();
     EXPECT_THAT(answer,
                 HasSubstr("unknown: 1,503 lines read, 1,501 not understood, 1 traceback without a rank"));

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using Undo = Deed::Undo;
+using Undo = UndoAction::Undo;
 
 class JournalTest : public testing::Test {
 protected:
@@ -43,10 +43,10 @@ protected:
         waitpid(child, &status, 0);
         ASSERT_TRUE(WIFSIGNALED(status));
     }
-    void note_and_die(const Deed& deed) {
+    void note_and_die(const UndoAction& action) {
         killed_after([&] {
             auto journal = Journal::open(journals());
-            auto entry = journal->note(deed);
+            auto entry = journal->note(action);
             raise(SIGKILL);
         });
     }
@@ -96,8 +96,8 @@ TEST_F(JournalTest, DeedsAreTakenBackNewestFirst) {
     });
     const auto undone = undo(*leftovers(journals()));
     ASSERT_THAT(undone, SizeIs(2));
-    EXPECT_EQ(undone[0].deed.of, "/second");
-    EXPECT_EQ(undone[1].deed.of, "/first");
+    EXPECT_EQ(undone[0].action.of, "/second");
+    EXPECT_EQ(undone[1].action.of, "/first");
 }
 
 TEST_F(JournalTest, AFileThatWasChangedIsRestored) {
@@ -134,7 +134,7 @@ TEST_F(JournalTest, ATornLastLineIsADeedThatWasNeverDone) {
     note_and_die({Undo::remove_directory, "/first"});
     const fs::path file = leftovers(journals())->front().journal;
     std::ofstream(file, std::ios::app) << R"({"n":2,"undo":"remove_dir)";
-    EXPECT_THAT(leftovers(journals())->front().deeds, SizeIs(1));
+    EXPECT_THAT(leftovers(journals())->front().actions, SizeIs(1));
 }
 
 TEST_F(JournalTest, ADirectoryWithoutRightsIsRefusedBeforeAnythingIsDone) {

@@ -1,6 +1,6 @@
-// tests/inject/standin/room_test.cpp — Goal: a call is finished when everybody has enqueued the matching one,
-// never when they do not match, and what is told to whom follows from what was brought.
-#include "inject/standin/exchange/room.h"
+// tests/inject/standin/served_communicator_test.cpp — Goal: a call is finished when everybody has enqueued
+// the matching one, never when they do not match, and what is told to whom follows from what was brought.
+#include "inject/standin/exchange/served_communicator.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,9 +21,11 @@ struct Told {
 class RoomOfThree : public testing::Test {
 protected:
     std::vector<Told> told;
-    Room room{"room", 3, 0, [this](int member, Kind kind, const std::string& said, const std::string& bytes) {
-                  told.push_back({member, kind, said, bytes});
-              }};
+    ServedCommunicator communicator{
+        "communicator", 3, 0,
+        [this](int member, Kind kind, const std::string& said, const std::string& bytes) {
+            told.push_back({member, kind, said, bytes});
+        }};
 
     Hello hello(int rank, int device = -1) {
         Hello one;
@@ -35,7 +37,7 @@ protected:
         return one;
     }
     void all_enter() {
-        for (const int rank : {0, 1, 2}) ASSERT_TRUE(room.enter(hello(rank)));
+        for (const int rank : {0, 1, 2}) ASSERT_TRUE(communicator.enter(hello(rank)));
         told.clear();
     }
     static Call call(Op op, std::uint64_t count, std::uint64_t sequence = 1) {
@@ -57,43 +59,43 @@ protected:
 };
 
 TEST_F(RoomOfThree, OpensWhenTheLastHasCome) {
-    EXPECT_TRUE(room.enter(hello(0)));
-    EXPECT_TRUE(room.enter(hello(2)));
+    EXPECT_TRUE(communicator.enter(hello(0)));
+    EXPECT_TRUE(communicator.enter(hello(2)));
     EXPECT_TRUE(told.empty());
-    EXPECT_TRUE(room.enter(hello(1)));
+    EXPECT_TRUE(communicator.enter(hello(1)));
     ASSERT_EQ(told.size(), 3u);
     for (const Told& one : told) EXPECT_EQ(one.kind, Kind::joined);
 }
 
 TEST_F(RoomOfThree, LetsNobodyInTwiceNorWithAnotherSize) {
-    EXPECT_TRUE(room.enter(hello(0)));
-    EXPECT_FALSE(room.enter(hello(0)));
+    EXPECT_TRUE(communicator.enter(hello(0)));
+    EXPECT_FALSE(communicator.enter(hello(0)));
     Hello other = hello(1);
     other.size = 2;
-    EXPECT_FALSE(room.enter(other));
+    EXPECT_FALSE(communicator.enter(other));
     EXPECT_TRUE(told.empty());
 }
 
 TEST_F(RoomOfThree, RefusesTwoVersionsAndOneDeviceTwice) {
     Hello older = hello(1);
     older.version = 22803;
-    EXPECT_TRUE(room.enter(hello(0)) && room.enter(older) && room.enter(hello(2)));
+    EXPECT_TRUE(communicator.enter(hello(0)) && communicator.enter(older) && communicator.enter(hello(2)));
     EXPECT_EQ(heard(0), "Mismatched NCCL version detected : rank 1 version 22803 rank 0 version 22809");
     told.clear();
-    Room second("other", 3, 0,
-                [this](int member, Kind kind, const std::string& said, const std::string& bytes) {
-                    told.push_back({member, kind, said, bytes});
-                });
+    ServedCommunicator second(
+        "other", 3, 0, [this](int member, Kind kind, const std::string& said, const std::string& bytes) {
+            told.push_back({member, kind, said, bytes});
+        });
     EXPECT_TRUE(second.enter(hello(0)) && second.enter(hello(1, 0)) && second.enter(hello(2)));
     EXPECT_EQ(heard(2), "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 10");
 }
 
 TEST_F(RoomOfThree, SumsWhenTheLastHasCalled) {
     all_enter();
-    room.call(0, call(Op::all_reduce, 2), floats({1, 2}));
-    room.call(2, call(Op::all_reduce, 2), floats({10, 20}));
+    communicator.call(0, call(Op::all_reduce, 2), floats({1, 2}));
+    communicator.call(2, call(Op::all_reduce, 2), floats({10, 20}));
     EXPECT_TRUE(told.empty());
-    room.call(1, call(Op::all_reduce, 2), floats({100, 200}));
+    communicator.call(1, call(Op::all_reduce, 2), floats({100, 200}));
     for (const int member : {0, 1, 2}) EXPECT_EQ(heard(member), floats({111, 222}));
 }
 
@@ -112,9 +114,9 @@ TEST_F(RoomOfThree, NeverFinishesWhatDoesNotMatch) {
                                                    {root_one, root_two},
                                                    {call(Op::all_reduce, 2, 5), stuck}};
     for (const auto& [usual, other] : pairs) {
-        room.call(0, usual, floats({1, 2}));
-        room.call(1, other, floats({1, 2}));
-        room.call(2, usual, floats({1, 2}));
+        communicator.call(0, usual, floats({1, 2}));
+        communicator.call(1, other, floats({1, 2}));
+        communicator.call(2, usual, floats({1, 2}));
         EXPECT_TRUE(told.empty()) << results::name_of(usual.op) << " " << usual.sequence;
     }
 }
@@ -123,9 +125,9 @@ TEST_F(RoomOfThree, MixesValuesWhereOnlyTheReductionDiffers) {
     all_enter();
     Call most = call(Op::all_reduce, 6);
     most.reduction = Reduction::max;
-    room.call(0, call(Op::all_reduce, 6), floats({1, 1, 1, 1, 1, 1}));
-    room.call(1, most, floats({1, 1, 1, 1, 1, 1}));
-    room.call(2, call(Op::all_reduce, 6), floats({1, 1, 1, 1, 1, 1}));
+    communicator.call(0, call(Op::all_reduce, 6), floats({1, 1, 1, 1, 1, 1}));
+    communicator.call(1, most, floats({1, 1, 1, 1, 1, 1}));
+    communicator.call(2, call(Op::all_reduce, 6), floats({1, 1, 1, 1, 1, 1}));
     EXPECT_EQ(heard(0), floats({3, 3, 1, 1, 3, 3}));  // the second third is made by rank 1, in its own way
 }
 
@@ -133,15 +135,16 @@ TEST_F(RoomOfThree, GivesEachMemberItsPart) {
     all_enter();
     for (const int rank : {0, 1, 2}) {
         const auto mine = static_cast<float>(rank);
-        room.call(rank, call(Op::all_to_all, 1, 1), floats({mine, mine + 10, mine + 20}));
+        communicator.call(rank, call(Op::all_to_all, 1, 1), floats({mine, mine + 10, mine + 20}));
     }
     EXPECT_EQ(heard(1), floats({10, 11, 12}));
     told.clear();
-    for (const int rank : {0, 1, 2}) room.call(rank, call(Op::reduce_scatter, 1, 2), floats({1, 2, 3}));
+    for (const int rank : {0, 1, 2})
+        communicator.call(rank, call(Op::reduce_scatter, 1, 2), floats({1, 2, 3}));
     EXPECT_EQ(heard(2), floats({9}));
     told.clear();
     for (const int rank : {0, 1, 2})
-        room.call(rank, call(Op::all_gather, 1, 3), floats({static_cast<float>(rank)}));
+        communicator.call(rank, call(Op::all_gather, 1, 3), floats({static_cast<float>(rank)}));
     EXPECT_EQ(heard(0), floats({0, 1, 2}));
 }
 
@@ -150,23 +153,23 @@ TEST_F(RoomOfThree, BringsAMessageWhenBothSidesSpeakOfIt) {
     Call send = call(Op::send, 2), receive = call(Op::recv, 2), less = call(Op::recv, 1);
     send.peer = 2;
     receive.peer = less.peer = 0;
-    room.call(0, send, floats({4, 5}));
+    communicator.call(0, send, floats({4, 5}));
     EXPECT_TRUE(told.empty());
-    room.call(2, less, {});
+    communicator.call(2, less, {});
     EXPECT_TRUE(told.empty()) << "the receiver speaks of less than was sent";
     send.sequence = receive.sequence = 2;
-    room.call(2, receive, {});
-    room.call(0, send, floats({6, 7}));
+    communicator.call(2, receive, {});
+    communicator.call(0, send, floats({6, 7}));
     EXPECT_EQ(heard(2), floats({6, 7}));
     EXPECT_EQ(heard(0), "");
 }
 
 TEST_F(RoomOfThree, WithdrawsWhatALostMemberBrought) {
     all_enter();
-    room.call(1, call(Op::all_reduce, 1), floats({1}));
-    room.leave(1, false);
-    room.call(0, call(Op::all_reduce, 1), floats({1}));
-    room.call(2, call(Op::all_reduce, 1), floats({1}));
+    communicator.call(1, call(Op::all_reduce, 1), floats({1}));
+    communicator.leave(1, false);
+    communicator.call(0, call(Op::all_reduce, 1), floats({1}));
+    communicator.call(2, call(Op::all_reduce, 1), floats({1}));
     ASSERT_EQ(told.size(), 2u);
     for (const Told& one : told) {
         Gone gone;
@@ -180,14 +183,14 @@ TEST_F(RoomOfThree, WithdrawsWhatALostMemberBrought) {
 TEST(RoomOrder, IsAFunctionOfTheSeed) {
     const auto order = [](std::uint64_t seed) {
         std::vector<int> members;
-        Room room("room", 8, seed, [&](int member, Kind, const std::string&, const std::string&) {
-            members.push_back(member);
-        });
+        ServedCommunicator communicator(
+            "communicator", 8, seed,
+            [&](int member, Kind, const std::string&, const std::string&) { members.push_back(member); });
         for (int rank = 0; rank < 8; ++rank) {
             Hello hello;
             hello.rank = hello.device = rank;
             hello.size = 8;
-            room.enter(hello);
+            communicator.enter(hello);
         }
         return members;
     };

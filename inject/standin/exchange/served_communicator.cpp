@@ -1,5 +1,6 @@
-// inject/standin/exchange/room.cpp — A call is finished when all members have enqueued the matching one.
-#include "inject/standin/exchange/room.h"
+// inject/standin/exchange/served_communicator.cpp — A call is finished when all members have enqueued the
+// matching one.
+#include "inject/standin/exchange/served_communicator.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -31,25 +32,25 @@ bool fits(const Call& one, const Call& other) {
     return one.op == other.op && call_bytes(one) == call_bytes(other) && one.peer == other.peer;
 }
 
-bool Meeting::empty() const {
+bool PendingCall::empty() const {
     return std::none_of(offers_.begin(), offers_.end(), [](const auto& offer) { return offer.has_value(); });
 }
 
-bool Meeting::complete() const {
+bool PendingCall::complete() const {
     if (!offers_.front() || offers_.front()->call.peer >= static_cast<int>(offers_.size())) return false;
     return std::all_of(offers_.begin(), offers_.end(), [&](const auto& offer) {
         return offer && !offer->call.stuck && fits(offer->call, offers_.front()->call);
     });
 }
 
-std::string Meeting::joined() const {
+std::string PendingCall::joined() const {
     const std::size_t size = call_bytes(call(0));
     std::string all;
     for (const auto& offer : offers_) all += part(offer->share.bytes, 0, size);
     return all;
 }
 
-std::string Meeting::reduced() const {
+std::string PendingCall::reduced() const {
     std::vector<const Share*> shares;
     for (const auto& offer : offers_) shares.push_back(&offer->share);
     const std::size_t members = offers_.size();
@@ -72,7 +73,7 @@ std::string Meeting::reduced() const {
     return result;
 }
 
-std::vector<std::string> Meeting::results() const {
+std::vector<std::string> PendingCall::results() const {
     const std::size_t members = offers_.size();
     const std::size_t size = call_bytes(call(0));
     const auto root = static_cast<std::size_t>(std::max(0, call(0).peer));
@@ -111,8 +112,8 @@ std::vector<std::string> Meeting::results() const {
     return out;
 }
 
-// The order in which members learn of one completion is a function of seed, room and sequence number; what
-// they learn is a function of what they brought.
+// The order in which members learn of one completion is a function of seed, communicator and sequence number;
+// what they learn is a function of what they brought.
 
 using results::Op;
 
@@ -150,12 +151,12 @@ std::string trouble_between(const std::vector<std::optional<Hello>>& members) {
 
 }  // namespace
 
-Room::Room(std::string name, int size, std::uint64_t seed, Tell tell)
+ServedCommunicator::ServedCommunicator(std::string name, int size, std::uint64_t seed, Tell tell)
     : name_(std::move(name)), seed_(seed), tell_(std::move(tell)), members_(static_cast<std::size_t>(size)) {
     for (const char letter : name_) seed_ = mixed(seed_ ^ static_cast<unsigned char>(letter));
 }
 
-bool Room::enter(const Hello& hello) {
+bool ServedCommunicator::enter(const Hello& hello) {
     if (hello.size != static_cast<int>(members_.size()) || hello.rank < 0 || hello.rank >= hello.size)
         return false;
     auto& place = members_[static_cast<std::size_t>(hello.rank)];
@@ -167,36 +168,36 @@ bool Room::enter(const Hello& hello) {
     return true;
 }
 
-void Room::open() {
+void ServedCommunicator::open() {
     const std::string trouble = trouble_between(members_);
     const Joined joined{trouble.empty() ? 0 : static_cast<int>(results::Code::invalid_usage)};
     for (const int member : order(0)) tell_(member, Kind::joined, said_bytes(joined), trouble);
 }
 
-void Room::call(int member, const Call& call, std::string bytes) {
+void ServedCommunicator::call(int member, const Call& call, std::string bytes) {
     if (call.op == Op::send || call.op == Op::recv) return message(member, call, std::move(bytes));
-    Meeting& meeting = meetings_.try_emplace(call.sequence, members_.size()).first->second;
-    meeting.offer(static_cast<std::size_t>(member), {call, {std::move(bytes), call.scale}});
-    if (!meeting.complete()) return;
-    finish(meeting);
-    meetings_.erase(call.sequence);
+    PendingCall& pending = pending_.try_emplace(call.sequence, members_.size()).first->second;
+    pending.offer(static_cast<std::size_t>(member), {call, {std::move(bytes), call.scale}});
+    if (!pending.complete()) return;
+    finish(pending);
+    pending_.erase(call.sequence);
 }
 
-void Room::finish(Meeting& meeting) {
-    const std::vector<std::string> results = meeting.results();
-    const std::uint64_t sequence = meeting.call(0).sequence;
+void ServedCommunicator::finish(PendingCall& pending) {
+    const std::vector<std::string> results = pending.results();
+    const std::uint64_t sequence = pending.call(0).sequence;
     for (const int member : order(sequence)) {
         const auto place = static_cast<std::size_t>(member);
-        done(member, meeting.call(place), results[place]);
+        done(member, pending.call(place), results[place]);
     }
 }
 
-void Room::done(int member, const Call& call, const std::string& bytes) {
+void ServedCommunicator::done(int member, const Call& call, const std::string& bytes) {
     tell_(member, Kind::done, said_bytes(Done{call.number}), bytes);
 }
 
 // Both sides complete together, and only when they name the same number of bytes.
-void Room::message(int member, const Call& call, std::string bytes) {
+void ServedCommunicator::message(int member, const Call& call, std::string bytes) {
     const bool sends = call.op == Op::send;
     const PairKey key =
         sends ? PairKey{member, call.peer, call.sequence} : PairKey{call.peer, member, call.sequence};
@@ -210,10 +211,10 @@ void Room::message(int member, const Call& call, std::string bytes) {
     pairs_.erase(key);
 }
 
-void Room::leave(int member, bool orderly) {
+void ServedCommunicator::leave(int member, bool orderly) {
     auto& gone = members_[static_cast<std::size_t>(member)];
     if (!gone) return;
-    for (auto& [sequence, meeting] : meetings_) meeting.withdraw(static_cast<std::size_t>(member));
+    for (auto& [sequence, pending] : pending_) pending.withdraw(static_cast<std::size_t>(member));
     for (auto& [key, pair] : pairs_) {
         if (std::get<0>(key) == member) pair.send.reset();
         if (std::get<1>(key) == member) pair.receive.reset();
@@ -227,7 +228,7 @@ void Room::leave(int member, bool orderly) {
     }
 }
 
-std::vector<int> Room::order(std::uint64_t sequence) const {
+std::vector<int> ServedCommunicator::order(std::uint64_t sequence) const {
     std::vector<int> members(members_.size());
     std::iota(members.begin(), members.end(), 0);
     if (seed_ == 0) return members;

@@ -1,4 +1,5 @@
-// inject/standin/exchange/room.h — A call is finished when all members have enqueued the matching one.
+// inject/standin/exchange/served_communicator.h — A call is finished when all members have enqueued the
+// matching one.
 #pragma once
 
 #include <functional>
@@ -25,9 +26,9 @@ struct Offered {
 // root. Types and reductions may differ: kernels do not compare them.
 bool fits(const Call& one, const Call& other);
 
-class Meeting {
+class PendingCall {
 public:
-    explicit Meeting(std::size_t members) : offers_(members) {}
+    explicit PendingCall(std::size_t members) : offers_(members) {}
 
     void offer(std::size_t member, Offered offered) { offers_[member] = std::move(offered); }
     void withdraw(std::size_t member) { offers_[member].reset(); }
@@ -49,13 +50,13 @@ private:
 // One communicator as the coordinator sees it: who is in, what they have enqueued, and what is to be told to
 // whom. It knows no socket, so that its rules can be tested by hand.
 
-class Room {
+class ServedCommunicator {
 public:
     // How a member is notified: head's kind, its struct as bytes, and a buffer.
     using Tell =
         std::function<void(int member, Kind kind, const std::string& said, const std::string& bytes)>;
 
-    Room(std::string name, int size, std::uint64_t seed, Tell tell);
+    ServedCommunicator(std::string name, int size, std::uint64_t seed, Tell tell);
 
     // False when a member cannot join with this: the others wait on, as NCCL's bootstrap does.
     bool enter(const Hello& hello);
@@ -71,7 +72,7 @@ private:
 
     void open();
     void message(int member, const Call& call, std::string bytes);
-    void finish(Meeting& meeting);
+    void finish(PendingCall& pending);
     void done(int member, const Call& call, const std::string& bytes);
     std::vector<int> order(std::uint64_t sequence) const;
 
@@ -79,7 +80,7 @@ private:
     std::uint64_t seed_;
     Tell tell_;
     std::vector<std::optional<Hello>> members_;
-    std::map<std::uint64_t, Meeting> meetings_;
+    std::map<std::uint64_t, PendingCall> pending_;
     std::map<PairKey, Pair> pairs_;
 };
 
