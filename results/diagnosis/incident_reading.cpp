@@ -4,6 +4,7 @@
 #include "results/diagnosis/incident_reading.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <tuple>
 
@@ -23,12 +24,12 @@ using detectors::Signature;
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
 
 // A bare exception of which no phrase is known.
-constexpr Signature bare{
-    {},
-    Nearness::own,
-    "framework_runtime_exception",
-    {"misused_framework_api", "numeric_edge_case_error", "framework_model_incompatibility"},
-    {}};
+constexpr Signature bare{{},
+                         Nearness::own,
+                         "framework_runtime_exception",
+                         {"misused_framework_api", "framework_model_incompatibility",
+                          "misconfigured_resource_or_distributed_settings"},
+                         {}};
 constexpr Signature machine_fault{
     {}, Nearness::hardware, "device_fault_reported", {"hardware_or_link_fault"}, {}};
 constexpr Signature bad_access{
@@ -82,6 +83,7 @@ struct Complained {
     bool block = false;
     std::size_t place = 0;
     bool mild = false;  // printed as a warning: the program went on
+    bool over = false;  // printed as news: the log goes on after it
 
     // Smaller is nearer to the cause.
     auto key() const {
@@ -89,6 +91,34 @@ struct Complained {
                           meant.words.empty() && meant.nearness == Nearness::own, !block, event->at, place);
     }
 };
+
+// A library that raises says what it wants of whoever called it, or which number it could not work with.
+Signature bare_exception(std::string_view words) {
+    Signature meant = bare;
+    if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
+                        "in the config", "not supported", "only support", "is required"})) {
+        meant.causes = {"misconfigured_resource_or_distributed_settings", "misused_framework_api",
+                        "framework_model_incompatibility"};
+    } else if (has_any(words, {"ZeroDivisionError", "OverflowError", "FloatingPointError", "math domain",
+                               "IndexError"})) {
+        meant.causes = {"numeric_edge_case_error", "misused_framework_api",
+                        "framework_model_incompatibility"};
+    }
+    return meant;
+}
+
+// "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the words.
+bool said_calmly(std::string_view text) {
+    const auto letter = [&](std::size_t at) {
+        return at < text.size() && (std::isalpha(static_cast<unsigned char>(text[at])) || text[at] == '_');
+    };
+    constexpr std::size_t prefix = 80;
+    for (const std::string_view level : {"INFO", "WARNING", "WARN", "DEBUG", "NOTICE"}) {
+        const std::size_t at = text.substr(0, prefix).find(level);
+        if (at != text.npos && !letter(at + level.size()) && (at == 0 || !letter(at - 1))) return true;
+    }
+    return has_any(text, {"WARN", "Warning:", " INFO ", "[INFO]"});
+}
 
 // What a phrase means depends on what the program was doing: the frames say it.
 Signature in_context(Signature meant, std::string_view text) {
@@ -124,7 +154,7 @@ public:
         if (calls_told && !findings_.empty()) {
             by_detectors(best);
         } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
-                   !went_on(*best)) {
+                   !went_on(*best) && !got_over(*best)) {
             by_words(*best);
         } else if (!findings_.empty() && !finished_) {
             by_detectors(best);
@@ -157,7 +187,9 @@ private:
         const Signature* known = detectors::signature_in(words);
         if (!known && block && words.empty())
             known = detectors::signature_in(text);  // the exception was cut off
-        if (!known && block && !words.empty() && detectors::begins_with_exception(words)) known = &bare;
+        Signature of_library;
+        if (!known && block && !words.empty() && detectors::begins_with_exception(words))
+            of_library = bare_exception(words), known = &of_library;
         if (!known) {
             if (log->level >= 1) strange_.push_back({event.rank, event.at, std::string(text)});
             return;
@@ -165,10 +197,12 @@ private:
         if (known->nearness == Nearness::finished) finished_ = all_.size() + 1;
         // c10d warns of each address that it tries in vain, libraries of what they can do without. NCCL's
         // warnings are its errors.
-        const bool warned = log->level == 1 || has_any(text, {"WARN", "Warning:", " INFO ", "[INFO]"});
-        const bool mild =
-            warned && !block && known->nearness == Nearness::own && text.find(" NCCL WARN ") == text.npos;
-        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild});
+        const bool warned = log->level <= 1 || (!block && said_calmly(text));
+        // A loss is told at the level of all news, whatever its value is.
+        const bool mild = warned && known->nearness == Nearness::own &&
+                          known->symptom != "loss_nan_or_divergence" && text.find(" NCCL WARN ") == text.npos;
+        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
+                        mild && log->level == 0});
     }
 
     const Complained* nearest() const {
@@ -186,6 +220,17 @@ private:
                    all_.begin() + static_cast<std::ptrdiff_t>(finished_), all_.end(),
                    [](const Complained& later) { return later.meant.nearness < Nearness::stopped; }) &&
                failed_exits().empty();
+    }
+
+    // An exception that was logged and not passed on, a warning of a job that somebody stopped: nobody is
+    // known to have ended of it.
+    bool got_over(const Complained& complained) const {
+        if (!complained.mild || !failed_exits().empty() || any(Nearness::ending)) return false;
+        return complained.over || any(Nearness::stopped);
+    }
+    bool any(Nearness nearness) const {
+        return std::any_of(all_.begin(), all_.end(),
+                           [&](const Complained& one) { return one.meant.nearness == nearness; });
     }
 
     // In order of time; whom a launcher ended to clean up is not among them.
@@ -216,6 +261,18 @@ private:
         return no_rank;
     }
 
+    // The first to speak of the same trouble: a store that could not listen, not the group that then was not
+    // there.
+    const Complained& began_with(const Complained& best) const {
+        if (best.meant.words.empty()) return best;
+        for (const Complained& one : all_) {
+            if (!one.mild && one.meant.nearness == best.meant.nearness && !one.meant.words.empty() &&
+                one.meant.symptom == best.meant.symptom && one.event->at <= best.event->at)
+                return one;
+        }
+        return best;
+    }
+
     void by_detectors(const Complained* best) {
         incident_.outcome = IncidentOutcome::found;
         incident_.finding = findings_.front();
@@ -229,7 +286,7 @@ private:
         finding.symptom = best.meant.symptom;
         finding.detector = "log_reading";
         finding.at = best.event->at;
-        for (const std::string_view cause : best.meant.causes) {
+        for (const std::string_view cause : began_with(best).meant.causes) {
             if (!cause.empty()) finding.causes.emplace_back(cause);
         }
         std::vector<Rank> ranks;
@@ -275,12 +332,7 @@ private:
     }
 
     void without_a_name(const Complained* best) {
-        const bool ended = std::any_of(all_.begin(), all_.end(), [](const Complained& one) {
-            return one.meant.nearness == Nearness::ending;
-        });
-        const bool stopped = std::any_of(all_.begin(), all_.end(), [](const Complained& one) {
-            return one.meant.nearness == Nearness::stopped;
-        });
+        const bool ended = any(Nearness::ending), stopped = any(Nearness::stopped);
         const auto exits = failed_exits();
         for (const Event* exit : exits) {
             if (incident_.ended.empty() || exit->at == exits.front()->at)

@@ -104,9 +104,9 @@ std::string quotes(const Incident& incident, bool whole, const Style& style) {
     std::string text;
     for (const Quote& quote : incident.lines) {
         const std::string who = quote.rank == no_rank ? "?" : fmt::format("{}", quote.rank);
-        text += fmt::format(
-            "  {} {}\n", style.paint(Ink::dim, fmt::format("rank {:<4}{:>10}", who, duration_text(quote.at))),
-            indented(cut(quote.text, whole), std::string(22, ' ')));
+        const std::string when = has_times(incident.reading) ? duration_text(quote.at) : "";
+        text += fmt::format("  {} {}\n", style.paint(Ink::dim, fmt::format("rank {:<4}{:>10}", who, when)),
+                            indented(cut(quote.text, whole), std::string(22, ' ')));
     }
     return text.empty() ? text : fmt::format("\n{}\n{}", style.paint(Ink::bold, "lines"), text);
 }
@@ -146,6 +146,8 @@ std::string_view sure_text(int sure) {
            : sure == 2 ? "fairly: those who waited or lost a peer say it, or no line names the rank"
                        : "hardly: only how processes ended is known";
 }
+
+bool has_times(const detectors::LogRead& reading) { return reading.lines == 0 || reading.stamps > 0; }
 
 std::string reading_text(const detectors::LogRead& reading) {
     if (reading.lines == 0) return "";

@@ -21,6 +21,8 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
 
 // "4,120 lines read, 3,988 not understood, 2 tracebacks without a rank"; empty when nothing was read.
 std::string reading_text(const detectors::LogRead& reading);
+// A log without any stamp has no times, and none is shown.
+bool has_times(const detectors::LogRead& reading);
 // What to look at next, for that symptom.
 std::vector<std::string> next_looks(const Diagnosis& diagnosis);
 std::string_view sure_text(int sure);

@@ -209,7 +209,8 @@ private:
     Waited silent() const {
         const auto world = static_cast<std::size_t>(reading_.ranks_told);
         if (by_rank_.size() < 2 || world <= by_rank_.size() ||
-            (world - by_rank_.size()) * 2 > by_rank_.size())
+            (world - by_rank_.size()) * 2 > by_rank_.size() ||
+            by_rank_.rbegin()->first >= static_cast<Rank>(reading_.ranks_told))
             return {};
         std::vector<Rank> silent;
         for (Rank rank = 0; rank < reading_.ranks_told; ++rank) {

@@ -56,7 +56,8 @@ constexpr Row rows[] = {
      "node lost"},
     {ending, "host_resource_exhaustion", {settings, placement, unpropagated},
      "unexpected system error|Worker unexpectedly exits|worker process has died|"
-     "The actor died unexpectedly"},
+     "The actor died unexpectedly|ActorUnavailableError|WorkerCrashedError|NodeDiedError|"
+     "LocalRayletDiedError|OwnerDiedError"},
     {own, "device_out_of_memory", {settings, placement, unpropagated},
      "out of memory. Tried to allocate|CUDA out of memory|OutOfMemoryError|HIP out of memory|"
      "XPU out of memory|NPU out of memory|RESOURCE_EXHAUSTED|Failed to CUDA calloc|"
@@ -109,7 +110,7 @@ constexpr Row rows[] = {
      "mismatch in info from procs|is out of range. Valid ranks are"},
     {own, "communication_setup_failure", {variable, settings, misuse},
      "expected, but not set|KeyError: 'RANK'|KeyError: 'LOCAL_RANK'|KeyError: 'WORLD_SIZE'|"
-     "KeyError: 'MASTER_|Unrecognized element token"},
+     "KeyError: 'MASTER_|Unrecognized element token|rendezvous endpoint"},
     {own, "communication_setup_failure", {path, variable, fault},
      "No route to host|Network is unreachable|connectFullMesh failed"},
     {own, "communication_setup_failure", {mismatch, variable, fault},
@@ -123,6 +124,7 @@ constexpr Row rows[] = {
      "Error building extension|CUDAMismatchException|Unable to find compilation cuda version|nvcc fatal|"
      "ninja: build stopped|Ninja is required|CompileError|BuildError|Unable to JIT load|"
      "error: command '|fatal error: "},
+    {own, "build_or_install_failure", {mismatch, settings, variable}, "command not found"},
     {own, "import_or_symbol_error", {mismatch},
      "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object|cannot import name|"
      "' not found (required by"},
@@ -141,7 +143,11 @@ constexpr Row rows[] = {
      "Sizes of tensors must match|index out of bounds|index out of range|not divisible by|narrow(|"
      "must have the same type as input tensor|must be equal to world_size times input|"
      "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
-     "tuple index out of range|is out of bounds for dimension"},
+     "tuple index out of range|is out of bounds for dimension|must be a matrix|must be a vector|"
+     "vector and matrix expected|must be a 1D|must be a 2D|must be a 3D|-D tensor|Expected 2D|Expected 3D|"
+     "same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
+     "expanded size of the tensor|storage that is not resizable|Given groups=|inhomogeneous shape|"
+     "to have the same dtype"},
     {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
@@ -150,7 +156,7 @@ constexpr Row rows[] = {
     {own, "model_or_data_loading_failure", {settings, incomplete},
      "FileNotFoundError|HFValidationError|not a valid model identifier|Can't load tokenizer|"
      "Unable to load weights|does not appear to have a file named|DatasetNotFoundError|Repo id must|"
-     "LocalEntryNotFoundError|GatedRepoError|RepositoryNotFoundError|NotADirectoryError|"
+     "LocalEntryNotFoundError|GatedRepoError|RepositoryNotFoundError|NotADirectoryError|can't open file '|"
      "IsADirectoryError|PermissionError|DatasetGenerationError|We couldn't connect to|Couldn't reach|"
      "Max retries exceeded with url|cannot find the requested files"},
     {own, "model_or_data_loading_failure", {fault, settings},
@@ -295,7 +301,8 @@ bool begins_with_exception(std::string_view line) {
     std::size_t end = 0;
     while (end < line.size() && end < 120 && in_exception_name(line[end])) ++end;
     const std::string_view name = line.substr(0, end);
-    if (name.size() < 5 || (end < line.size() && line[end] != ':' && line[end] != '(')) return false;
+    // "Error: …" alone is what programs print themselves.
+    if (name.size() < 6 || (end < line.size() && line[end] != ':' && line[end] != '(')) return false;
     const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
     for (const std::string_view kind : {"Error", "Exception", "Interrupt", "Exit", "Timeout"}) {
         if (last.ends_with(kind) && last[0] >= 'A' && last[0] <= 'Z') return true;
@@ -306,17 +313,22 @@ bool begins_with_exception(std::string_view line) {
 std::string LogRead::line() const {
     return fmt::format(
         "import: {} lines read, {} not understood, {} left out, {} files, {} tracebacks without a rank, {} "
-        "ranks told",
-        lines, not_understood, untold, files, orphans, ranks_told);
+        "ranks told, {} stamps",
+        lines, not_understood, untold, files, orphans, ranks_told, stamps);
 }
 
 std::optional<LogRead> LogRead::of_line(std::string_view line) {
     if (!line.starts_with("import: ")) return std::nullopt;
     LogRead read;
     std::int64_t* const fields[] = {&read.lines, &read.not_understood, &read.untold,
-                                    &read.files, &read.orphans,        &read.ranks_told};
+                                    &read.files, &read.orphans,        &read.ranks_told,
+                                    &read.stamps};
     std::size_t at = 0;
     for (std::int64_t* field : fields) {
+        if (field == &read.stamps && line.find(" stamps") == line.npos) {
+            read.stamps = 1;  // written before they were counted
+            break;
+        }
         at = line.find_first_of("0123456789", at);
         if (at == line.npos) return std::nullopt;
         *field = std::strtoll(std::string(line.substr(at, 20)).c_str(), nullptr, 10);

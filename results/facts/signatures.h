@@ -48,6 +48,7 @@ struct LogRead {
     std::int64_t files = 0;
     std::int64_t orphans = 0;     // tracebacks whose rank nothing tells
     std::int64_t ranks_told = 0;  // the world size, where a line names it
+    std::int64_t stamps = 0;      // moments that lines told; none: no time of the log means anything
 
     std::string line() const;
     static std::optional<LogRead> of_line(std::string_view line);

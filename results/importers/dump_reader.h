@@ -25,8 +25,9 @@ void read_error_file(const nlohmann::ordered_json& file, Rank rank, Story& story
 // A pickle read as data: containers, numbers and texts, and nothing else. Whatever would call or import
 // something is refused, so a stranger's file cannot do anything.
 
-// Tuples and lists become arrays, keys become texts. Errors: bad_input, with the byte and the opcode.
-scenarios::Result<nlohmann::ordered_json> from_pickle(std::string_view bytes);
+// Tuples and lists become arrays, keys become texts. Errors: bad_input, with the byte and the opcode. With
+// `cut`, a pickle that ends too soon is as much as could be read of it, and `cut` says where it ends.
+scenarios::Result<nlohmann::ordered_json> from_pickle(std::string_view bytes, std::string* cut = nullptr);
 
 bool looks_like_pickle(std::string_view bytes);
 

@@ -140,7 +140,7 @@ std::string read_json(const Json& json, const fs::path& file, Story& story) {
 std::string read_dump_bytes(const std::string& bytes, const fs::path& file, Story& story,
                             std::string& trouble) {
     if (looks_like_pickle(bytes)) {
-        auto tree = from_pickle(bytes);
+        auto tree = from_pickle(bytes, &trouble);
         if (tree) return read_json(*tree, file, story);
         trouble = tree.error().what;
         return {};

@@ -17,6 +17,7 @@ namespace {
 using detectors::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
+constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers say no more than that
 constexpr std::int64_t ticks_every = 1 << 26;
 
 bool traceback_head(std::string_view text) { return text.starts_with("Traceback (most recent call last)"); }
@@ -56,6 +57,17 @@ bool sounds_bad(std::string_view text) {
         if (text.find(word) != text.npos) return true;
     }
     return false;
+}
+
+// "ERROR:2026-01-31 10:00:00,123:Traceback (most recent call last):": where the traceback begins.
+std::size_t logged_traceback(std::string_view text) {
+    const std::size_t at = text.substr(0, 240).find("Traceback (most recent call last)");
+    if (at == text.npos || at == 0) return text.npos;
+    const std::string_view before = text.substr(0, at);
+    for (const std::string_view level : {"ERROR", "CRITICAL", "WARN", "INFO", "DEBUG"}) {
+        if (before.find(level) != before.npos) return at;
+    }
+    return text.npos;
 }
 
 // Docker's json-file: {"log":"text\n","stream":"stderr","time":"2026-01-31T10:00:00Z"}
@@ -100,6 +112,7 @@ Rank rank_said(std::string_view words) {
 
 void LogReader::timed(std::int64_t at) {
     last_ = at;
+    ++story_.reading().stamps;
     story_.seen_until(at);
     for (const std::size_t told : untimed_) story_.place(told, at);
     untimed_.clear();
@@ -132,8 +145,12 @@ void LogReader::take(std::string& raw) {
     if (continues(block, line)) return;
     flush(block);
     if (line.text.empty()) return;
+    if (pending_ && pending_->source == line.source) {
+        chained_ |= line.text.find(" above exception") != line.text.npos;
+        pending_->went_on |= !line.source.empty() && !chained_;
+    }
     if (nccl(line) || c10d(line) || agent(line) || kernel(line) || opens(block, line) || scheduler(line) ||
-        launcher(line) || cluster_size(line)) {
+        launcher(line) || shell(line) || cluster_size(line)) {
         ++known_;
         return;
     }
@@ -146,8 +163,11 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     const bool entry = text.starts_with("  rank      : ") || text.starts_with("  exitcode  : ") ||
                        text.starts_with("  host      : ") ||
                        text.starts_with("Root Cause (first observed failure)");
-    if (traceback_head(text) || frame(text)) {
+    const std::size_t logged = logged_traceback(text);
+    if (traceback_head(text) || frame(text) || logged != text.npos) {
         block.kind = Block::traceback;
+        block.logged = logged != text.npos || (chained_ && pending_ && pending_->source == line.source);
+        chained_ = false;
     } else if (text.starts_with("╭") && text.find("Traceback") != text.npos) {
         block.kind = Block::boxed;
     } else if (rule || entry) {
@@ -158,7 +178,8 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     } else {
         return false;
     }
-    block.text = text;
+    block.text = text.substr(logged != text.npos ? logged : 0);
+    block.source = line.source;
     block.rank = line.rank != no_rank ? line.rank : line.local;
     // torch's own checkpointing prints all ranks' tracebacks in one process.
     if (const auto told = after(text, "(RANK "); !told.empty())
@@ -218,6 +239,7 @@ void LogReader::flush(Block& block) {
         return report(done.text);
     }
     ++tracebacks_;
+    if (done.logged) return wait_and_see(done.rank, done.text, done.source);
     const std::size_t told = say(done.rank, 2, done.text);
     if (done.rank == no_rank && told != Story::nothing) story_.orphan(told, done.text);
 }
@@ -245,6 +267,31 @@ void LogReader::plain(const Unwrapped& line) {
     ++plain_;
 }
 
+// "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'": a script goes on
+// after that, unless nothing is left to do.
+bool LogReader::shell(const Unwrapped& line) {
+    if (line.text.find(": command not found") == line.text.npos &&
+        line.text.find(": can't open file '") == line.text.npos)
+        return false;
+    wait_and_see(line.rank != no_rank ? line.rank : place_.rank, std::string(line.text), line.source);
+    return true;
+}
+
+void LogReader::wait_and_see(Rank rank, std::string text, const std::string& source) {
+    settle();
+    pending_ = Pending{rank, std::move(text), source, last_, story_.reading().lines};
+}
+
+// Where the log went on after it, it is told as news.
+void LogReader::settle() {
+    if (!pending_) return;
+    Pending done = std::move(*pending_);
+    pending_.reset();
+    const bool last = !done.went_on && story_.reading().lines - done.line <= lines_of_a_goodbye;
+    const std::size_t told = story_.log(done.at, done.rank, last ? 2 : 0, std::move(done.text));
+    if (done.at == no_time && told != Story::nothing) untimed_.push_back(told);
+}
+
 // The last few lines that sound bad: what is shown when nothing was understood.
 void LogReader::suspect(const Unwrapped& line) {
     suspects_.emplace_back(line.rank, std::string(line.text.substr(0, 400)));
@@ -253,6 +300,7 @@ void LogReader::suspect(const Unwrapped& line) {
 
 std::string LogReader::finish() {
     for (auto& [source, block] : blocks_) flush(block);
+    settle();
     for (auto& [rank, words] : suspects_) {
         if (rank == no_rank && place_.rank == no_rank) say(no_rank, 1, words);
     }

@@ -104,11 +104,13 @@ void LogReader::agent_words(std::string_view words) {
         failure.at = last_, failure.code = static_cast<int>(number_in(failed)),
         failure.pid = pid_after("(pid: ");
         failure.rank = story_.rank_of("", failure.pid);
+        if (failure.pid > 0) story_.worker(failure.pid);
         if (const auto local = after(words, "local_rank: "); failure.rank == no_rank && !local.empty())
             failure.local = static_cast<Rank>(number_in(local));
         story_.failed(failure);
     }
     if (words.find("closing signal SIGTERM") != words.npos) {
+        story_.worker(pid_after("Sending process "));
         const Rank rank = story_.rank_of("", pid_after("Sending process "));
         if (rank != no_rank) story_.exits(last_, rank, -15, 15);
     }

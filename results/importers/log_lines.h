@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,16 @@ private:
         std::int64_t at = no_time;
         int said = 0;            // lines of the exception itself
         bool root_seen = false;  // of a report
+        bool logged = false;     // behind a logger's prefix: the program caught it
+        std::string source;
+    };
+    // What a program may have got over: how bad it is, only the rest of the log tells.
+    struct Pending {
+        Rank rank = no_rank;
+        std::string text;
+        std::string source;  // of whom, where a wrapping names streams
+        std::int64_t at = no_time, line = 0;
+        bool went_on = false;  // the same stream spoke again
     };
 
     bool continues(Block& block, const Unwrapped& line);
@@ -42,6 +53,9 @@ private:
     void flush(Block& block);
     void plain(const Unwrapped& line);
     void suspect(const Unwrapped& line);
+    bool shell(const Unwrapped& line);
+    void wait_and_see(Rank rank, std::string text, const std::string& source);
+    void settle();
     std::size_t say(Rank rank, int level, std::string words);
     void timed(std::int64_t at);
     void timed(const Unwrapped& line);
@@ -67,6 +81,8 @@ private:
     std::map<std::string, std::string> environment_, versions_;
     std::deque<std::pair<Rank, std::string>> suspects_;
     std::map<std::string, Rank, std::less<>> spoken_;  // by stream
+    std::optional<Pending> pending_;
+    bool chained_ = false;  // the next traceback goes on with the pending one
     int killed_subprocesses_ = 0;
     int nccl_ = 0, c10d_ = 0, agent_ = 0, kernel_ = 0, launcher_ = 0, tracebacks_ = 0, plain_ = 0, known_ = 0;
 };

@@ -19,7 +19,7 @@ std::string lines_of(const std::map<std::string, std::string>& pairs) {
 }
 
 // Beyond these a rank repeats itself; memory stays bounded whatever the size of the log.
-constexpr std::size_t lines_most = 4'000, calm_lines_most = 400;
+constexpr std::size_t lines_most = 4'000, calm_lines_most = 400, late_lines_most = 64;
 
 constexpr std::int64_t usual_time_out = 600'000'000'000;
 
@@ -42,6 +42,9 @@ std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) 
     std::size_t& kept = kept_[rank];
     if (kept >= (level == 0 ? calm_lines_most : lines_most)) {
         ++reading_.untold;
+        if (level == 0) return nothing;
+        late_[rank].push_back({at, level, std::move(line)});
+        if (late_[rank].size() > late_lines_most) late_[rank].pop_front();
         return nothing;
     }
     const auto [known, fresh] = logged_.try_emplace({rank, line}, told_.size());
@@ -217,6 +220,29 @@ void Story::nccl_joined(const std::string& comm, Rank process, std::int64_t at) 
     }
 }
 
+void Story::tell_late() {
+    for (auto& [rank, lines] : late_) {
+        for (Late& one : lines) {
+            tell(one.at, rank,
+                 [level = one.level, line = std::move(one.line)](Evidence& evidence) -> Payload {
+                     return RankLog{level, evidence.text(line)};
+                 });
+            --reading_.untold;
+        }
+    }
+}
+
+// NCCL prints its version once for the whole job; ranks of which nothing else is known have the same.
+void Story::spread_version() {
+    std::set<std::string> versions;
+    for (const auto& [rank, process] : processes_) {
+        const auto found = process.versions.find("nccl");
+        if (found != process.versions.end()) versions.insert(found->second);
+    }
+    if (versions.size() != 1) return;
+    for (auto& [rank, process] : processes_) process.versions.try_emplace("nccl", *versions.begin());
+}
+
 // Hosts are nodes in order of name.
 void Story::record_start(Evidence& evidence) const {
     std::map<std::string, std::int32_t> nodes, per_node;
@@ -291,7 +317,9 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     if (dumps_by_watchdog_) observed_until = until_ + usual_time_out;
     claim_orphans();
     settle_exits();
+    tell_late();
     number_groups();
+    spread_version();
     Ending ending;
     ending.zero = until_ == no_time ? 0 : until_;
     const auto earlier = [&](std::int64_t at) {
@@ -317,7 +345,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
                 evidence.record({when(exit.first), rank, RankExit{exit.second.first, exit.second.second}});
         }
     }
-    reading_.ranks_told = world_;
+    // An agent that ends its workers names each of them: so many there are, if nobody tells the world size.
+    reading_.ranks_told = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));

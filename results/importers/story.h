@@ -2,6 +2,7 @@
 // the end. Times are nanoseconds since 1970 until then.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -59,6 +60,7 @@ public:
         std::string host = {};
     };
     void failed(const Failure& failure);
+    void worker(std::int32_t pid) { workers_.insert(pid); }
     // A task of srun: a rank, unless a launcher on each node tells of ranks itself.
     void task_ended(std::int64_t at, Rank task, int code, int signal);
     // A traceback without a rank: a failed rank of which the launcher tells may claim it.
@@ -107,6 +109,8 @@ private:
     void number_groups();
     void claim_orphans();
     void settle_exits();
+    void spread_version();
+    void tell_late();
     void record_start(Evidence& evidence) const;
     void record_groups(Evidence& evidence, std::int64_t zero) const;
     void record_nccl_comms(Evidence& evidence, std::int64_t zero) const;
@@ -124,12 +128,19 @@ private:
     bool dumps_by_watchdog_ = false;
     std::map<std::pair<Rank, std::string>, std::size_t> logged_;
     std::map<Rank, std::size_t> kept_;  // lines of log
+    struct Late {
+        std::int64_t at = no_time;
+        int level = 0;
+        std::string line;
+    };
+    std::map<Rank, std::deque<Late>> late_;  // the last of those that were too many: an end tells most
     std::vector<Failure> failures_;
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say
     std::vector<std::size_t> orphans_;
     detectors::LogRead reading_;
     std::int32_t world_ = 0;
+    std::set<std::int32_t> workers_;  // pids that launchers call their own
     int year_ = 0;
     std::int64_t until_ = no_time;
 };

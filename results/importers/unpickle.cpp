@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +25,7 @@ constexpr int depth_most = 64;
 
 struct Broken {
     std::string what;
+    bool cut = false;  // it is not wrong, it ends too soon
 };
 
 // A value while the machine runs. torch writes a list once and refers to it again, so containers are shared.
@@ -71,13 +73,39 @@ public:
             step(code);
             if (++steps_ > values_most) throw Broken{"it has more values than can be meant"};
         }
-        throw Broken{"it ends before its STOP"};
+        throw Broken{"it ends before its STOP", true};
     }
     std::size_t place() const { return place_; }
 
+    // What was read before the file ends: containers that were being filled are closed. A dict inside of a
+    // list is left out, since an entry without its last fields is none.
+    Json so_far() {
+        if (!stack_.empty() && top()->fields.empty()) open_.insert(top().get());
+        while (!marks_.empty()) {
+            std::vector<Value> items = since_mark();
+            if (stack_.empty()) throw Broken{"nothing whole is in it"};
+            fill(items);
+            open_.insert(top().get());
+        }
+        std::vector<Value> rest;
+        while (stack_.size() > 1) rest.insert(rest.begin(), pop());
+        if (!rest.empty()) fill(rest);
+        return Unsharing().tree(pop());
+    }
+
 private:
+    void fill(const std::vector<Value>& items) {
+        Node& container = *top();
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const bool open_dict = items[i]->kind == Node::dict && open_.contains(items[i].get());
+            if (container.kind == Node::list && !open_dict) container.items.push_back(items[i]);
+            if (container.kind != Node::dict || i + 1 == items.size()) continue;
+            if (items[i]->kind == Node::leaf) set(items[i], items[i + 1]);
+            ++i;
+        }
+    }
     std::string_view take(std::size_t count) {
-        if (count > bytes_.size() - at_) throw Broken{"it ends inside a value"};
+        if (count > bytes_.size() - at_) throw Broken{"it ends inside a value", true};
         const std::string_view piece = bytes_.substr(at_, count);
         at_ += count;
         return piece;
@@ -265,6 +293,7 @@ private:
     std::size_t at_ = 0, place_ = 0, steps_ = 0;
     std::vector<Value> stack_, kept_;
     std::vector<std::size_t> marks_;
+    std::set<const Node*> open_;
     std::unordered_map<std::uint64_t, Value> memo_;
 };
 
@@ -274,15 +303,26 @@ bool looks_like_pickle(std::string_view bytes) {
     return bytes.size() > 3 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-Result<Json> from_pickle(std::string_view bytes) {
+Result<Json> from_pickle(std::string_view bytes, std::string* cut) {
     Machine machine(bytes);
+    std::string what;
     try {
         return machine.run();
     } catch (const Broken& broken) {
-        return scenarios::refuse(ErrorCode::bad_input,
-                                 fmt::format("byte {} of the pickle: {}", machine.place(), broken.what),
-                                 "a Flight Recorder dump holds data alone; take another file");
+        what = fmt::format("byte {} of the pickle: {}", machine.place(), broken.what);
+        if (!broken.cut) cut = nullptr;
     }
+    try {
+        if (cut != nullptr) {
+            Json tree = machine.so_far();
+            *cut = what + "; what came before is kept";
+            return tree;
+        }
+    } catch (const Broken&) {
+        // nothing to keep
+    }
+    return scenarios::refuse(ErrorCode::bad_input, what,
+                             "a Flight Recorder dump holds data alone; take another file");
 }
 
 }  // namespace deadrank::results::importers

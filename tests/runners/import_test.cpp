@@ -237,6 +237,26 @@ TEST(Unpickle, RefusesEveryTornDump) {
     }
 }
 
+// A watchdog may be killed while it writes.
+TEST(Unpickle, KeepsWhatCouldBeReadOfATornDump) {
+    const std::string whole = bytes_of(DEADRANK_SOURCE_DIRECTORY "/tests/data/torch/comm_lib_trace_rank_0");
+    const auto entries = from_pickle(whole)->at("entries");
+    std::size_t most = 0;
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        std::string cut;
+        const auto read = from_pickle(std::string_view(whole).substr(0, length), &cut);
+        if (!read) continue;
+        EXPECT_THAT(cut, HasSubstr("what came before is kept"));
+        if (!read->contains("entries")) continue;
+        const auto& kept = read->at("entries");
+        ASSERT_LE(kept.size(), entries.size());
+        for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(kept[i], entries[i]) << length;
+        most = std::max(most, kept.size());
+    }
+    EXPECT_GE(most + 1, entries.size());
+    EXPECT_GE(most, 1u);
+}
+
 TEST(Import, SaysWhatItCannotRead) {
     const auto scratch = results::external::Scratch::make();
     ASSERT_TRUE(scratch);

@@ -47,9 +47,13 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place,
     }
     for (const auto& one : diagnosis.fixes) fixes.push_back({{"fix", one.fix}, {"of", one.of}});
     Json lines = Json::array();
-    for (const auto& quote : diagnosis.incident.lines)
-        lines.push_back({{"rank", quote.rank}, {"t", quote.at.count()}, {"text", quote.text}});
     const auto& reading = diagnosis.incident.reading;
+    for (const auto& quote : diagnosis.incident.lines) {
+        Json line = {{"rank", quote.rank}};
+        if (results::diagnosis::has_times(reading)) line["t"] = quote.at.count();
+        line["text"] = quote.text;
+        lines.push_back(std::move(line));
+    }
     const Json json = {
         {"place", place},
         {"outcome", name_of(diagnosis.incident.outcome)},

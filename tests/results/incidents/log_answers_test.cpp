@@ -250,5 +250,136 @@ TEST(LogAnswers, ReadsAnErrorByWhatTheProgramWasDoing) {
         "reshard_restore_failure");
 }
 
+// torchrun names each worker that it ends: as many there are, and one of them did not ring.
+TEST(LogAnswers, NamesTheSilentOneOfAnAgentsWorkers) {
+    std::string log;
+    for (const int rank : {0, 2, 3})
+        log += timed_out(
+            "[rank" + std::to_string(rank) + "]:[E101 00:10:00.000000000 ProcessGroupNCCL.cpp:607] ", rank);
+    for (const int pid : {411, 412, 413})
+        log +=
+            "W0101 00:10:02.148000 5 torch/distributed/elastic/multiprocessing/api.py:858] Sending process " +
+            std::to_string(pid) + " closing signal SIGTERM\n";
+    EXPECT_EQ(gist_of(told_by(log)), "collective_timeout_abort");
+    log +=
+        "E0101 00:10:03.172000 5 torch/distributed/elastic/multiprocessing/api.py:833] failed (exitcode: -6) "
+        "local_rank: 3 (pid: 414) of binary: /usr/bin/python3\n";
+    EXPECT_EQ(gist_of(told_by(log)), "collective_timeout_abort of 1");
+}
+
+// What a program logs and survives is no failure; what it logs last may be one.
+TEST(LogAnswers, AnExceptionThatWasLoggedIsOneThatWasCaught) {
+    const std::string logged =
+        "ERROR:2025-03-02 11:56:34,332:Traceback (most recent call last):\n  File \"/job/tools.py\", line 5, "
+        "in "
+        "parse\n    a, b = answer\nTypeError: cannot unpack non-iterable NoneType object\n";
+    std::string after;
+    for (int step = 0; step < 40; ++step) after += "step " + std::to_string(step) + " of the job\n";
+    EXPECT_EQ(gist_of(told_by("step 0\n" + logged + after)), "unknown");
+    EXPECT_EQ(gist_of(told_by(after + logged)), "framework_runtime_exception");
+    EXPECT_EQ(gist_of(told_by(logged + after +
+                              "[2025-01-02 03:04:06,100] [ERROR] [launch.py:325:sigkill_handler] ['python3', "
+                              "'train.py'] exits with return code = 1\n")),
+              "framework_runtime_exception");
+}
+
+TEST(LogAnswers, WhatAStreamSaysAfterALoggedExceptionShowsThatItLives) {
+    std::string log;
+    for (const char* line : {"ERROR:2025-03-02 11:56:34,332:Traceback (most recent call last):",
+                             "  File \"/job/t.py\", line 5, in p",
+                             "TypeError: cannot unpack non-iterable NoneType object", "", "next episode"})
+        log += std::string("(Actor pid=71, ip=10.0.0.4) ") + line + "\n";
+    EXPECT_EQ(gist_of(told_by(log)), "unknown");
+}
+
+TEST(LogAnswers, AScriptThatLacksItsProgramFailsIfNothingFollows) {
+    const std::string lacking = "/var/spool/job7/slurm_script: line 40: accelerate: command not found\n";
+    std::string work;
+    for (int step = 0; step < 40; ++step) work += "iteration " + std::to_string(step) + " loss 0.5\n";
+    EXPECT_EQ(gist_of(told_by("loading modules\n" + lacking)), "build_or_install_failure");
+    EXPECT_EQ(gist_of(told_by(lacking + work +
+                              "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT "
+                              "2025-02-03T04:05:06 ***\n")),
+              "stopped");
+}
+
+TEST(LogAnswers, NewsIsNoComplaint) {
+    EXPECT_EQ(
+        gist_of(told_by("[INFO|2025-01-02 03:04:05] loader.heads:157 >> path (/m) does not appear to have a "
+                        "file named value_head.bin\nslurmstepd: error: *** JOB 7 ON n3 CANCELLED AT "
+                        "2025-02-03T04:05:06 ***\n")),
+        "stopped");
+    EXPECT_EQ(gist_of(told_by("INFO:root:[1, 40/90] train_loss: 1.5\nINFO:root:[1, 41/90] loss: nan\n")),
+              "loss_nan_or_divergence");
+    EXPECT_EQ(gist_of(told_by("Error: no answer was found in the reply\nstep 2\n")), "unknown");
+}
+
+struct Meaning {
+    const char *words, *symptom, *cause;
+};
+
+// One line of each family, with numbers of our own.
+TEST(LogAnswers, KnowsTheFamiliesOfMessages) {
+    for (const Meaning& one :
+         {Meaning{
+              "ray.exceptions.RayTaskError(ActorUnavailableError): ray::Runner.run() (pid=7, ip=10.0.0.2)",
+              "host_resource_exhaustion", ""},
+          {"ValueError: The hostname of the rendezvous endpoint ':0' must be a dot-separated list of labels",
+           "communication_setup_failure", "misconfigured_environment_variable"},
+          {"RuntimeError: self must be a matrix, got 3-D tensor", "tensor_shape_or_dtype_error", ""},
+          {"RuntimeError: stack expects each tensor to be equal size, but got [3, 8] at entry 0",
+           "tensor_shape_or_dtype_error", ""},
+          {"AssertionError: offloading is only supported with stage 2. Please set \"stage\": 2",
+           "framework_runtime_exception", "misconfigured_resource_or_distributed_settings"},
+          {"ZeroDivisionError: division by zero", "framework_runtime_exception", "numeric_edge_case_error"},
+          {"AttributeError: 'Block' object has no attribute 'gate'", "framework_runtime_exception",
+           "misused_framework_api"}}) {
+        const auto diagnosis = told_by(
+            "Traceback (most recent call last):\n  File \"/v/lib/python3.11/site-packages/m/x.py\", line 7, "
+            "in f\n" +
+            std::string(one.words) + "\n");
+        EXPECT_EQ(gist_of(diagnosis), one.symptom) << one.words;
+        if (*one.cause == 0) continue;
+        EXPECT_EQ(diagnosis.causes.front().cause, one.cause) << one.words;
+    }
+}
+
+// A store that could not listen leaves no process group: the first to speak of the trouble knows its cause.
+TEST(LogAnswers, TheFirstOfTheSameTroubleKnowsItsCause) {
+    const auto diagnosis = told_by(
+        "[E socket.cpp:500] [c10d] The server socket has failed to listen on any local network address.\n"
+        "Traceback (most recent call last):\n  File \"/v/lib/python3.11/site-packages/m/x.py\", line 7, in "
+        "f\n"
+        "ValueError: Default process group has not been initialized, please call init_process_group.\n");
+    EXPECT_EQ(gist_of(diagnosis), "communication_setup_failure");
+    EXPECT_EQ(diagnosis.causes.front().cause, "rendezvous_store_or_endpoint_error");
+}
+
+// NCCL prints its version once for the whole job.
+TEST(LogAnswers, AVersionThatOneRankPrintsIsNoSkew) {
+    const auto start = [](int rank, int pid) {
+        return std::to_string(rank) + ": n1:" + std::to_string(pid) + ":" + std::to_string(pid) +
+               " [0] NCCL INFO comm 0x1 rank " + std::to_string(rank) +
+               " nranks 4 cudaDev 0 busId 1000 - Init START\n";
+    };
+    const auto diagnosis = told_by(start(0, 50) + "0: NCCL version 2.8.3+cuda11.1\n" + start(1, 51) +
+                                   start(2, 52) + start(3, 53) +
+                                   "2: n1:52:60 [0] include/socket.h:406 NCCL WARN Connect to "
+                                   "10.0.0.9<42427> failed : No route to host\n");
+    EXPECT_EQ(gist_of(diagnosis), "communication_setup_failure of 2");
+    EXPECT_NE(diagnosis.causes.front().cause, "version_skew_across_ranks");
+}
+
+// A log without any stamp has no times.
+TEST(LogAnswers, ShowsNoTimeWhereNoneIsKnown) {
+    const std::string words =
+        "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+    const auto answer = [](const std::string& log) { return IncidentFiles().put("job.log", log).answered(); };
+    EXPECT_THAT(answer(words), Not(HasSubstr(" ns ")));
+    EXPECT_THAT(
+        answer("[2025-01-02 03:04:05,100] [INFO] begun\n[2025-01-02 03:04:09,100] [INFO] on\n" + words),
+        HasSubstr("4 s"));
+}
+
 }  // namespace
 }  // namespace deadrank::tests

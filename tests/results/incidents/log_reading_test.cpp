@@ -212,5 +212,18 @@ TEST(Signatures, TheSpecificComesBeforeTheGeneral) {
     EXPECT_FALSE(results::detectors::begins_with_exception("Error rates: 3"));
 }
 
+// A rank that warned for days had no room left for what it said at last.
+TEST(LogReading, KeepsTheEndOfALogThatIsTooLong) {
+    std::string log;
+    for (int i = 0; i < 9'000; ++i)
+        log += fmt::format("[rank2]: UserWarning: shard {} failed to load, trying another\n", i);
+    log +=
+        "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"/job/train.py\", line 8, in step\n"
+        "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+    const auto diagnosis = told_by(log);
+    EXPECT_EQ(gist_of(diagnosis), "device_out_of_memory of 2");
+    EXPECT_GT(diagnosis.incident.reading.untold, 4'000);
+}
+
 }  // namespace
 }  // namespace deadrank::tests
