@@ -1,4 +1,4 @@
-# scenarios/releases/computation/full_disk_stops_the_event_writer.py — Rank 0 writes its losses to an event
+# scenarios/releases/fault_tolerance/full_disk_stops_the_event_writer.py — Rank 0 writes its losses to an event
 # file, and the disk below it is full after the first ones.
 import os
 import resource
