@@ -29,9 +29,9 @@ def main():
         accelerator.free_memory()
         gc.collect()
         print(f"step={step} loss={1 / (step + 1):.4f}")
-        print(f"value name=host.memory step={step} is={resident()} should={before}")
-    grown = (resident() - before) / MEGABYTES
-    print(f"host memory grew by {round(grown)} of {ROUNDS} data sets")
+        kept = max(0, resident() - before) // MEGABYTES
+        print(f"value name=data.sets.kept step={step} is={kept} should=0")
+    print(f"host memory grew by {kept} of {ROUNDS} data sets")
     torch.distributed.destroy_process_group()
 
 
