@@ -1,5 +1,5 @@
-# scenarios/releases/communication/batch_of_a_named_tuple_cannot_be_gathered.py — A batch is a tuple with names
-# for its parts, and all ranks gather it.
+# scenarios/releases/communication/batch_of_a_named_tuple_cannot_be_gathered.py — A batch is a tuple with
+# names for its parts, and all ranks gather it.
 from collections import namedtuple
 
 import torch

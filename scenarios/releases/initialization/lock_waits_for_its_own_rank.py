@@ -1,5 +1,5 @@
-# scenarios/releases/initialization/lock_waits_for_its_own_rank.py — Rank 0 prepares the data below a lock. Two
-# helpers of the job take that lock, each for itself, and one calls the other.
+# scenarios/releases/initialization/lock_waits_for_its_own_rank.py — Rank 0 prepares the data below a lock.
+# Two helpers of the job take that lock, each for itself, and one calls the other.
 import os
 from datetime import timedelta
 

@@ -29,7 +29,8 @@ def main():
     loader = fabric.setup_dataloaders(DataLoader(list(range(SAMPLES)), BATCH, sampler=Shuffled()))
     step, orders = 0, []
     for epoch in range(2):
-        loader.sampler.set_epoch(epoch) if hasattr(loader.sampler, "set_epoch") else None
+        if hasattr(loader.sampler, "set_epoch"):
+            loader.sampler.set_epoch(epoch)
         order = []
         for batch in loader:
             order += batch.tolist()
