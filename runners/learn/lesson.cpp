@@ -8,6 +8,7 @@
 #include "results/judging/alarm.h"
 #include "results/text/words.h"
 #include "runners/learn/course.h"
+#include "scenarios/model/release.h"
 
 namespace deadrank::runners::learn {
 
@@ -23,8 +24,13 @@ std::string sentence(const scenarios::TaxonomyEntry* entry) {
 
 std::string job_words(const scenarios::Plan& plan) {
     const auto nodes = plan.number(plan.cluster, "nodes");
-    return fmt::format("{} ranks on {}, workload {}, {} steps", plan.world_size(),
-                       results::counted(static_cast<std::size_t>(nodes), "node"), plan.workload_kind,
+    const std::string on = results::counted(static_cast<std::size_t>(nodes), "node");
+    if (plan.workload_kind == scenarios::release_workload) {
+        const scenarios::Release release = scenarios::release_of(plan.workload);
+        return fmt::format("{} ranks on {}, with {}, and with {}", plan.world_size(), on, release.bug.text(),
+                           release.fixed.text());
+    }
+    return fmt::format("{} ranks on {}, workload {}, {} steps", plan.world_size(), on, plan.workload_kind,
                        plan.number(plan.workload, "steps"));
 }
 

@@ -33,6 +33,17 @@ INSTANTIATE_TEST_SUITE_P(Small, DeviceReleases,
                                          "last_batch_dropped_from_the_metric"),
                          [](const auto& one) { return one.param; });
 
+TEST(DeviceReleaseLesson, IsMadeFromRealProcesses) {
+    if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
+    const std::string name = "pearson_of_three_ranks_is_wrong";
+    const Answer fetched = shell(program + " releases --prepare " + name);
+    if (fetched.code != 0) GTEST_SKIP() << "its releases cannot be had here: " << fetched.out;
+    const Answer lesson = shell(program + " learn " + name + " --show 2>&1");
+    EXPECT_EQ(lesson.code, 0) << lesson.out;
+    EXPECT_NE(lesson.out.find("with torchmetrics==0.8.1"), std::string::npos) << lesson.out;
+    EXPECT_NE(lesson.out.find("the ranks differ from one process"), std::string::npos) << lesson.out;
+}
+
 // Goal: evidence is cut by where it comes from, and texts keep their numbers.
 TEST(ReleaseEvidence, IsCutByWhereItComesFrom) {
     results::Evidence evidence;

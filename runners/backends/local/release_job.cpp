@@ -23,6 +23,11 @@ constexpr const char* no_network[] = {"HF_HUB_OFFLINE",       "HF_DATASETS_OFFLI
                                       "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY",
                                       "PIP_NO_INDEX",         "DISABLE_TELEMETRY"};
 
+// What asks by a proxy all the same finds a port of this machine where nobody listens.
+constexpr const char* proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+                                   "http_proxy", "https_proxy", "all_proxy"};
+constexpr const char* nobody_listens = "http://127.0.0.1:9";
+
 scenarios::Result<releases::Pins> known_pins() {
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
@@ -82,6 +87,8 @@ scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
     if (const auto bug = shelf.find(release.bug, *pins); !bug) return tl::unexpected(bug.error());
     manifest.environment["PYTHONPATH"] = path;
     for (const char* name : no_network) manifest.environment[name] = "1";
+    for (const char* name : proxies) manifest.environment[name] = nobody_listens;
+    for (const char* name : {"NO_PROXY", "no_proxy"}) manifest.environment[name] = "127.0.0.1,localhost";
     return manifest;
 }
 

@@ -20,6 +20,7 @@
 #include "runners/learn/dialogue.h"
 #include "runners/learn/lesson.h"
 #include "runners/learn/pages.h"
+#include "runners/releases/collection.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::commands {
@@ -105,6 +106,10 @@ public:
         if (arguments_.forget) return keep(progress_.forget());
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
+        // A bug of a published release is taught by its name, from real processes.
+        const auto& names = arguments_.selection.names;
+        const bool real = !names.empty() && releases::open_collection(*library, names).has_value();
+        if (real) library->catalog = library->data / "releases";
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
@@ -112,7 +117,7 @@ public:
         learn::in_course_order(course, library->taxonomy);
         if (arguments_.list && arguments_.json) return list_json(course, progress_);
         if (arguments_.list) return list_text(course, progress_);
-        auto runner = make_runner("sim", session_.extension);
+        auto runner = make_runner(real ? "local" : "sim", session_.extension);
         if (!session_.take(runner)) return;
         const results::Detectors detectors = library->detectors();
         const learn::Classroom room{library->taxonomy, library->vocabulary, **runner, detectors};
