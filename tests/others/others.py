@@ -65,7 +65,8 @@ def environment(given):
     seen = {name: os.environ[name] for name in keep if name in os.environ}
     quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     more = {"WANDB_MODE": "disabled", "ACCELERATE_USE_CPU": "true", "DS_ACCELERATOR": "cpu"}
-    return {**seen, **quiet, **more, "DEADRANK_PYTHON": str(given.python)}
+    built = {"TORCH_EXTENSIONS_DIR": str(given.work / "extensions")}  # a lock that is left there is ours
+    return {**seen, **quiet, **more, **built, "DEADRANK_PYTHON": str(given.python)}
 
 
 class Load:
@@ -201,10 +202,11 @@ def said_of(run):
     if not run["findings"]:
         refused = run["verdict"] == "unknown"
         return f"unknown: {run['reason']}" if refused else "nothing"
-    return "; ".join(
-        one["symptom"] + (", rank " + ", ".join(map(str, one["blame"]["ranks"])) if "ranks" in one["blame"] else "")
-        for one in run["findings"]
-    )
+    said = []
+    for one in run["findings"]:
+        ranks = ", ".join(map(str, one["blame"].get("ranks", [])))
+        said.append(one["symptom"] + (f" (rank {ranks})" if ranks else ""))
+    return "; ".join(said)
 
 
 def fault_table(given):
@@ -213,11 +215,8 @@ def fault_table(given):
     print("| fault | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for kind in dict.fromkeys(run["fault"] for run in runs):
-        cells = [
-            next((said_of(run) for run in reversed(runs) if (run["program"], run["fault"]) == (name, kind)), "")
-            for name in names
-        ]
-        print(f"| {kind} | " + " | ".join(cells) + " |")
+        last = {run["program"]: said_of(run) for run in runs if run["fault"] == kind}
+        print(f"| {kind} | " + " | ".join(last.get(name, "") for name in names) + " |")
 
 
 def middle(values):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# tests/others/overhead.py — What watching costs a training step. A small model in DistributedDataParallel, two
-# ranks over gloo, alone and watched in turn, in pairs, so that a busy machine spoils both alike. Told are the
-# step's time, the processor time that both ranks took for it, and the system calls and lines of the hook.
+# tests/others/overhead.py — What watching costs a training step. A small model in
+# DistributedDataParallel, two ranks over gloo, alone and watched in turn, in pairs: a busy machine spoils both alike. Told are the step's
+# time, the processor time that a rank took for it, and its write calls.
 #   overhead.py --deadrank build/deadrank --python PYTHON [--pairs 8] [--steps 200] [--width 512] [--layers 6]
 import argparse
 import json
@@ -26,8 +26,8 @@ def train(given):
     layers = [nn.Sequential(nn.Linear(given.width, given.width), nn.GELU()) for _ in range(given.layers)]
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers, nn.Linear(given.width, 10)))
     optimizer, loss_of = torch.optim.AdamW(model.parameters()), nn.CrossEntropyLoss()
-    took, data, labels = [], torch.randn(given.batch, given.width), torch.randint(0, 10, (given.batch,))
-    before = None
+    data, labels = torch.randn(given.batch, given.width), torch.randint(0, 10, (given.batch,))
+    took, before = [], None
     for step in range(given.steps + 20):
         if step == 20:
             before = used()
@@ -58,8 +58,8 @@ def used():
 
 def one(given, watched):
     with tempfile.TemporaryDirectory() as folder:
-        words = [given.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", __file__]
-        words += ["--into", folder]
+        words = [given.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        words += [__file__, "--into", folder]
         for name in ("steps", "width", "layers", "batch"):
             words += [f"--{name}", str(getattr(given, name))]
         if watched:
@@ -92,8 +92,9 @@ def main():
         order = (False, True) if number % 2 == 0 else (True, False)
         seen = {watched: one(given, watched) for watched in order}
         pairs.append((seen[False], seen[True]))
-    for name, unit in (("median", "µs a step, wall clock"), ("processor", "µs a step, processor time of a rank"),
-                       ("writes", "write calls a step"), ("written", "bytes written a step")):
+    units = {"median": "µs a step, wall clock", "processor": "µs a step, processor time of a rank"}
+    units |= {"writes": "write calls a step", "written": "bytes written a step"}
+    for name, unit in units.items():
         alone, watched = (middle([pair[at][name] for pair in pairs]) for at in (0, 1))
         more = middle([pair[1][name] - pair[0][name] for pair in pairs])
         share = f", {more / alone:+.1%}" if alone else ""

@@ -2,6 +2,7 @@
 # each: a killed rank loses none. In a program that is only watched, where a rank does its own work waits for
 # the next line that others wait for.
 import json
+import math
 import os
 import threading
 import time
@@ -24,8 +25,8 @@ class Writer:
     def write(self, kind, **fields):
         parts = [f'{{"t": {time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"']
         for name, value in fields.items():
-            if type(value) is int:
-                parts.append(f', "{name}": {value}')
+            if type(value) is int or (type(value) is float and math.isfinite(value)):
+                parts.append(f', "{name}": {value!r}')
             else:
                 parts.append(f', "{name}": {quoted(value) if type(value) is str else json.dumps(value)}')
         parts.append("}\n")

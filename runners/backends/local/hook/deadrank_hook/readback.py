@@ -1,7 +1,7 @@
 # runners/backends/local/hook/deadrank_hook/readback.py — Can what was saved be read again? A thread of ours
-# looks at each file of torch.save when nobody has written to it for a while, and once more at the end: whether
-# its table of contents is there, and whether each part has the checksum that torch wrote beside it. What is
-# no such file any more, or is gone, is the program's business.
+# looks at each file of torch.save when nobody has written to it for a while, and once more at the end. It
+# asks whether the table of contents is there, and whether each part has the checksum that torch wrote beside
+# it. What is no such file any more, or is gone, is the program's business.
 import os
 import threading
 import time
