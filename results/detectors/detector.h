@@ -64,6 +64,10 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
 // manifest that would give it that where there are such. Empty for a job that took no step, or of one rank.
 std::vector<std::string> blind_spots(const Evidence& evidence);
 
+// What ranks were started or set up with and do not share, one sentence for each variable, version, argument
+// or number; what is each rank's own by right is left out. Harmless until something breaks by it.
+std::vector<std::string> differing_settings(const Evidence& evidence);
+
 // One event, one finding: of several that describe the same trouble, the one nearest to its root stays.
 
 // Keeps what no other finding explains, in order of time. In short: set-up explains all that follows; the

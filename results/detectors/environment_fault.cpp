@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -189,3 +192,97 @@ extern const DetectorRow environment_fault_row{
     .reason = 1};
 
 }  // namespace deadrank::results::detectors
+
+namespace deadrank::results {
+
+namespace {
+
+using detectors::PairTables;
+
+// "lr is 0.1 on rank 1 and 0.2 elsewhere", once for each name.
+void tell_difference(std::vector<std::string>& all, const PairTables& tables, std::string_view name) {
+    const auto odd = detectors::difference_in(tables, name);
+    if (!odd) return;
+    const auto shown = [](bool none, std::string_view value) {
+        return none || value.empty() ? std::string("not there") : fmt::format("'{}'", value);
+    };
+    all.push_back(fmt::format("{} is {} on {} and {} elsewhere", name,
+                              shown(odd->odd_has_none, odd->odd_value), detectors::ranks_text(odd->odd),
+                              shown(false, odd->usual_value)));
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        if (end > 0) words.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
+}
+
+using Words = std::map<Rank, std::vector<std::string>>;
+
+// Where the ranks differ in nothing but a word that ends in each one's number, it is their own by right:
+// --local-rank=1.
+bool differ_by_rank_alone(Words by_rank) {
+    const auto alike = [&] {
+        return std::all_of(by_rank.begin(), by_rank.end(),
+                           [&](const auto& one) { return one.second == by_rank.begin()->second; });
+    };
+    if (alike()) return true;
+    for (auto& [rank, words] : by_rank) {
+        const std::string own = std::to_string(rank);
+        for (std::string& word : words) {
+            if (word == own || word.ends_with("=" + own)) word.resize(word.size() - own.size());
+        }
+    }
+    return alike();
+}
+
+// "lr=0.2 on rank 1, lr=0.1 on ranks 0,2": of each value the words that not all have.
+std::string difference_text(const Words& by_rank) {
+    std::map<std::string, std::size_t> holders;
+    for (const auto& [rank, words] : by_rank) {
+        for (const std::string& word : std::set(words.begin(), words.end())) ++holders[word];
+    }
+    std::map<std::string, std::vector<Rank>> parts;
+    for (const auto& [rank, words] : by_rank) {
+        std::vector<std::string> own;
+        for (const std::string& word : words) {
+            if (holders[word] < by_rank.size()) own.push_back(word);
+        }
+        parts[own.empty() ? "none of it" : fmt::format("{}", fmt::join(own, " "))].push_back(rank);
+    }
+    std::vector<std::string> said;
+    for (const auto& [value, ranks] : parts)
+        said.push_back(fmt::format("{} on {}", value, detectors::ranks_text(ranks)));
+    return fmt::format("{}", fmt::join(said, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> differing_settings(const Evidence& evidence) {
+    const int attempt = evidence.facts<detectors::Lives>().attempts() - 1;
+    std::vector<std::string> all;
+    const PairTables environment(evidence, attempt, PairTables::Of::environment);
+    for (const std::string_view name : environment.names()) {
+        const auto* known = detectors::known_variable(name);
+        if (known && known->differs_by_right) continue;
+        tell_difference(all, environment, name);
+    }
+    const PairTables versions(evidence, attempt, PairTables::Of::versions);
+    for (const std::string_view name : versions.names()) tell_difference(all, versions, name);
+    std::map<std::string_view, Words> settings;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        settings[evidence.text(config->name)][event->rank] = words_of(evidence.text(config->value));
+    }
+    for (const auto& [name, by_rank] : settings) {
+        if (!differ_by_rank_alone(by_rank))
+            all.push_back(fmt::format("{}: {}", name, difference_text(by_rank)));
+    }
+    return all;
+}
+
+}  // namespace deadrank::results

@@ -1,6 +1,8 @@
 // results/detectors/host_exhaustion.cpp — Host memory, shared memory, descriptors or disk ran out, or are
 // about to. An error tells that it ran out; a straight line upwards tells that it will. Counters are of a
-// host, so the host is blamed, and its ranks.
+// host, so the host is blamed, and its ranks; what one process holds is that rank's.
+#include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 
@@ -24,6 +26,7 @@ struct Reading {
 struct Series {
     std::string_view what;
     std::vector<Reading> readings;
+    Rank rank = no_rank;  // whose own it is, else the node's
 };
 
 using ByNode = std::map<std::pair<std::int32_t, std::string_view>, Series>;
@@ -51,6 +54,30 @@ ByNode series_of(const Evidence& evidence) {
     return all;
 }
 
+// What each rank's process holds, against the bound that it told. Begins anew with each of its lives.
+std::vector<Series> series_of_processes(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, std::int64_t> limits;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (evidence.text(config->name) != "host_memory") continue;
+        const std::string_view value = evidence.text(config->value);
+        std::from_chars(value.data(), value.data() + value.size(), limits[event->rank]);
+    }
+    std::map<std::pair<int, Rank>, Series> all;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        const auto limit = limits.find(event->rank);
+        if (limit == limits.end() || evidence.text(sample->name) != "resident_memory") continue;
+        Series& series = all[{lives.attempt_at(event->at), event->rank}];
+        series.what = "memory", series.rank = event->rank;
+        series.readings.push_back({event->at, std::llround(sample->value), limit->second});
+    }
+    std::vector<Series> found;
+    for (auto& [key, series] : all) found.push_back(std::move(series));
+    return found;
+}
+
 // From its first rise on, it never falls, and rises at most looks: a leak, not a cache that fills and stays.
 std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, const Series& series) {
     const auto& readings = series.readings;
@@ -68,12 +95,14 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
         const std::int64_t risen = readings[i].used - readings[begin].used;
         if (rises * 10 < (i - begin) * 8 || risen < whole / 1000 * rise_permille) continue;
         const Lives& lives = evidence.facts<Lives>();
+        const bool own = series.rank != no_rank;
         Finding finding{
             .symptom = "host_resource_exhaustion",
-            .blame = blame_ranks(lives, lives.on_node(node)),
+            .blame = blame_ranks(lives, own ? std::vector{series.rank} : lives.on_node(node)),
             .at = readings[i].at,
-            .says = fmt::format("{} of node {} rose from {} to {} in {} looks and never fell", series.what,
-                                node, readings[begin].used, readings[i].used, i - begin + 1),
+            .says = fmt::format("{} of {} {} rose from {} to {} in {} looks and never fell", series.what,
+                                own ? "rank" : "node", own ? series.rank : node, readings[begin].used,
+                                readings[i].used, i - begin + 1),
             .causes = {"memory_placement_or_lifetime_error"}};
         finding.blame.component = series.what == "host memory" ? "memory" : std::string(series.what);
         return finding;
@@ -108,6 +137,9 @@ Findings host_exhaustion(const Evidence& evidence) {
     if (!findings.empty()) return findings;
     for (const auto& [key, series] : series_of(evidence)) {
         if (auto leak = leak_in(evidence, key.first, series)) findings.push_back(std::move(*leak));
+    }
+    for (const Series& series : series_of_processes(evidence)) {
+        if (auto leak = leak_in(evidence, -1, series)) findings.push_back(std::move(*leak));
     }
     return findings;
 }

@@ -285,9 +285,21 @@ private:
             if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
         }
         seen_ = std::move(now);
+        tell_settings();
         standing_.own_seconds = processor_seconds();
         if (spec_.stand) spec_.stand(standing_);
         next_look_ = time() + std::clamp(Time((time() - began).count() * look_share), first_look, look_most);
+    }
+
+    // Once all are there: before that one that has not started yet would differ in everything.
+    void tell_settings() {
+        if (world_ < 2 || static_cast<int>(standing_.ranks.size()) < world_ || !trains_) return;
+        for (std::string& says : results::differing_settings(evidence())) {
+            const std::string name = says.substr(0, std::min(says.find(": "), says.find(" is ")));
+            if (!told_.insert(name).second) continue;
+            if (spec_.tell) spec_.tell(says);
+            done_.differing.push_back(std::move(says));
+        }
     }
 
     void ring(const results::Finding& finding) {
@@ -346,7 +358,7 @@ private:
     std::map<int, Process> processes_;
     std::set<int> goodbyes_;
     std::map<Rank, std::pair<std::int64_t, Time>> begun_;
-    std::set<std::string> seen_, known_;
+    std::set<std::string> seen_, known_, told_;
     Time next_look_ = first_look;
     JobStatus standing_;
     Watched done_;

@@ -42,6 +42,7 @@ struct WatchSpec {
     std::filesystem::path directory;  // for the hooks' files; has to be there
     std::function<void(const Ringing&)> ring;
     std::function<void(const JobStatus&)> stand = {};  // after each look
+    std::function<void(const std::string&)> tell = {};  // a setting that ranks do not share: no alarm
 };
 
 struct Watched {
@@ -49,6 +50,7 @@ struct Watched {
     std::vector<results::Finding> rang;
     int code = 0, signal = 0;  // how the command ended
     results::Time lasted{0};
+    std::vector<std::string> differing;  // settings that ranks do not share, one sentence each
     std::vector<std::string> notes;  // what was not watched, and why; one sentence each
 };
 

@@ -55,7 +55,8 @@ protected:
         return directory_ / "script.py";
     }
     scenarios::Result<watch::Watched> watched(const std::vector<std::string>& command) const {
-        return watch::watch({command, *local_home() / "hook", directory_, [](const watch::Ringing&) {}});
+        watch::WatchSpec spec{command, *local_home() / "hook", directory_, [](const watch::Ringing&) {}};
+        return watch::watch(spec);
     }
 
     fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-watch-{}", getpid());
@@ -111,6 +112,97 @@ dist.destroy_process_group()
     EXPECT_EQ(seen->rang[0].blame.step, 0);
 }
 
+// The beginning of each program below: a model that all ranks train, and its optimizer.
+constexpr const char* trained = R"(import os, sys, time, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+rank, model = dist.get_rank(), DistributedDataParallel(nn.Linear(64, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def step():
+    model(torch.randn(4, 64)).sum().backward()
+    optimizer.step(), optimizer.zero_grad()
+)";
+
+// One bit of one weight, after the optimizer: the gradients stay the same on all ranks. Of two networks
+// that step in turn it is the second's.
+TEST_F(DeviceWatch, RingsWhenABitOfOneReplicaTurns) {
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+other = DistributedDataParallel(nn.Linear(64, 8))
+for_other = torch.optim.SGD(other.parameters(), lr=0.01)
+for number in range(40):
+    step()
+    other(torch.randn(4, 64)).sum().backward()
+    for_other.step(), for_other.zero_grad()
+    if rank == 1 and number == 20:
+        other.module.weight.data.view(torch.int32)[5, 7] ^= 1 << 16
+dist.destroy_process_group()
+)")));
+    ASSERT_TRUE(seen) << seen.error().text();
+    ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
+    EXPECT_EQ(seen->rang[0].symptom, "replica_state_divergence");
+    EXPECT_GE(seen->rang[0].blame.step, 41);
+    EXPECT_LE(seen->rang[0].blame.step, 48) << "from the sixteenth step on every fourth is looked at";
+}
+
+// Eight gigabytes are all that each may address, and one of them keeps something of each step.
+TEST_F(DeviceWatch, RingsWhenTheMemoryOfOneRankGrows) {
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))
+kept = []
+for number in range(120):
+    step()
+    if rank == 1:
+        kept.append(torch.ones(3 << 19))
+dist.destroy_process_group()
+)")));
+    ASSERT_TRUE(seen) << seen.error().text();
+    ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
+    EXPECT_EQ(seen->rang[0].symptom, "host_resource_exhaustion");
+    EXPECT_THAT(seen->rang[0].blame.ranks, ElementsAre(1));
+}
+
+// What was saved well and cut afterwards, and one that its program wrote over with something of its own.
+TEST_F(DeviceWatch, RingsWhenACheckpointCannotBeReadBack) {
+    const fs::path folder = directory_ / "saved";
+    fs::create_directories(folder);
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+folder = sys.argv[1]
+step()
+if rank == 0:
+    for name in ("well.pt", "cut.pt", "own.pt"):
+        torch.save(model.module.state_dict(), os.path.join(folder, name))
+    os.truncate(os.path.join(folder, "cut.pt"), 900)
+    with open(os.path.join(folder, "own.pt"), "wb") as file:
+        file.write(b"something of its own")
+time.sleep(2.5)
+dist.barrier()
+dist.destroy_process_group()
+)"), {folder.string()}));
+    ASSERT_TRUE(seen) << seen.error().text();
+    ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
+    EXPECT_EQ(seen->rang[0].symptom, "checkpoint_unreadable");
+    EXPECT_THAT(seen->rang[0].says, HasSubstr("cut.pt"));
+}
+
+TEST_F(DeviceWatch, TellsSettingsThatRanksDoNotShareAndRingsNothing) {
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+optimizer.param_groups[0]["momentum"] = 0.1 * rank
+for number in range(2):
+    model(torch.zeros(4, 64)).sum().mul(0).backward()
+    optimizer.step(), optimizer.zero_grad()
+dist.destroy_process_group()
+)"), {"--local-rank=0"}));
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
+    ASSERT_EQ(seen->differing.size(), 1u) << testing::PrintToString(seen->differing);
+    EXPECT_THAT(seen->differing[0], testing::AllOf(HasSubstr("momentum=0.1"), HasSubstr("on rank 1")));
+}
+
 // A bit that turns in what DDP's reducer receives: nothing of torch.distributed's Python is called for it.
 TEST_F(DeviceWatch, AFaultReachesTheReducersOwnCalls) {
     if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
@@ -159,6 +251,31 @@ TEST_F(DeviceWatch, AHookThatFailsTurnsItselfOffAndSaysSo) {
     EXPECT_EQ(seen->code, 0);
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
     EXPECT_LT(seen->evidence.each<results::StepEnd>().size(), 48u) << "it was not turned off";
+}
+
+// The hook's own lines cannot be written for a while, and its folder for torch's recorder is no folder.
+TEST_F(DeviceWatch, AProgramThatOutlivesItsHookSavesAndLoadsAndEndsWell) {
+    const fs::path file = directory_ / "model.pt";
+    fs::create_directories(directory_ / "evidence");
+    std::ofstream(directory_ / "evidence" / "flight") << "in the way";
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+import resource
+unlimited = resource.RLIM_INFINITY
+step()
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, unlimited))
+step(), step()
+resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))
+if rank == 0:
+    torch.save(model.module.state_dict(), sys.argv[1])
+dist.barrier()
+torch.load(sys.argv[1])
+dist.destroy_process_group()
+)"), {file.string()}));
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_EQ(seen->code, 0);
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
+    EXPECT_EQ(seen->evidence.each<results::StepEnd>().size(), 2u) << "it was not turned off";
 }
 
 }  // namespace

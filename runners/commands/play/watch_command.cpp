@@ -180,8 +180,12 @@ void watch_command(const WatchArguments& arguments, Session& session) {
                          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                   << std::endl;
     };
-    const auto watched = watch::watch({arguments.command, *home / "hook", scratch->path(), ring,
-                                       [&](const watch::JobStatus& standing) { board.put(standing); }});
+    const auto tell = [&](const std::string& says) {
+        if (!arguments.quiet) fmt::print(stderr, "deadrank: settings differ: {}\n", says);
+    };
+    const auto watched =
+        watch::watch({arguments.command, *home / "hook", scratch->path(), ring,
+                      [&](const watch::JobStatus& standing) { board.put(standing); }, tell});
     if (!watched) return session.complain(watched.error());
     session.code = code_of(*watched);
     const fs::path file =

@@ -1,5 +1,7 @@
 // tests/results/detectors/machine_test.cpp — Goal: memory, devices, hosts, crashes and slowness are told with
 // the rank, or with none where none is to blame.
+#include <cmath>
+
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -54,6 +56,25 @@ TEST(HostExhaustion, IsSilentOnACacheThatFillsAndStays) {
         job.after(1s).add(0, MemorySample{1, 0, look < 3 ? 100 * look : 300, 1000});
     }
     expect_silence_of("host_exhaustion", job.watched());
+}
+
+// Two processes of one node: what one of them holds grows by a tenth of what it may, the other's goes to and
+// fro.
+TEST(HostExhaustion, NamesTheRankWhoseProcessGrows) {
+    EvidenceBuilder job(2);
+    job.start();
+    for (Rank rank = 0; rank < 2; ++rank)
+        job.add(rank, RankConfig{job.text("host_memory"), job.text("10000")});
+    const auto look = [&](Rank rank, double held) {
+        job.add(rank, ValueSample{0, job.text("resident_memory"), held, std::nan("")});
+    };
+    for (int step = 0; step < 12; ++step) {
+        look(0, 3000 + (step % 3) * 500), look(1, 3000 + step * 100);
+        job.after(1s);
+    }
+    const Finding found = found_by("host_exhaustion", job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_LT(found.at, 8s) << "it need not run out first";
 }
 
 TEST(UnbalancedMemory, NamesTheDeviceThatCarriesMore) {

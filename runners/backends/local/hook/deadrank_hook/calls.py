@@ -1,5 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the
 # evidence, and how a fault alters it.
+import functools
 import inspect
 import time
 
@@ -49,11 +50,16 @@ class Answered:
         return self.future
 
 
+@functools.cache
+def signature_of(real):
+    return inspect.signature(real)
+
+
 class Call:
     def __init__(self, hook, real, shape, pair, args, settings):
         self.hook, self.real, self.pair = hook, real, pair
         self.op, self.counted, self.directed = shape
-        self.bound = inspect.signature(real).bind(*args, **settings)
+        self.bound = signature_of(real).bind(*args, **settings)
         self.bound.apply_defaults()
         self.values = self.bound.arguments
         self.asynchronous = self.values.get("async_op", False)

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 
-from . import seams
+from . import memory, seams
 
 
 class Training:
@@ -18,11 +18,13 @@ class Training:
         self.hook = hook
         self.open = self.stepped = self.began = False
         self.loss = self.norm = None  # nobody told
-        self.starved, self.others = 0.0, Others()
+        self.waits = Waits()
+        self.starved, self.others = 0.0, Others(self.waits)
         self.model = lambda: None
         self.current = ""
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
         self.inside = threading.local()
+        self.memory = memory.Memory(hook)
 
     def new_work(self):
         """The rank turns to a new batch."""
@@ -32,7 +34,7 @@ class Training:
             self.open, self.stepped, self.began = True, False, True
             self.hook.evidence.write("step.begin", step=self.hook.step)
             self.mark = time.monotonic()
-            self.starved = starved()
+            self.starved = self.waited_here()
             self.hook.injector.at("step")
 
     def end(self):
@@ -40,14 +42,19 @@ class Training:
         self.open = False
         shown = {"loss": self.loss, "gradient_norm": self.norm}
         shown = {name: plain(value) for name, value in shown.items() if value is not None}
-        self.tell_wait("processor_wait", starved() - self.starved)
+        self.tell_wait("processor_wait", self.waited_here() - self.starved)
         self.tell_wait("transfer_wait", self.others.waited())
         self.hook.evidence.write("step.end", step=self.hook.step, **shown)
         for group, name, value in self.digests():
             self.hook.evidence.write(
                 "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
             )
+        self.memory.step_ended()
         self.hook.step += 1
+
+    def waited_here(self):
+        """Seconds that this thread could have run and had no processor."""
+        return (self.waits.of(threading.get_native_id()) or 0) / 1e9
 
     def tell_wait(self, name, seconds):
         if seconds is not None:
@@ -100,11 +107,49 @@ class Training:
             self.hook.injector.at("phase")
 
 
+class Waits:
+    """How long threads could have run and had no processor. Their files stay open: to open one each time
+    takes longer than to read it."""
+
+    def __init__(self):
+        self.files, self.listed = {}, 0.0
+
+    def of(self, thread):
+        file = self.files.get(thread)
+        try:
+            if file is None:
+                path = f"/proc/self/task/{thread}/schedstat"
+                file = self.files[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return int(os.pread(file, 64, 0).split()[1])
+        except (OSError, IndexError):  # it is gone, or the kernel counts nothing
+            self.close(thread)
+            return None
+
+    def close(self, thread):
+        file = self.files.pop(thread, None)
+        if file is not None:
+            os.close(file)
+
+    def all(self):
+        """Of every thread. Which there are is asked once in a while."""
+        now = time.monotonic()
+        if now - self.listed > 1.0:
+            self.listed = now
+            there = set(map(int, os.listdir("/proc/self/task")))
+            for thread in set(self.files) - there:
+                self.close(thread)
+            threads = there
+        else:
+            threads = list(self.files)
+        seen = ((thread, self.of(thread)) for thread in threads)
+        return {thread: waited for thread, waited in seen if waited is not None}
+
+
 class Others:
     """The process's other threads, of which a library's own make its transfers."""
 
-    def __init__(self):
-        self.before, self.looked = {}, 0.0
+    def __init__(self, waits):
+        self.waits, self.before, self.looked = waits, {}, 0.0
 
     def waited(self):
         """The longest that one of them had no processor since the last answer; nothing where that was
@@ -112,25 +157,13 @@ class Others:
         if time.monotonic() - self.looked < 0.01:
             return None
         self.looked = time.monotonic()
-        now = {}
         try:
-            for thread in os.listdir("/proc/self/task"):
-                with open(f"/proc/self/task/{thread}/schedstat", encoding="ascii") as file:
-                    now[thread] = int(file.read().split()[1])
-        except (OSError, IndexError):
+            now = self.waits.all()
+        except OSError:
             return None
         longest = max((waited - self.before.get(thread, 0) for thread, waited in now.items()), default=0)
         self.before = now
         return longest / 1e9
-
-
-def starved():
-    """Seconds that this thread could have run and had no processor."""
-    try:
-        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
 
 
 def plain(number):
@@ -151,12 +184,16 @@ def digest(tensors):
 
 def watch(hook):
     hook.training = Training(hook)
-    hook.optimizers = weakref.WeakSet()
+    hook.optimizers, hook.told = weakref.WeakSet(), weakref.WeakSet()
     watch_forward(hook.training)
     watch_backward(hook.training)
     watch_optimizers(hook)
     watch_scalers(hook.training)
     atexit.register(hook.training.finish)
+
+
+def has_parameters(module):
+    return next(module.parameters(), None) is not None
 
 
 def trains(module):
@@ -171,7 +208,7 @@ def watch_forward(training):
     real = nn.Module.__call__
 
     def called(self, *args, **settings):
-        if getattr(training.inside, "forward", False) or next(self.parameters(), None) is None:
+        if getattr(training.inside, "forward", False) or not has_parameters(self):
             return real(self, *args, **settings)  # a loss or an activation is no model
         if not trains(self):
             training.aside()
@@ -247,6 +284,7 @@ def watched_step(hook, real):
     def step(self, *args, **settings):
         training = hook.training
         training.phase("optimizer")
+        tell_settings(hook, self)
         training.norm = gradient_norm(self)
         hook.injector.at("optimizer.step")
         hook.replicas.will_step(self)
@@ -260,6 +298,22 @@ def watched_step(hook, real):
 
     step.deadrank = True
     return step
+
+
+def tell_settings(hook, optimizer):
+    """Its numbers, once: ranks that train one model have the same."""
+    if not hook.watching or optimizer in hook.told:
+        return
+    hook.told.add(optimizer)
+    first = optimizer.param_groups[0] if optimizer.param_groups else {}
+    said = [f"{name}={value}" for name, value in sorted(first.items()) if is_setting(value)]
+    name = f"optimizer {len(hook.told)}, {type(optimizer).__name__}"
+    hook.evidence.write("rank.config", name=name, value=" ".join(said))
+
+
+def is_setting(value):
+    many = value if isinstance(value, (tuple, list)) else [value]
+    return all(isinstance(one, (int, float)) for one in many) and len(many) <= 4
 
 
 def gradient_norm(optimizer):

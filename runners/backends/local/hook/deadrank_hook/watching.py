@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 
+FIRST = 16  # steps
 LOOK = 0.5  # seconds between two looks for the watcher's wish to see stacks
 
 
@@ -18,9 +19,11 @@ def rank_here():
 
 
 def begin(hook):
-    from . import environment, imports, store
+    from . import environment, evidence, imports, readback, store
 
     environment.record(hook)
+    hook.evidence.patient = evidence.PATIENT
+    hook.readback = readback.ReadBack(hook)
     hook.store = store.Detour(hook.slot)
     hook.network = None
     os.register_at_fork(after_in_child=functools.partial(silence, hook))
@@ -59,8 +62,10 @@ def turn_off(hook, trouble):
 
 def goodbye(hook):
     try:
+        if not hook.off:
+            hook.readback.at_end()
         hook.evidence.write("hook.goodbye", pid=os.getpid())
-    except OSError as trouble:
+    except Exception as trouble:
         turn_off(hook, trouble)
 
 
@@ -82,26 +87,34 @@ def install(hook):
     """Puts a bound around each of the hook's own functions that the program passes through."""
     if not hook.watching:
         return
-    from . import checkpoints, collectives, data, replicas, training
+    from . import checkpoints, collectives, data, flight_recorder, memory, readback, replicas, training
     from .calls import Call
 
     hook.evidence.write = harmless(hook, hook.evidence.write)
     hook.injector.at = harmless(hook, hook.injector.at)
+    training.tell_settings = harmless(hook, training.tell_settings)
     training.gradient_norm = lambda optimizer: None  # a look at every gradient costs more than it tells
     for owner, names in (
         (training.Training,
          ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
         (replicas.Replicas, ("reduced", "will_step")),
         (Call, ("enter", "leave")),
+        (flight_recorder.Flight, ("dump",)),
+        (memory.Memory, ("step_ended",)),
+        (readback.ReadBack, ("after",)),
     ):
         for name in names:
             setattr(owner, name, harmless(hook, getattr(owner, name)))
     for module, name, answer in (
+        (training, "has_parameters", False),
         (data.Shares, "of", None),
         (replicas.Replicas, "digests", ()),
         (checkpoints, "content", {}),
         (checkpoints, "shard_of", {}),
         (checkpoints, "files_of", []),
+        (checkpoints, "take", []),
+        (checkpoints, "harm", None),
+        (checkpoints, "remember", None),
     ):
         setattr(module, name, harmless(hook, getattr(module, name), answer))
     for name in ("made", "made_below", "done"):
@@ -110,14 +123,15 @@ def install(hook):
 
 
 def seldom(hook, digests):
-    """All ranks skip the same steps, since each has as many parameters: the more there are, the rarer."""
+    """All ranks skip the same steps, since each has as many parameters: the more there are, the rarer. What
+    has parted stays apart, so that a look at each of the first steps and then at some is enough."""
 
     @functools.wraps(digests)
     def call(self):
-        if hook.step % max(1, self.elements() // 20_000_000) == 0:
+        often = max(1 if hook.step < FIRST else 4, self.elements() // 20_000_000)
+        if hook.step % often == 0:
             return digests(self)
-        self.forget()
-        return ()
+        return ()  # what was changed is kept in mind: of networks that step in turn each has its turn here
 
     return call
 

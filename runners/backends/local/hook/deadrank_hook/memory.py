@@ -1,0 +1,49 @@
+# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of its machine's memory, and
+# how much there is. Of some steps it tells the least, since a peak within one of them is no growth.
+import os
+import resource
+
+STEPS = 8
+
+
+class Memory:
+    def __init__(self, hook):
+        self.hook = hook
+        self.page = os.sysconf("SC_PAGE_SIZE")
+        self.file = -1
+        self.least, self.steps = 0, 0
+
+    def step_ended(self):
+        if self.file < 0:
+            self.file = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+            self.hook.evidence.write("rank.config", name="host_memory", value=str(limit()))
+        held = int(os.pread(self.file, 128, 0).split()[1]) * self.page
+        self.least = min(self.least or held, held)
+        self.steps += 1
+        if self.steps % STEPS == 0:
+            self.hook.evidence.write(
+                "value.sample",
+                step=self.hook.step,
+                name="resident_memory",
+                value=self.least,
+                expected="nan",
+            )
+            self.least = 0
+
+
+def limit():
+    """The smallest bound that this process runs into."""
+    bounds = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS):
+        soft = resource.getrlimit(kind)[0]
+        if soft > 0:
+            bounds.append(soft)
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path, encoding="ascii") as file:
+                said = file.read().strip()
+        except OSError:
+            continue
+        if said.isdigit() and int(said) > 0:
+            bounds.append(int(said))
+    return min(bounds)

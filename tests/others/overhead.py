@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# tests/others/overhead.py — What watching costs a training step. A small model in
+# DistributedDataParallel, two ranks over gloo, alone and watched in turn, in pairs: a busy machine spoils both alike. Told are the step's
+# time, the processor time that a rank took for it, and its write calls.
+#   overhead.py --deadrank build/deadrank --python PYTHON [--pairs 8] [--steps 200] [--width 512] [--layers 6]
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def train(given):
+    """One rank. Its first steps are not counted: buckets are built and memory is asked for in them."""
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layers = [nn.Sequential(nn.Linear(given.width, given.width), nn.GELU()) for _ in range(given.layers)]
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers, nn.Linear(given.width, 10)))
+    optimizer, loss_of = torch.optim.AdamW(model.parameters()), nn.CrossEntropyLoss()
+    data, labels = torch.randn(given.batch, given.width), torch.randint(0, 10, (given.batch,))
+    took, before = [], None
+    for step in range(given.steps + 20):
+        if step == 20:
+            before = used()
+        began = time.perf_counter()
+        loss_of(model(data), labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        took.append(time.perf_counter() - began)
+    after, took = used(), sorted(took[20:])
+    said = {"median": took[len(took) // 2] * 1e6}
+    said |= {name: (after[name] - before[name]) / given.steps for name in after}
+    with open(os.path.join(given.into, f"rank{dist.get_rank()}.json"), "w", encoding="utf-8") as out:
+        json.dump(said, out)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def used():
+    of_us = resource.getrusage(resource.RUSAGE_SELF)
+    with open("/proc/self/io", encoding="ascii") as file:
+        counts = dict(line.split(": ") for line in file.read().splitlines())
+    return {
+        "processor": (of_us.ru_utime + of_us.ru_stime) * 1e6,
+        "writes": int(counts["syscw"]),
+        "written": int(counts["wchar"]),
+    }
+
+
+def one(given, watched):
+    with tempfile.TemporaryDirectory() as folder:
+        words = [given.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        words += [__file__, "--into", folder]
+        for name in ("steps", "width", "layers", "batch"):
+            words += [f"--{name}", str(getattr(given, name))]
+        if watched:
+            words = [given.deadrank, "watch", "-q", "--record", os.path.join(folder, "seen"), "--", *words]
+        done = subprocess.run(words, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True,
+                              text=True, check=False)
+        files = sorted(pathlib.Path(folder).glob("rank*.json"))
+        if len(files) < 2:
+            sys.exit(f"the small program ended with {done.returncode}: {done.stderr[-2000:]}")
+        ranks = [json.loads(file.read_text()) for file in files]
+        return {name: sum(rank[name] for rank in ranks) / len(ranks) for name in ranks[0]}
+
+
+def middle(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def main():
+    asked = argparse.ArgumentParser(description="What watching costs a training step.")
+    asked.add_argument("--deadrank"), asked.add_argument("--python", default=sys.executable)
+    asked.add_argument("--into", help="the ranks' own")
+    for name, usual in (("pairs", 8), ("steps", 200), ("width", 512), ("layers", 6), ("batch", 64)):
+        asked.add_argument(f"--{name}", type=int, default=usual)
+    given = asked.parse_args()
+    if given.into:
+        return train(given)
+    pairs = []
+    for number in range(given.pairs):
+        order = (False, True) if number % 2 == 0 else (True, False)
+        seen = {watched: one(given, watched) for watched in order}
+        pairs.append((seen[False], seen[True]))
+    units = {"median": "µs a step, wall clock", "processor": "µs a step, processor time of a rank"}
+    units |= {"writes": "write calls a step", "written": "bytes written a step"}
+    for name, unit in units.items():
+        alone, watched = (middle([pair[at][name] for pair in pairs]) for at in (0, 1))
+        more = middle([pair[1][name] - pair[0][name] for pair in pairs])
+        share = f", {more / alone:+.1%}" if alone else ""
+        print(f"{unit:38} {alone:10.0f} alone {watched:10.0f} watched, {more:+.0f}{share}", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()
