@@ -138,6 +138,7 @@ private:
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
     std::int64_t groups_made_ = 0;
+    std::int64_t data_end_ = 0;  // steps for which there are data
     struct OpenSave {
         std::int64_t step = 0;
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
