@@ -65,6 +65,7 @@ struct BreakPackage {
     static constexpr Lever lever{"break_package", "break a package"};
     Rank rank;
     std::string_view package, problem;
+    bool shadowed = false;  // it is whole, and another copy is found first
 };
 struct TakePort {
     static constexpr Lever lever{"take_port", "take a port"};

@@ -132,11 +132,11 @@ extern const FaultRow break_package_row{
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
         const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
-        return make_simple_fault(spec, {.apply =
-                                            [package, says](Levers& levers, Rank rank) {
-                                                return levers.pull(BreakPackage{rank, package, says});
-                                            },
-                                        .blame = aimed(spec, {.component = package})});
+        const auto apply = [package, says, shadowed = spec.text("problem") == "wrong_found_first"](
+                               Levers& levers, Rank rank) {
+            return levers.pull(BreakPackage{rank, package, says, shadowed});
+        };
+        return make_simple_fault(spec, {.apply = apply, .blame = aimed(spec, {.component = package})});
     }};
 
 // Another process listens on the rendezvous port: another job, or an orphan of the last one.

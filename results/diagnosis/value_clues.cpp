@@ -1,5 +1,7 @@
 // results/diagnosis/value_clues.cpp — How a number is wrong: by which factor, since when, on whom.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -35,11 +37,25 @@ std::int64_t factor_of(double value, double right) {
                : 0;
 }
 
-// Off by exactly one bit of some weight: sums and factors of real numbers do not do that.
+// One bit of a float as programs hold it. The lowest of the exponent is a factor of two, which has likelier
+// reasons, and the low ones of the mantissa are rounding.
+bool one_bit_of_a_float(double value, double right) {
+    const auto one = static_cast<float>(value), other = static_cast<float>(right);
+    if (!std::isfinite(one) || !std::isfinite(other) || other == 0) return false;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(one) ^ std::bit_cast<std::uint32_t>(other);
+    constexpr int mantissa = 23, told = 12, round = 8;
+    const int bit = std::countr_zero(bits);
+    const bool is_round = std::countr_zero(std::bit_cast<std::uint32_t>(other)) >= round;  // 2 beside 3
+    return std::has_single_bit(bits) && !is_round && bit >= mantissa - told && bit != mantissa && bit != 31;
+}
+
+// Of some weight: sums and factors of real numbers do not do that. In a sum of whole numbers it is a power of
+// two.
 bool one_bit(double value, double right) {
     const double off = std::fabs(value - right);
     int exponent = 0;
-    return std::isfinite(off) && off >= 64 && std::frexp(off, &exponent) == 0.5;
+    const bool of_whole = std::isfinite(off) && off >= 64 && std::frexp(off, &exponent) == 0.5;
+    return of_whole || one_bit_of_a_float(value, right);
 }
 
 void factors(const Evidence& evidence, Clues& clues) {
@@ -48,7 +64,7 @@ void factors(const Evidence& evidence, Clues& clues) {
         const auto* sample = wrong.event->as<ValueSample>();
         if (!bit && one_bit(sample->value, sample->expected)) {
             bit = true;
-            clues.push_back({"off_by_one_bit", fmt::format("{} is off by {}, a power of two", wrong.name,
+            clues.push_back({"off_by_one_bit", fmt::format("{} is off by {}, one bit", wrong.name,
                                                            std::fabs(sample->value - sample->expected))});
         }
         if (const auto times = factor_of(sample->value, sample->expected); times > 0 && !factor) {

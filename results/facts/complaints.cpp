@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 namespace deadrank::results::detectors {
@@ -14,7 +15,22 @@ namespace {
 struct Phrase {
     std::string_view words;
     Trouble trouble;
+    bool (*also)(std::string_view text) = nullptr;  // what the words alone do not say
 };
+
+// Part of a checkpoint as frameworks name them: torch's own, DeepSpeed's, Megatron-LM's, Lightning's.
+bool names_a_checkpoint(std::string_view text) {
+    constexpr std::string_view before = "No such file or directory: '";
+    const std::size_t from = text.find(before) + before.size();
+    const std::string_view path = text.substr(from, text.find('\'', from) - from);
+    if (path.ends_with(".py")) return false;
+    constexpr std::string_view parts[] = {"checkpoint", "ckpt",       "global_step", "zero_pp_rank_",
+                                          "mp_rank_",   "iter_0",     ".distcp",     "/.metadata",
+                                          "optim_states", "model_states"};
+    return std::any_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
+        return path.find(part) != std::string_view::npos;
+    });
+}
 
 constexpr Phrase phrases[] = {
     {"Root Cause (first observed failure)", Trouble::launcher},
@@ -91,7 +107,7 @@ constexpr Phrase phrases[] = {
     {"SafetensorError", Trouble::unreadable},
     {"CheckpointException", Trouble::unreadable},
     {"incomplete metadata", Trouble::unreadable},
-    {"No such file or directory: 'checkpoint", Trouble::unreadable},
+    {"No such file or directory: '", Trouble::unreadable, names_a_checkpoint},
     {"didn't get saved by one or more processes", Trouble::reshard},
     {"Automatic adjustment of ZeRO", Trouble::reshard},
     {"contains a parameter group that doesn't match", Trouble::reshard},
@@ -188,7 +204,8 @@ Trouble trouble_of(Code code) {
 
 Trouble trouble_in(std::string_view text) {
     for (const Phrase& phrase : phrases) {
-        if (text.find(phrase.words) != std::string_view::npos) return phrase.trouble;
+        if (text.find(phrase.words) == std::string_view::npos) continue;
+        if (!phrase.also || phrase.also(text)) return phrase.trouble;
     }
     return is_exception(text) ? Trouble::exception : Trouble::none;
 }

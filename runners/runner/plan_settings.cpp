@@ -90,6 +90,8 @@ const std::map<std::string, Take, std::less<>>& takers() {
         {"launcher", take_launcher},
         {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},
+        {"spare_nodes", to(&ClusterSettings::spare_nodes)},
+        {"requeue_after", to(&ClusterSettings::requeue_after)},
         {"collective_timeout", to(&ClusterSettings::collective_timeout)},
         {"watchdog", to(&ClusterSettings::watchdog)},
         {"store_timeout", to(&ClusterSettings::store_timeout)},

@@ -47,6 +47,8 @@ struct ClusterSettings {
     LauncherKind launcher = LauncherKind::torchrun;
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents check their children
     int restarts_max = 0;
+    int spare_nodes = 0;    // take the places of lost ones at a restart
+    Time requeue_after{0};  // from a preemption to the next start; 0 = never
     Time test_timeout{100'000'000'000};  // how long a test waits for its processes
     bool watchdog = true;
     Time collective_timeout{600'000'000'000};

@@ -14,11 +14,11 @@ Devices::Devices(Machine& machine)
       per_node_(machine.settings.gpus_per_node),
       nodes_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
-int Devices::bind(Process& process) {
+int Devices::bind(Process& process, bool by_place) {
     if (process.device >= 0) return process.device;
     // A script without LOCAL_RANK puts every process on device 0.
     const auto local = machine_.environment.get(process, "LOCAL_RANK");
-    std::int64_t wanted = local ? lax_integer(*local) : 0;
+    std::int64_t wanted = by_place ? process.local : local ? lax_integer(*local) : 0;
     std::int64_t visible = per_node_;
     if (const auto list = machine_.environment.get(process, "CUDA_VISIBLE_DEVICES")) {
         std::vector<std::int64_t> shown;

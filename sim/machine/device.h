@@ -37,7 +37,7 @@ public:
 
     // The device that the process uses, by LOCAL_RANK and CUDA_VISIBLE_DEVICES as a training script reads
     // them.
-    int bind(Process& process);
+    int bind(Process& process, bool by_place = false);
     DeviceState& of(Process& process);
     DeviceState& at(int node, int device) {
         std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
@@ -70,6 +70,7 @@ public:
     RankDevice(Machine& machine, Process& process) : machine_(machine), process_(process) {}
 
     int index() const override;
+    void choose_by_place() override;
     void compute(Time nominal) override;
     std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }
     std::int64_t allocate_on(int device, std::int64_t bytes) override;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -184,12 +185,55 @@ void refuse_package(Machine& machine, Process& process, std::string_view package
     throw RankFailure(named ? std::string(problem) : fmt::format("ImportError: {}", problem));
 }
 
+// What is broken harms only who asks for it. From public release notes and reports.
+struct Asker {
+    std::string_view package;  // what it asks for
+    std::string_view name;
+    std::array<int, 3> until;  // the first release that no longer does
+};
+
+constexpr Asker askers[] = {
+    // DeepSpeed#5337: the launcher's `log` became `logger`; 0.14.4 asks for neither.
+    {"torch.distributed.elastic.agent.server.api", "deepspeed", {0, 14, 4}},
+};
+
+std::array<int, 3> numbers_of(std::string_view version) {
+    std::array<int, 3> numbers{};
+    for (int& number : numbers) {
+        const auto [after, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+        if (error != std::errc()) break;
+        version.remove_prefix(static_cast<std::size_t>(after - version.data()));
+        if (!version.starts_with('.')) break;
+        version.remove_prefix(1);
+    }
+    return numbers;
+}
+
+// The loader takes the first directory of the path that has the library: the bundle's copy, or the system's.
+bool finds_the_bundled_first(const Machine& machine, const Process& process, std::string_view package) {
+    const std::string path = machine.environment.get(process, "LD_LIBRARY_PATH").value_or("");
+    const std::string_view first = std::string_view(path).substr(0, path.find(':'));
+    return first.ends_with(fmt::format("site-packages/nvidia/{}/lib", package));
+}
+
+bool asks_for(const Machine& machine, const Process& process, const Tampering::BrokenPackage& broken) {
+    if (broken.shadowed && finds_the_bundled_first(machine, process, broken.package)) return false;
+    for (const Asker& asker : askers) {
+        if (asker.package != broken.package) continue;
+        const std::string version = machine.environment.version(process, asker.name);
+        if (!version.empty() && numbers_of(version) >= asker.until) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 void load_packages(Machine& machine, Process& process) {
-    if (process.tampering && !process.tampering->broken_packages.empty()) {
-        const auto& [package, problem] = process.tampering->broken_packages.front();
-        refuse_package(machine, process, package, problem, results::Code::corrupt);
+    if (process.tampering) {
+        for (const auto& broken : process.tampering->broken_packages) {
+            if (!asks_for(machine, process, broken)) continue;
+            refuse_package(machine, process, broken.package, broken.problem, results::Code::corrupt);
+        }
     }
     const bool uses_torch = machine.settings.versions.contains("torch");
     if (uses_torch && machine.environment.version(process, "torch").empty()) {

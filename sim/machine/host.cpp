@@ -109,6 +109,16 @@ void Hosts::change(int node, const HostChange& change) {
     }
 }
 
+std::vector<int> Hosts::lost() const {
+    std::vector<int> nodes;
+    for (std::size_t node = 0; node < all_.size(); ++node) {
+        if (all_[node].down) nodes.push_back(static_cast<int>(node));
+    }
+    return nodes;
+}
+
+void Hosts::replace(int node) { (*this)[node].down = false; }
+
 void Hosts::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {
     auto& interfaces = (*this)[node].interfaces;
     interfaces.insert(sorts_first ? interfaces.begin() : interfaces.end(), {std::string(name), routable});

@@ -51,6 +51,8 @@ public:
     void step(Process& process);  // leaks
 
     void change(int node, const HostChange& change);
+    std::vector<int> lost() const;
+    void replace(int node);  // by a spare of its name; files of the lost one stay lost
     void add_interface(int node, std::string_view name, bool routable, bool sorts_first);
 
 private:

@@ -51,9 +51,7 @@ void Launcher::body() {
         wait_for_trouble();
         if (!end_attempt()) return;
         ++machine_.attempt;
-        recorder.record(
-            results::no_rank,
-            results::Restart{machine_.attempt, recorder.text(fmt::format("rank {} failed", first_failure_))});
+        recorder.record(results::no_rank, results::Restart{machine_.attempt, recorder.text(why_again_)});
         machine_.begin_attempt();
     }
 }
@@ -94,6 +92,7 @@ bool Launcher::end_attempt() {
     if (preempted_) {
         recorder.log(results::no_rank, 1, preempt_reason_);
         end_others();
+        if (settings.requeue_after > Time{0}) return queue_again();
         stop_job(128 + results::sigterm, preempt_reason_);
         return false;
     }
@@ -124,12 +123,31 @@ bool Launcher::end_attempt() {
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
     recorder.log(results::no_rank, 2, report);
-    if (!node_lost_ && machine_.attempt < settings.restarts_max) {
+    if (machine_.attempt < settings.restarts_max && (!node_lost_ || take_spare_nodes())) {
+        why_again_ = fmt::format("rank {} failed", failed.id);
         machine_.engine.sleep(start_again);
         return true;
     }
     stop_job(1, fmt::format("rank {} failed", failed.id));
     return false;
+}
+
+// The scheduler keeps the job and starts it anew when there is room for it.
+bool Launcher::queue_again() {
+    preempted_ = false;
+    why_again_ = "requeued: " + preempt_reason_;
+    machine_.engine.sleep(machine_.settings.requeue_after);
+    return true;
+}
+
+// Each spare takes the name and the place of a lost node. False: there are too few.
+bool Launcher::take_spare_nodes() {
+    const std::vector<int> lost = machine_.hosts.lost();
+    if (spares_taken_ + static_cast<int>(lost.size()) > machine_.settings.spare_nodes) return false;
+    for (const int node : lost) machine_.hosts.replace(node);
+    spares_taken_ += static_cast<int>(lost.size());
+    node_lost_ = false;
+    return true;
 }
 
 // Launchers check their children at fixed intervals, for the first time after one of them.

@@ -27,6 +27,8 @@ private:
     void show_sample();
     void start_processes();
     bool end_attempt();  // false: the job is over
+    bool queue_again();
+    bool take_spare_nodes();
     void sleep_until_next_look(Time interval);
     void report_test();
     void wait_for_trouble();
@@ -40,6 +42,8 @@ private:
     Rank running_ = 0;
     Rank first_failure_ = results::no_rank;
     bool node_lost_ = false;
+    int spares_taken_ = 0;
+    std::string why_again_;
     bool preempted_ = false;
     std::string preempt_reason_;
 };

@@ -40,6 +40,8 @@ void Machine::begin_attempt() {
 
 int RankDevice::index() const { return machine_.devices.bind(process_); }
 
+void RankDevice::choose_by_place() { (void)machine_.devices.bind(process_, true); }
+
 void RankDevice::compute(Time nominal) {
     Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
     if (machine_.gate.plain(process_, call)) return;

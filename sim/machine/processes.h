@@ -55,7 +55,11 @@ struct Tampering {
 
     std::vector<Setting> environment;  // over the cluster's and the launcher's
     std::vector<Setting> versions;
-    std::vector<std::pair<std::string, std::string>> broken_packages;
+    struct BrokenPackage {
+        std::string package, problem;
+        bool shadowed = false;  // another copy of it is found first
+    };
+    std::vector<BrokenPackage> broken_packages;
     std::vector<std::pair<std::string, NameTrouble>> broken_names;
     StoreTrouble store = StoreTrouble::none;
     Time store_late{0};

@@ -8,7 +8,8 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::int64_t expansion = 2;  // stored in half precision, read in full
+constexpr std::int64_t expansion = 2;   // stored in half precision, read in full
+constexpr std::int64_t detached = 512;  // a number on the device, in the smallest block of the allocator
 
 }  // namespace
 
@@ -61,9 +62,11 @@ std::int64_t Footprint::sharing(Rank ranks) {
 void Footprint::activations(std::int64_t numbers) { of_step_.push_back(take_activations(numbers)); }
 
 void Footprint::step_over() {
-    if (!world_.block("activations.release")) {  // a graph that is still referenced
-        of_step_.clear();
-        return;
+    if (!world_.block("activations.release")) {  // what is kept for a log: a number, or a graph with it
+        if (settings_.detach_logged)
+            world_.device().allocate(detached);
+        else
+            of_step_.clear();
     }
     for (const std::int64_t handle : of_step_) give_back(handle);
     of_step_.clear();

@@ -135,7 +135,9 @@ std::unique_ptr<Comm> Job::numbered_group(std::string_view name, Rank base, Rank
         if (first / stride % count != 0) continue;
         const bool mine = first == base;
         if (!mine && !world_.block("group.make_others")) continue;
-        const std::int64_t number = world_.seam("group.number", ++groups_made_);
+        // All ranks are at one creation, since each ends with all of them counted.
+        std::int64_t number = world_.seam("group.number", ++groups_made_);
+        if (settings_.groups == GroupMaking::store) number = (store_->add("groups", 1) - 1) / size_ + 1;
         const std::string key = fmt::format("default_pg/{}", number);
         if (mine) {
             const std::vector<Rank> wanted = strided(base, stride, count, size_);

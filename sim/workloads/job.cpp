@@ -21,7 +21,9 @@ ModelShape Job::shape(std::int64_t experts) const {
 }
 
 void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_t until) {
-    const std::int64_t steps = world_.seam("sampler.steps", until < 0 ? settings_.steps : until);
+    const std::int64_t asked = until < 0 ? settings_.steps : until;
+    data_end_ = world_.seam("sampler.steps", asked);
+    const std::int64_t steps = settings_.repeat_data && data_end_ > 0 ? asked : data_end_;
     restore();
     saved_ = world_.timer().now();
     for (std::int64_t number = first_step_; number < steps; ++number) {
@@ -120,8 +122,13 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
                                       replica, sampling.replicas - 1));
     }
     const std::int64_t place = world_.seam("sampler.shard", replica);
-    const std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
-    const std::int64_t epoch = Sampler(sampling).epoch_of(at);
+    std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
+    std::int64_t passes = 0;
+    if (settings_.repeat_data && data_end_ > 0) {
+        passes = at / data_end_;
+        at %= data_end_;
+    }
+    const std::int64_t epoch = Sampler(sampling).epoch_of(at) + passes;
     if (settings_.epoch_in_seed) sampling.seed += epoch;
     const Sampler sampler(sampling);
     std::vector<std::int64_t> samples = sampler.batch(at, place, world_.seam("sampler.epoch", epoch));
@@ -217,8 +224,10 @@ bool Job::audit_reduction(std::int64_t step, std::span<const Number> reduced, Nu
 Dropout Job::dropout(std::int64_t step, Rank replica, std::size_t samples) {
     const std::int64_t one_in = settings_.dropout;
     if (one_in <= 0) return {};
+    const bool adds = settings_.seed_by_replica;
     const std::int64_t own = settings_.seed + replica;  // replicas drop apart, shards of one alike
-    const std::int64_t seed = world_.seam("rng.seed", own);
+    const std::int64_t seed =
+        adds ? world_.seam("rng.seed", settings_.seed) + replica : world_.seam("rng.seed", own);
     value(step, "dropout.seed", seed * one);
     return {one_in, seed, world_.seam("rng.counter", step * static_cast<std::int64_t>(samples))};
 }

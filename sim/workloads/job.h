@@ -145,6 +145,7 @@ private:
     std::int64_t groups_made_ = 0;
     std::int64_t samples_together_ = 0;  // of all ranks in a step
     std::int64_t optimizer_steps_ = 0;   // that were taken, with setting `optimizer_steps`
+    std::int64_t data_end_ = 0;          // steps for which there are data
     struct OpenSave {
         std::int64_t step = 0;
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written

@@ -131,7 +131,8 @@ enum class Tokens { alike, uneven };
 enum class Normaliser { samples, step, rank, micro_batch };
 enum class Remainder { pad, drop, uneven };
 enum class Condition { none, alone, agreed };
-enum class GroupMaking { members, world, first_call };
+enum class GroupMaking { members, world, store, first_call };
+enum class PlaceSource { environment, launcher };
 enum class HelperEnds { raise, wait };
 
 struct JobSettings : Settings {
@@ -197,6 +198,18 @@ struct JobSettings : Settings {
     Time collect_time = duration("collect_time", "80ms", "how long a collection takes");
     bool validate =
         flag("validate", "false", "check ranks and versions at start-up and refuse a contradiction");
+    PlaceSource place_from = choice<PlaceSource>(
+        "place_from", "",
+        "where a process takes rank, number of ranks and device from: RANK, WORLD_SIZE and LOCAL_RANK; the "
+        "place in which the launcher started it. Absent = environment",
+        {"environment", "launcher"});
+    bool device_modulo = flag("device_modulo", "", "a device index is taken modulo the number of devices");
+    bool repeat_data =
+        flag("repeat_data", "", "data that end before all steps are made begin anew, as the next epoch");
+    bool seed_by_replica =
+        flag("seed_by_replica", "", "with dropout: a replica's number is added to the seed that it is given");
+    bool detach_logged =
+        flag("detach_logged", "", "what is kept of a step for a log is a number, without the step's graph");
     bool discover_mpi = flag("discover_mpi", "", "where RANK or WORLD_SIZE is missing, take Open MPI's");
     bool lenient_environment =
         flag("lenient_environment", "false", "unreadable numbers in the environment become 0");
@@ -237,9 +250,10 @@ struct JobSettings : Settings {
         choice<GroupMaking>("groups", "",
                             "who takes part when a parallel group is made: its members; all ranks of the "
                             "world, group after group, "
-                            "which a counter names in the store, as torch does; its members, when they first "
-                            "use it. Absent = members",
-                            {"members", "world", "first_call"});
+                            "which a counter of each process names in the store, as torch does; the same, "
+                            "with a counter that the store keeps; its members, when they first use it. "
+                            "Absent = members",
+                            {"members", "world", "store", "first_call"});
     std::int64_t saved_ranks = integer(
         "saved_ranks", "",
         "begin with a checkpoint that a job of so many ranks left behind; absent = with a fresh model");

@@ -48,16 +48,22 @@ std::int64_t lenient_integer(std::string_view text) {
 
 void Job::read_environment() {
     const bool lenient = settings_.lenient_environment;
-    const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise) {
+    const bool told = settings_.place_from == PlaceSource::launcher;
+    const std::int64_t local_size = strict_integer(required(world_, "LOCAL_WORLD_SIZE"));
+    const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise,
+                          Rank place) -> std::int64_t {
+        if (told) return place;
         std::optional<std::string> found = world_.env().get(name);
         if (!found && settings_.discover_mpi) found = world_.env().get(mpi_name);
         if (lenient && !found) return otherwise;
         const std::string text = found ? *found : required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    rank_ = static_cast<Rank>(world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0)));
-    size_ =
-        static_cast<Rank>(world_.seam("startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1)));
+    rank_ = static_cast<Rank>(
+        world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
+    size_ = static_cast<Rank>(world_.seam(
+        "startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
+    if (told) world_.device().choose_by_place();
     config("rank", rank_);
     config("world_size", size_);
     config("steps", settings_.steps);
@@ -66,12 +72,14 @@ void Job::read_environment() {
     if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
     config("seed", settings_.seed);
     config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
-    const int wanted = static_cast<int>(world_.seam("startup.device", world_.device().index()));
-    if (wanted < 0 || wanted >= strict_integer(required(world_, "LOCAL_WORLD_SIZE"))) {
+    std::int64_t wanted = world_.seam("startup.device", world_.device().index());
+    if (settings_.device_modulo && wanted >= 0) wanted %= local_size;
+    if (wanted < 0 || wanted >= local_size) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
     if (wanted != world_.device().index()) {
-        world_.record(results::DeviceBind{world_.text("model"), world_.device().index(), wanted});
+        world_.record(results::DeviceBind{world_.text("model"), world_.device().index(),
+                                         static_cast<std::int32_t>(wanted)});
     }
 }
 
@@ -231,7 +239,7 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
             name, cut_count, size_));
     }
     (void)comm();  // groups are cut out of the default one
-    if (settings_.groups == GroupMaking::world) return numbered_group(name, cut_base, cut_stride, cut_count);
+    if (settings_.groups != GroupMaking::members) return numbered_group(name, cut_base, cut_stride, cut_count);
     (void)world_.block("group.make_others");  // members find each other without the rest of the world
     std::vector<Rank> members;
     for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);

@@ -1,6 +1,7 @@
 // Goal: the tables of phrases know what real programs print, and are silent about lines that only look like
 // it. The lines have the shape of real ones from public trackers, with names and numbers of our own.
 #include <gtest/gtest.h>
+#include <string>
 #include <string_view>
 
 #include "results/facts/complaints.h"
@@ -75,6 +76,22 @@ TEST(Texts, KnowWhatRealProgramsPrint) {
         ASSERT_NE(signature, nullptr) << one.line;
         EXPECT_EQ(signature->symptom, one.symptom) << one.line;
     }
+}
+
+// A part of a checkpoint is known by the names that frameworks give it, wherever it lies; other files by none.
+TEST(Texts, KnowPartsOfACheckpointByTheirNames) {
+    const auto missing = [](const std::string& path) {
+        return trouble_in("FileNotFoundError: [Errno 2] No such file or directory: '" + path + "'");
+    };
+    for (const char* path : {"/runs/a/global_step500/zero_pp_rank_1_mp_rank_00_optim_states.pt",
+                             "model_13b/global_step001/zero_pp_rank_0_mp_rank_03_optim_states.pt",
+                             "done/checkpoint-600/pytorch_model_0/.metadata",
+                             "/runs/a/iter_0000100/mp_rank_00/model_optim_rng.pt", "/runs/a/last.ckpt",
+                             "checkpoint/step5/shard1of2"}) {
+        EXPECT_EQ(missing(path), Trouble::unreadable) << path;
+    }
+    for (const char* path : {"/data/model.bin", "train.py", "src/checkpoint.py", "/data/shard-0001.tar"})
+        EXPECT_EQ(missing(path), Trouble::loading) << path;
 }
 
 // What healthy jobs print every day.

@@ -45,6 +45,7 @@ Result<void> playable(const scenarios::Plan& plan, std::string_view job) {
     if (launcher != plan.cluster.end() && launcher->second.text == "test")
         return no("be a test of a test suite");
     if (cluster_number(plan, "restarts_max", 0) > 0) return no("be started again by its launcher");
+    if (cluster_number(plan, "requeue_after", 0) > 0) return no("be queued again by a scheduler");
     if (cluster_number(plan, "individuals", 0) > 0) return no("be a crowd");
     if (cluster_number(plan, "clock_offset", 0) != 0 || cluster_number(plan, "clock_drift", 0) != 0)
         return no("have clocks that differ: all ranks are on one machine");

@@ -92,7 +92,9 @@ Result<Done> SimLevers::carry_out(const inject::SwapRanks& pull) {
 }
 Result<Done> SimLevers::carry_out(const inject::BreakPackage& pull) {
     return on_rank(pull.rank).map(
-        [&](Done done) { return cluster_.break_package(pull.rank, pull.package, pull.problem), done; });
+        [&](Done done) {
+            return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed), done;
+        });
 }
 Result<Done> SimLevers::carry_out(const inject::TakePort& pull) {
     return on_node(pull.node).map(

@@ -193,6 +193,28 @@ TEST(PeerConnection, IsSilentAboutARankThatWasAskedToEndBeforeARestart) {
     EXPECT_EQ(found_by("peer_connection", told(1, 0, true)).blame.ranks, ranks({2}));
 }
 
+// Another one had left before it: who is asked to end a second after a connection was lost is no reason for
+// that, and neither is who complained itself.
+TEST(PeerConnection, TakesNobodyForLeavingWhoLeftLater) {
+    const auto told = [](Rank leaves, Time before, Time after) {
+        EvidenceBuilder job = three_steps(4);
+        job.after(1s);
+        if (before > Time{0}) job.exits(leaves, 0, 15).after(before);
+        job.add(1, CommError{1, Code::remote_error,
+                             job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+        job.after(after);
+        if (before == Time{0}) job.exits(leaves, 0, 15).after(10ms);
+        for (const Rank rank : {0, 1, 2, 3}) {
+            if (rank != leaves) job.exits(rank, 0, 15);
+        }
+        job.after(1s).add(no_rank, Restart{1}).after(1s).start().world();
+        return job.watched();
+    };
+    expect_silence_of("peer_connection", told(2, 10ms, 100ms));
+    EXPECT_EQ(asked("peer_connection", told(2, Time{0}, 2s)).size(), 1u);
+    EXPECT_EQ(asked("peer_connection", told(1, Time{0}, 100ms)).size(), 1u);
+}
+
 TEST(PeerConnection, BlamesTheNodeWhosePortIsDown) {
     EvidenceBuilder job = three_steps(8);
     job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1000, 1000, 0, 3, 1});

@@ -19,6 +19,19 @@ TEST(DeviceMemory, NamesTheFirstRankAndTheBytes) {
     EXPECT_NE(found.says.find("4096 bytes"), std::string::npos) << found.says;
 }
 
+// Of several that failed the first one's numbers, and after a restart those of that attempt.
+TEST(DeviceMemory, TellsTheNumbersOfTheRankAndTheAttempt) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).add(1, MemoryOom{4096, 1024, job.text("device")});
+    job.add(3, MemoryOom{8192, 1024, job.text("device")}).after(10ms).exits(1, 1, 0).exits(3, 1, 0);
+    job.after(1s).add(no_rank, Restart{1}).after(1s).start().world().step(0);
+    job.add(1, MemoryOom{512, 256, job.text("device")});
+    const auto findings = asked("device_memory", job.watched());
+    ASSERT_EQ(findings.size(), 2u);
+    EXPECT_NE(findings[0].says.find("4096 bytes"), std::string::npos) << findings[0].says;
+    EXPECT_NE(findings[1].says.find("512 bytes"), std::string::npos) << findings[1].says;
+}
+
 TEST(HostExhaustion, ReadsErrorsAndSeesALeakBeforeItEnds) {
     EvidenceBuilder error(4);
     error.start().log(
@@ -224,6 +237,37 @@ TEST(Straggler, IsSilentOnATimeSliceAndOnWhatTheJobScattersBy) {
     };
     expect_silence_of("straggler", scatters(30ms));
     EXPECT_EQ(found_by("straggler", scatters(200ms)).blame.ranks, ranks({1}));
+}
+
+// Rank 0 works so long before it sends to rank 1, which is so long in a reduction with the others before it
+// receives: meanwhile the send is held.
+Evidence stages(Time works, Time reduces) {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "pp", {0, 1}).comm(3, "dp", {1, 2, 3});
+    for (std::int64_t step = 0; step < 12; ++step) {
+        const std::int64_t seq = step + 1;
+        const auto sends = [&] { job.add(0, P2pEnter{2, seq, 8, 1, 0, Op::send, Dtype::f32}); };
+        for (const Rank rank : job.everybody()) job.add(rank, StepBegin{step});
+        job.after(10ms);
+        if (works == Time{0}) sends();
+        for (const Rank rank : {1, 2, 3}) job.enters(rank, 3, seq);
+        job.after(reduces);
+        for (const Rank rank : {1, 2, 3}) job.leaves(rank, 3, seq);
+        job.add(1, P2pEnter{2, seq, 8, 0, 0, Op::recv, Dtype::f32}).after(works);
+        if (works > Time{0}) sends();
+        job.after(1ms).add(0, P2pLeave{2, seq, 1, Op::send}).add(1, P2pLeave{2, seq, 0, Op::recv});
+        job.after(100ms);
+        for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, 1, 1});
+    }
+    job.all_exit();
+    return job.watched();
+}
+
+// An even stage sends before an odd one receives: it waits there, however long the other has to compute.
+TEST(Straggler, IsSilentOnASendThatWaitsForItsReceiver) {
+    expect_silence_of("straggler", stages(0ms, 90ms));
+    expect_silence_of("straggler", stages(0ms, 30s));
+    EXPECT_EQ(found_by("straggler", stages(90ms, 1ms)).blame.ranks, ranks({0}));
 }
 
 TEST(Straggler, SeesOneLongPause) {

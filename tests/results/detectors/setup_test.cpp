@@ -151,6 +151,27 @@ TEST(SetupFailure, BlamesOnesOwnErrorBeforeThatOfThoseWhoWaited) {
     EXPECT_EQ(found.at, 1s);
 }
 
+TEST(SetupFailure, NamesTheVariableThatTheWordsAreAbout) {
+    const std::pair<std::string, std::string> told[] = {
+        {"ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable "
+         "WORLD_SIZE expected, but not set",
+         "WORLD_SIZE"},
+        {"torch.distributed.DistNetworkError: The server socket has failed to listen on any local network "
+         "address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+         "MASTER_PORT"},
+        {"torch.distributed.DistNetworkError: The IPv6 network addresses of (node0, 29500) cannot be "
+         "retrieved (gai error: -2 - Name or service not known).",
+         "MASTER_ADDR"},
+        {"torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 3/4 clients "
+         "joined.",
+         ""}};
+    for (const auto& [words, variable] : told) {
+        EvidenceBuilder job(4);
+        job.start().after(1s).log(2, words);
+        EXPECT_EQ(found_by("setup_failure", job.watched()).blame.variable, variable) << words;
+    }
+}
+
 TEST(SetupFailure, BlamesTheAbsentWhenAllOthersOnlyWaited) {
     EvidenceBuilder job(4);
     job.start();

@@ -1,8 +1,12 @@
 // tests/results/detectors/values_test.cpp — Goal: a wrong number is found at the first step that shows it,
 // and belongs to the rank that made it.
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include "results/diagnosis/clue.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -211,6 +215,29 @@ TEST(ParallelMismatch, LeavesWhatIsWrongByDefinitionToItsDetector) {
     job.start().add(0, ValueSample{4, job.text("reference.loss"), 1.25, 1.0});
     job.add(0, ValueSample{4, job.text("learning_rate"), 2, 1});
     expect_silence_of("parallel_mismatch", job.watched());
+}
+
+// A float of which one bit was flipped, as a program prints it; and numbers that differ by one bit for other
+// reasons: round ones, a factor of two, the last digits.
+TEST(ValueClues, KnowABitOfAFloat) {
+    const auto one_bit = [](double value, double right) {
+        EvidenceBuilder job(2);
+        job.start().add(1, ValueSample{3, job.text("gradient.reduced"), value, right});
+        results::diagnosis::Clues clues;
+        results::diagnosis::value_clues(job.watched(), Finding{.symptom = "wrong_intermediate_value"}, clues);
+        return std::any_of(clues.begin(), clues.end(),
+                           [](const auto& clue) { return clue.id == "off_by_one_bit"; });
+    };
+    constexpr float right = 0.67694306F;
+    const auto flipped = [](int bit) {
+        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(right) ^ (std::uint32_t{1} << bit));
+    };
+    for (const int bit : {18, 22, 29, 30}) EXPECT_TRUE(one_bit(flipped(bit), right)) << bit;
+    EXPECT_TRUE(one_bit(4096 + 71.25, 71.25));
+    for (const int bit : {0, 3, 31}) EXPECT_FALSE(one_bit(flipped(bit), right)) << bit;
+    EXPECT_FALSE(one_bit(3, 2));
+    EXPECT_FALSE(one_bit(right * 2, right));
+    EXPECT_FALSE(one_bit(0.9, right));
 }
 
 TEST(LoadingFailure, SeesWeightsThatNeverReachedTheModel) {
