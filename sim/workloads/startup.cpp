@@ -61,8 +61,8 @@ void Job::read_environment() {
     };
     rank_ = static_cast<Rank>(
         world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
-    size_ = static_cast<Rank>(world_.seam(
-        "startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
+    size_ = static_cast<Rank>(
+        world_.seam("startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
     if (told) world_.device().choose_by_place();
     config("rank", rank_);
     config("world_size", size_);
@@ -79,7 +79,7 @@ void Job::read_environment() {
     }
     if (wanted != world_.device().index()) {
         world_.record(results::DeviceBind{world_.text("model"), world_.device().index(),
-                                         static_cast<std::int32_t>(wanted)});
+                                          static_cast<std::int32_t>(wanted)});
     }
 }
 
@@ -239,7 +239,8 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
             name, cut_count, size_));
     }
     (void)comm();  // groups are cut out of the default one
-    if (settings_.groups != GroupMaking::members) return numbered_group(name, cut_base, cut_stride, cut_count);
+    if (settings_.groups == GroupMaking::world || settings_.groups == GroupMaking::store)
+        return numbered_group(name, cut_base, cut_stride, cut_count);
     (void)world_.block("group.make_others");  // members find each other without the rest of the world
     std::vector<Rank> members;
     for (Rank i = 0; i < cut_count; ++i) members.push_back((cut_base + i * cut_stride) % size_);

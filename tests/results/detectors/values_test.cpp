@@ -228,7 +228,7 @@ TEST(ValueClues, KnowABitOfAFloat) {
         return std::any_of(clues.begin(), clues.end(),
                            [](const auto& clue) { return clue.id == "off_by_one_bit"; });
     };
-    constexpr float right = 0.67694306F;
+    static constexpr float right = 0.67694306F;
     const auto flipped = [](int bit) {
         return std::bit_cast<float>(std::bit_cast<std::uint32_t>(right) ^ (std::uint32_t{1} << bit));
     };

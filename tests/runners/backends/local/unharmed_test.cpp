@@ -114,7 +114,7 @@ protected:
         EXPECT_EQ(tree_of(directory_ / "theirs"), before_);
         const auto left = leftovers();
         ASSERT_TRUE(left) << left.error().text();
-        for (const Leftover& one : *left) EXPECT_THAT(one.deeds, testing::IsEmpty()) << one.journal;
+        for (const Leftover& one : *left) EXPECT_THAT(one.actions, testing::IsEmpty()) << one.journal;
     }
 
     const fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-unharmed-{}", getpid());
