@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# .ci/corpus.py — Holds `deadrank diagnose` against logs whose truth somebody wrote down, and writes the table.
+# .ci/corpus.py — Holds `deadrank diagnose` against logs of known truth, and writes the table of how it did.
 # The format of the truths is in results/diagnosis/README.md. Halves are drawn by a hash of the log's name.
 import argparse
 import bz2
