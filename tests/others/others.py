@@ -227,8 +227,8 @@ def table(given):
     """A row a program: how often it was quiet, and what the watching took."""
     known = tomllib.loads((HERE / "programs.toml").read_text())
     runs = [json.loads(line) for line in given.lines.read_text().splitlines()]
-    print("| program | half | quiet machine: runs without an alarm | seconds alone → watched "
-          "| busy machine: runs without an alarm | seconds alone → watched | steps |")
+    print("| program | half | others' load: runs without an alarm | seconds alone → watched "
+          "| three more: runs without an alarm | seconds alone → watched | steps |")
     print("|---|---|---|---|---|---|---|")
     for name, row in known.items():
         mine = [run for run in runs if run["program"] == name]
@@ -241,7 +241,8 @@ def table(given):
             calm = sum(not run["alarms"] for run in seen)
             alone = middle([run["seconds"] for run in these if not run["watched"]])
             watched = middle([run["seconds"] for run in seen])
-            cells += [f"{calm} of {len(seen)}", f"{alone} → {watched}" if seen else ""]
+            times = f"{alone} → {watched}" if alone else f"? → {watched}"
+            cells += [f"{calm} of {len(seen)}", times if seen else ""]
         steps = {found for run in mine for line in run["said"] for found in re.findall(r"(\d+) steps", line)}
         print("| " + " | ".join([*cells, ", ".join(sorted(steps, key=int))]) + " |")
 

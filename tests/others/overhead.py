@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tests/others/overhead.py — What watching costs a training step. A small model in
-# DistributedDataParallel, two ranks over gloo, alone and watched in turn, in pairs: a busy machine spoils both alike. Told are the step's
-# time, the processor time that a rank took for it, and its write calls.
+# DistributedDataParallel, two ranks over gloo, alone and watched in turn, in pairs: a busy machine spoils
+# both alike. Told are the step's time, the processor time that a rank took for it, and its write calls.
 #   overhead.py --deadrank build/deadrank --python PYTHON [--pairs 8] [--steps 200] [--width 512] [--layers 6]
 import argparse
 import json

@@ -1,13 +1,14 @@
 # runners/backends/local/hook/sitecustomize.py — Python runs this at every start when its directory is on
 # PYTHONPATH: the whole way in. It wakes only in a rank of the job under test, once, and never in the rank's
-# own helper processes.
+# own helper processes. A process that is only watched may become a rank later.
 import os
 import sys
 
 named = ("RANK", "DEADRANK_RANK")
 if "DEADRANK_WATCH" in os.environ:  # as srun and mpirun name them
     named += ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-if "DEADRANK_EVIDENCE" in os.environ and any(name in os.environ for name in named):
+watched = "DEADRANK_EVIDENCE" in os.environ
+if watched and any(name in os.environ for name in named):
     if os.environ.setdefault("DEADRANK_PID", str(os.getpid())) == str(os.getpid()):
         try:
             import deadrank_hook
@@ -15,3 +16,10 @@ if "DEADRANK_EVIDENCE" in os.environ and any(name in os.environ for name in name
             deadrank_hook.start()
         except Exception as trouble:  # the subject must run as if we were not there
             print(f"deadrank: the hook did not start: {trouble!r}", file=sys.stderr, flush=True)
+elif watched and "DEADRANK_WATCH" in os.environ and "DEADRANK_PID" not in os.environ:
+    try:
+        from deadrank_hook import late
+
+        late.wait()
+    except Exception as trouble:
+        print(f"deadrank: the hook did not start: {trouble!r}", file=sys.stderr, flush=True)

@@ -30,7 +30,8 @@ class Hook:
         return self.step if self.training is not None and self.training.began else -1
 
 
-def start():
+def start(told=None):
+    """`told`: what stands in a rank's environment otherwise."""
     slot = watching.rank_here()
     plan = {}
     if os.environ.get("DEADRANK_PLAN"):
@@ -38,7 +39,7 @@ def start():
             plan = json.load(file)
     hook = Hook(slot, os.environ["DEADRANK_EVIDENCE"], plan)
     if hook.watching:
-        watching.begin(hook)
+        watching.begin(hook, told or {})
         return
     hook.network = network.Network(slot)
     environment.apply(hook)

@@ -68,8 +68,9 @@ def is_telling(name):
     return name in SEEN or name.startswith(SEEN_BEGINNINGS)
 
 
-def record(hook):
+def record(hook, told=()):
     seen = {name: value for name, value in os.environ.items() if is_telling(name)}
+    seen.update(told)
     local = os.environ.get("LOCAL_RANK", "")
     hook.evidence.write(
         "rank.start",
@@ -80,4 +81,5 @@ def record(hook):
         versions=lines(versions()),
         environment=lines(seen),
     )
-    hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))
+    if not told:  # else its own starter's, which say nothing
+        hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))

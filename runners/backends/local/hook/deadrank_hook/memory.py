@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of its machine's memory, and
-# how much there is. Of some steps it tells the least, since a peak within one of them is no growth.
+# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of its machine's memory.
+# And how much there is. Of some steps it tells the least, since a peak within one of them is no growth.
 import os
 import resource
 

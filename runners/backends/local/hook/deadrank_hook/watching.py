@@ -18,10 +18,10 @@ def rank_here():
     return next(int(os.environ[name]) for name in names if os.environ.get(name))
 
 
-def begin(hook):
+def begin(hook, told):
     from . import environment, evidence, imports, readback, store
 
-    environment.record(hook)
+    environment.record(hook, told)
     hook.evidence.patient = evidence.PATIENT
     hook.readback = readback.ReadBack(hook)
     hook.store = store.Detour(hook.slot)
