@@ -185,6 +185,8 @@ const std::vector<EnvironmentWord>& environment_words() {
         {job, "MASTER_ADDR", "where the store is looked for"},
         {job, "MASTER_PORT", "and at which port"},
         {job, "CUDA_VISIBLE_DEVICES", "which devices a process sees, in which order"},
+        {job, "LD_LIBRARY_PATH",
+         "where libraries are looked for first: a system's own may hide the bundled one"},
         {job, "TORCHELASTIC_RESTART_COUNT", "set by torchrun: how often the job was started again"},
         {job, "TORCH_DISTRIBUTED_DEBUG", "DETAIL compares fingerprints before each collective"},
         {job, "NCCL_ALGO", "Ring or Tree; a word that is neither ends the start"},

@@ -203,7 +203,6 @@ struct JobSettings : Settings {
         "where a process takes rank, number of ranks and device from: RANK, WORLD_SIZE and LOCAL_RANK; the "
         "place in which the launcher started it. Absent = environment",
         {"environment", "launcher"});
-    bool device_modulo = flag("device_modulo", "", "a device index is taken modulo the number of devices");
     bool repeat_data =
         flag("repeat_data", "", "data that end before all steps are made begin anew, as the next epoch");
     bool seed_by_replica =

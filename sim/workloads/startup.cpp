@@ -72,8 +72,7 @@ void Job::read_environment() {
     if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
     config("seed", settings_.seed);
     config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
-    const std::int64_t asked = world_.seam("startup.device", world_.device().index());
-    const std::int64_t wanted = settings_.device_modulo && asked >= 0 ? asked % local_size : asked;
+    const std::int64_t wanted = world_.seam("startup.device", world_.device().index());
     if (wanted < 0 || wanted >= local_size) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }

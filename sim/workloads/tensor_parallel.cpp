@@ -141,21 +141,28 @@ std::vector<std::int64_t> places_of(const Split& cut, const ModelShape& shape) {
     return where;
 }
 
-void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) {
-    Job job(world, settings);
-    job.start();
-    const ModelShape shape = job.shape();
-    const Split cut = tensor_split(job, shape, settings.tp_size, settings.replicated_layers);
-    const std::int64_t seed = world.seam("model.seed", settings.seed);
-    const std::vector<std::int64_t> where = places_of(cut, shape);
+// Fresh, or with `saved_ranks` out of a checkpoint, of which every rank reads all parts and keeps its own.
+std::vector<Number> own_parameters(Job& job, const ModelShape& shape,
+                                   const std::vector<std::int64_t>& where) {
+    const std::int64_t seed = job.world().seam("model.seed", job.settings().seed);
     std::vector<Number> parameters;
     for (const std::int64_t place : where) parameters.push_back(initial_parameter(seed, place));
-    if (settings.saved_ranks > 0) {  // every rank reads all parts and keeps its own columns
+    if (job.settings().saved_ranks > 0) {
         std::vector<Number> flat = initial_parameters(shape, seed);
         job.load_saved(flat, "tensor_model_parallel_size");
         for (std::size_t i = 0; i < where.size(); ++i)
             parameters[i] = flat[static_cast<std::size_t>(where[i])];
     }
+    return parameters;
+}
+
+void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) {
+    Job job(world, settings);
+    job.start();
+    const ModelShape shape = job.shape();
+    const Split cut = tensor_split(job, shape, settings.tp_size, settings.replicated_layers);
+    const std::vector<std::int64_t> where = places_of(cut, shape);
+    std::vector<Number> parameters = own_parameters(job, shape, where);
     const std::size_t sharded = cut.begin(static_cast<std::size_t>(cut.split), shape);
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
                    cut.dp->rank() == 0});

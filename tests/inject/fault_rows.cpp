@@ -92,6 +92,7 @@ const std::vector<Row> rows = {
      "",
      "",
      "OnTheWay"},
+    {"kill_helper", {{"rank", "7"}, {"helper", "loader"}}, {"bend 7 loader.helper set=9"}, {}},
     {"bend_value",
      {{"rank", "7"}, {"seam", "group.size"}, {"set", "4"}},
      {"bend 7 group.size set=4"},

@@ -78,7 +78,7 @@ TEST(Texts, KnowWhatRealProgramsPrint) {
     }
 }
 
-// A part of a checkpoint is known by the names that frameworks give it, wherever it lies; other files by none.
+// A part of a checkpoint is known by the names that frameworks give it, wherever it lies.
 TEST(Texts, KnowPartsOfACheckpointByTheirNames) {
     const auto missing = [](const std::string& path) {
         return trouble_in("FileNotFoundError: [Errno 2] No such file or directory: '" + path + "'");

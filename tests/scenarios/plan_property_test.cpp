@@ -2,8 +2,8 @@
 // and texts.
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/sample.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/scenarios/sample.h"
 
 #if __has_include(<rapidcheck.h>)
 #include <rapidcheck.h>

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/sample.h"
 #include "scenarios/format/plan_file.h"
+#include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
 namespace {

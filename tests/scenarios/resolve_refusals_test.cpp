@@ -51,16 +51,6 @@ TEST(ResolveRefuses, ShapesThatDoNotFit) {
                   "shape of the cluster");
 }
 
-TEST(ResolveRefuses, ASettingWithoutTheOneThatItNeeds) {
-    EXPECT_EQ(refusal_of_resolving({.workload = "kind = \"zero\"\nsteps = 10\nalign = 4\n"}),
-              file_name + "18:9: align does nothing without bucket — set bucket as well, or leave align out");
-    EXPECT_EQ(refusal_of_resolving({.workload = "kind = \"zero\"\nsteps = 10\nalign = 4\nbucket = 8\n"}),
-              "resolves");
-    EXPECT_EQ(refusal_of_resolving(
-                  {.workload = "kind = \"zero\"\nsteps = 10\nunwritten = \"nan\"\nfetch = \"all_reduce\"\n"}),
-              "resolves");
-}
-
 TEST(ResolveRefuses, AContradictionOfTheHealedRunAlone) {
     EXPECT_EQ(refusal_of_resolving({.heal = "fault = \"keep\"\n[heal.workload]\nsteps = 2\n"}),
               file_name + "21:17: healed, step 3 is after the end — the workload has steps 0 to 1");

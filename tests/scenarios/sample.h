@@ -1,4 +1,4 @@
-// tests/scenarios/sample.h — A small vocabulary and a scenario file of it: what the tests of this room speak.
+// tests/scenarios/sample.h — A small vocabulary and a scenario file of it: what the tests of scenarios use.
 #pragma once
 
 #include <string>

@@ -54,6 +54,26 @@ TEST(WholeVocabulary, HasDefaultsThatCanBeRead) {
     }
 }
 
+// What is said of a scenario with this [workload], on a backend that can do everything.
+std::string said_of(const std::string& workload) {
+    const SampleFile file{.workload = workload};
+    const auto scenario = scenarios::parse_scenario(file.toml(), "catalog/communication/sample.toml",
+                                                    sample_taxonomy(), words());
+    if (!scenario) return scenario.error().text();
+    const auto trial = scenarios::resolve(*scenario, {1}, {.levers = {"*"}, .workloads = {"*"}}, words());
+    return trial ? "resolves" : trial.error().text();
+}
+
+TEST(WholeVocabulary, RefusesASettingWithoutTheOneThatItNeeds) {
+    EXPECT_EQ(
+        said_of("kind = \"zero\"\nsteps = 10\nalign = 4\n"),
+        "catalog/communication/sample.toml:17:9: align does nothing without bucket — set bucket as well, or "
+        "leave align out");
+    EXPECT_EQ(said_of("kind = \"zero\"\nsteps = 10\nalign = 4\nbucket = 8\n"), "resolves");
+    EXPECT_EQ(said_of("kind = \"zero\"\nsteps = 10\nunwritten = \"nan\"\nfetch = \"all_reduce\"\n"),
+              "resolves");
+}
+
 TEST(WholeVocabulary, SaysOfEveryWordWhatItIs) {
     for (const auto& [name, parameter] : all_parameters()) {
         EXPECT_FALSE(parameter.what.empty()) << name;

@@ -38,7 +38,8 @@ def main():
             print(f"step={step} loss={1 / (step + 1):.4f}")
             step += 1
         orders.append(order)
-    print("both epochs had the same order" if orders[0] == orders[1] else "each epoch had an order of its own")
+    same = orders[0] == orders[1]
+    print("both epochs had the same order" if same else "each epoch had an order of its own")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of its machine's memory.
+# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of the host's memory.
 # And how much there is. Of some steps it tells the least, since a peak within one of them is no growth.
 import os
 import resource
