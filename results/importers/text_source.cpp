@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -76,6 +77,21 @@ int unpack(const char* program, int from, int& child) {
     return -1;
 }
 
+// All of a pipe in a file without a name, read again from its beginning; -1 when there is no place for it.
+int spooled(int pipe, std::string_view head) {
+    std::FILE* file = std::tmpfile();
+    if (file == nullptr) return -1;
+    const int spool = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0);
+    std::string bytes(head);
+    while (spool >= 0 && !bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size())
+        bytes = read_head(pipe, block);
+    const bool whole = spool >= 0 && bytes.empty() && std::fflush(file) == 0;
+    std::fclose(file);
+    if (whole && ::lseek(spool, 0, SEEK_SET) == 0) return spool;
+    if (spool >= 0) ::close(spool);
+    return -1;
+}
+
 void append_utf8(std::string& text, std::uint32_t code) {
     if (code < 0x80) {
         text += static_cast<char>(code);
@@ -114,9 +130,17 @@ scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::files
     source->head_ = read_head(source->fd_, block);
     for (const Packing& packing : packings) {
         if (!source->head_.starts_with(packing.magic)) continue;
-        int unpacked = -1;
-        if (!standard && ::lseek(source->fd_, 0, SEEK_SET) == 0)
-            unpacked = unpack(packing.program, source->fd_, source->child_);
+        if (::lseek(source->fd_, 0, SEEK_SET) != 0) {  // a pipe: the unpacker has to see its head as well
+            const int spool = spooled(source->fd_, source->head_);
+            if (spool < 0) {
+                return scenarios::refuse(ErrorCode::io, "the temporary directory has no place for it",
+                                         fmt::format("unpack it first: {} -dc", packing.program),
+                                         {file.string()});
+            }
+            ::close(source->fd_);
+            source->fd_ = spool;
+        }
+        const int unpacked = unpack(packing.program, source->fd_, source->child_);
         if (unpacked < 0) {
             return scenarios::refuse(
                 ErrorCode::io,
@@ -160,7 +184,7 @@ bool TextSource::binary() const {
         strange += c != '\0' && byte < 32 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' &&
                    c != '\b' && c != '\f';
     }
-    return strange * 20 > head_.size() || nuls * 2 > head_.size();
+    return strange * 20 > head_.size() - nuls || nuls * 2 > head_.size();
 }
 
 std::string TextSource::all(std::size_t most) {

@@ -267,6 +267,10 @@ scenarios::Result<void> write_evidence(const Evidence& evidence, const std::file
 }
 
 scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
+    std::error_code none;
+    if (!std::filesystem::exists(file, none))
+        return scenarios::refuse(ErrorCode::io, "there is no such file", "name one that exists",
+                                 {file.string()});
     std::ifstream in(file, std::ios::binary);
     std::string line;
     if (std::filesystem::is_directory(file) || !in || !std::getline(in, line)) {

@@ -181,7 +181,7 @@ const std::vector<EnvironmentWord>& environment_words() {
         {job, "RANK", "which rank a process believes to be"},
         {job, "WORLD_SIZE", "how many ranks it waits for"},
         {job, "LOCAL_RANK", "which device it takes"},
-        {job, "LOCAL_WORLD_SIZE", "set by the launcher, for evidence alone"},
+        {job, "LOCAL_WORLD_SIZE", "how many ranks its host has; without it no process begins"},
         {job, "MASTER_ADDR", "where the store is looked for"},
         {job, "MASTER_PORT", "and at which port"},
         {job, "CUDA_VISIBLE_DEVICES", "which devices a process sees, in which order"},

@@ -35,9 +35,10 @@ public:
         return results::importers::import_paths({scratch_.path()});
     }
     results::diagnosis::Diagnosis diagnosed() const {
-        static const scenarios::Taxonomy taxonomy = *scenarios::load_taxonomy(room() + "taxonomy.toml");
+        static const scenarios::Taxonomy taxonomy =
+            *scenarios::load_taxonomy(scenarios_directory() + "taxonomy.toml");
         static const scenarios::ClueTable clues =
-            *scenarios::ClueTable::load(room() + "clues.toml", taxonomy);
+            *scenarios::ClueTable::load(scenarios_directory() + "clues.toml", taxonomy);
         const auto read = imported();
         EXPECT_TRUE(read) << read.error().text();
         if (!read) return {};
@@ -45,12 +46,13 @@ public:
         return results::diagnosis::diagnose(read->evidence, findings, taxonomy, clues);
     }
     std::string answered() const {
-        const scenarios::Taxonomy taxonomy = *scenarios::load_taxonomy(room() + "taxonomy.toml");
+        const scenarios::Taxonomy taxonomy =
+            *scenarios::load_taxonomy(scenarios_directory() + "taxonomy.toml");
         return results::diagnosis::answer_text(diagnosed(), "here", taxonomy, {}, {});
     }
 
 private:
-    static std::string room() { return DEADRANK_SOURCE_DIRECTORY "/scenarios/"; }
+    static std::string scenarios_directory() { return DEADRANK_SOURCE_DIRECTORY "/scenarios/"; }
 
     results::external::Scratch scratch_;
 };

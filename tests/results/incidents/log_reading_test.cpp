@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "results/facts/signatures.h"
+#include "results/importers/text_source.h"
 #include "results/importers/wrapping.h"
 #include "tests/results/incidents/incident_files.h"
 
@@ -122,6 +123,29 @@ TEST(LogReading, UnpacksOnTheWay) {
                   0);
         EXPECT_EQ(gist_of(files.diagnosed()), "device_out_of_memory of 1") << program;
     }
+}
+
+TEST(LogReading, UnpacksWhatComesThroughAPipe) {
+    IncidentFiles files;
+    files.put("job.log", "[rank1]: RuntimeError: CUDA out of memory\n");
+    const std::string log = files.path("job.log").string(), pipe = files.path("pipe").string();
+    ASSERT_EQ(std::system(fmt::format("mkfifo '{1}' && {{ gzip -c '{0}' > '{1}' & }}", log, pipe).c_str()),
+              0);
+    const auto source = results::importers::TextSource::open(pipe);
+    ASSERT_TRUE(source) << source.error().text();
+    std::string line;
+    EXPECT_TRUE((*source)->next(line));
+    EXPECT_EQ(line, "[rank1]: RuntimeError: CUDA out of memory");
+    EXPECT_FALSE((*source)->next(line));
+}
+
+TEST(LogReading, TakesNoProgramForALog) {
+    std::ifstream self("/proc/self/exe", std::ios::binary);
+    std::string bytes(100'000, '\0');
+    self.read(bytes.data(), std::ssize(bytes));
+    const auto read = IncidentFiles().put("program", bytes).imported();
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().text(), HasSubstr("it is binary"));
 }
 
 TEST(LogReading, KeepsWhatCameBeforeADamage) {
