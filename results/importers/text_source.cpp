@@ -175,11 +175,11 @@ void TextSource::close() {
 }
 
 bool TextSource::binary() const {
-    if (coding_ != Coding::bytes) return false;
     using namespace std::string_view_literals;
     // Programs, archives and pictures.
     for (const std::string_view magic : {"\177ELF"sv, "PK\x03\x04"sv, "\x89PNG"sv})
         if (std::string_view(head_).starts_with(magic)) return true;
+    if (coding_ != Coding::bytes) return false;
     // Text may be torn by NULs where a disk lost its pages; other control bytes it hardly has.
     std::size_t strange = 0, nuls = 0;
     for (const char c : head_) {
