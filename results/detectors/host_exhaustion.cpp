@@ -56,6 +56,11 @@ ByNode series_of(const Evidence& evidence) {
 
 // What each rank's process holds, against the bound that it told. Begins anew with each of its lives.
 std::vector<Series> series_of_processes(const Evidence& evidence) {
+    const auto samples = evidence.each<ValueSample>();
+    const bool told = std::any_of(samples.begin(), samples.end(), [&](const Event* event) {
+        return evidence.text(event->as<ValueSample>()->name) == "resident_memory";
+    });
+    if (!told) return {};  // an index of a million ranks' settings is not made for nothing
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, std::int64_t> limits;
     for (const Event* event : evidence.each<RankConfig>()) {
@@ -65,7 +70,7 @@ std::vector<Series> series_of_processes(const Evidence& evidence) {
         std::from_chars(value.data(), value.data() + value.size(), limits[event->rank]);
     }
     std::map<std::pair<int, Rank>, Series> all;
-    for (const Event* event : evidence.each<ValueSample>()) {
+    for (const Event* event : samples) {
         const auto* sample = event->as<ValueSample>();
         const auto limit = limits.find(event->rank);
         if (limit == limits.end() || evidence.text(sample->name) != "resident_memory") continue;
@@ -96,14 +101,13 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
         if (rises * 10 < (i - begin) * 8 || risen < whole / 1000 * rise_permille) continue;
         const Lives& lives = evidence.facts<Lives>();
         const bool own = series.rank != no_rank;
-        Finding finding{
-            .symptom = "host_resource_exhaustion",
-            .blame = blame_ranks(lives, own ? std::vector{series.rank} : lives.on_node(node)),
-            .at = readings[i].at,
-            .says = fmt::format("{} of {} {} rose from {} to {} in {} looks and never fell", series.what,
-                                own ? "rank" : "node", own ? series.rank : node, readings[begin].used,
-                                readings[i].used, i - begin + 1),
-            .causes = {"memory_placement_or_lifetime_error"}};
+        Finding finding{.symptom = "host_resource_exhaustion",
+                        .blame = blame_ranks(lives, own ? std::vector{series.rank} : lives.on_node(node)),
+                        .at = readings[i].at,
+                        .says = fmt::format("{} of {} {} rose from {} to {} in {} looks and never fell",
+                                            series.what, own ? "rank" : "node", own ? series.rank : node,
+                                            readings[begin].used, readings[i].used, i - begin + 1),
+                        .causes = {"memory_placement_or_lifetime_error"}};
         finding.blame.component = series.what == "host memory" ? "memory" : std::string(series.what);
         return finding;
     }

@@ -1,7 +1,7 @@
 // results/detectors/straggler.cpp — One rank, fixed or rotating, comes late and the rest wait. Only a rank's
-// own time counts, not its waiting, nor a send that may have waited, and what the job's own steps scatter by
-// is not late. A fixed one: four steps in a row. A rotating one: most of eight steps, never the same. One who
-// stood still: a single pause of ten steps and ten seconds.
+// own time counts, not its waiting, and what the job's own steps scatter by is not late. A fixed one: four
+// steps in a row. A rotating one: most of eight steps, never the same. One who stood still: a single pause of
+// ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
@@ -37,9 +37,8 @@ std::int64_t permille(Time part, Time whole) {
 
 // Worth the name only if the step feels it.
 bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
-    const Time sure = pace.own - pace.starved - pace.sending;  // to have no processor is nobody's own time
-    const Time late = sure - step.own;
-    return permille(sure, step.own) >= limit && late * 50 >= step.whole &&
+    const Time late = pace.own - step.own - pace.starved;  // to have no processor is nobody's own time
+    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
            late >= late_min && late >= scatter_factor * scatter;
 }
 
@@ -112,7 +111,7 @@ public:
 private:
     std::vector<Finding> pause(const StepPace& step) const {
         for (const Pace& pace : step.ranks) {
-            const Time excess = pace.own - pace.sending - step.own;
+            const Time excess = pace.own - step.own;
             if (excess < pause_min || excess < 10 * step.own) continue;
             return {
                 straggler_finding(evidence_, {pace.process}, step,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "results/facts/lives.h"
 
@@ -20,8 +19,7 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0}, starved{0}, sending{0};
-    Time send_began = never;  // of a send that nothing else has followed yet
+    Time own{0}, starved{0};
     int open = 0;  // calls of this step whose end was not told yet
 };
 
@@ -57,16 +55,11 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, Time{0}, never, 0};
+            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0};
             continue;
         }
         if (!watch.inside) continue;
         const bool send_ended = event.as<P2pLeave>() && event.as<P2pLeave>()->op == Op::send;
-        // One that blocks and one that goes on by itself look alike: did it wait, did it work?
-        const Time send_began = std::exchange(
-            watch.send_began,
-            event.as<P2pEnter>() && event.as<P2pEnter>()->op == Op::send ? event.at : never);
-        if (send_ended && send_began != never) watch.sending += event.at - send_began;
         if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
             watch.own += event.at - watch.last;
             watch.last = event.at;
@@ -98,8 +91,7 @@ Paces::Paces(const Evidence& evidence) {
             // The end of a call may be told later than the step's own: then it waited, nobody knows how long.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
             last->ranks.push_back(
-                {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved,
-                 std::min(watch.sending, watch.own + rest)});
+                {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
         }
     }
     for (auto& [key, step] : steps) close(std::move(step));

@@ -20,7 +20,6 @@ struct Pace {
     Time whole{0};
     Time ended{0};
     Time starved{0};  // of its own: it could have worked, and had no processor; 0 where nobody told
-    Time sending{0};  // of its own, at most: it was in a send, which may have waited for the receiver
 };
 
 // One training step of one attempt, over all ranks that ended it.

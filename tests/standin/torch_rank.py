@@ -79,9 +79,10 @@ def groups(torch, dist, job, rank, size, **settings):
         dist.all_gather(parts, torch.full((8,), float(rank)).cuda(), group=mine)
         torch.cuda.synchronize()
         print(f"gathered: {[float(part.cpu()[0]) for part in parts]}", flush=True)
-        if turn == 0:  # a group's communicator is made at its first call, by way of rank 0's store
+        if turn == 0 and rank > 0:  # the first call makes a group's communicator, by way of rank 0's store
             store.set(f"met{rank}", "")
-            store.wait([f"met{other}" for other in range(size)])
+        if turn == 0 and rank == 0:
+            store.wait([f"met{other}" for other in range(1, size)])
 
 
 def careful_groups(torch, dist, job, rank, size):

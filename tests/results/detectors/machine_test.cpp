@@ -239,43 +239,6 @@ TEST(Straggler, IsSilentOnATimeSliceAndOnWhatTheJobScattersBy) {
     EXPECT_EQ(found_by("straggler", scatters(200ms)).blame.ranks, ranks({1}));
 }
 
-// Rank 0 works so long before it sends to rank 1, which waits for it. Or it sends at once, and rank 1 is so
-// long in a reduction with the others before it receives: meanwhile the send is held.
-Evidence stages(Time works, Time reduces) {
-    EvidenceBuilder job(4);
-    job.start().world().comm(2, "pp", {0, 1}).comm(3, "dp", {1, 2, 3});
-    for (std::int64_t step = 0; step < 12; ++step) {
-        const std::int64_t seq = step + 1;
-        const auto sends = [&] { job.add(0, P2pEnter{2, seq, 8, 1, 0, Op::send, Dtype::f32}); };
-        for (const Rank rank : job.everybody()) job.add(rank, StepBegin{step});
-        job.after(10ms);
-        for (const Rank rank : {2, 3}) job.enters(rank, 3, seq);
-        const auto reduction = [&] {
-            job.enters(1, 3, seq).after(reduces);
-            for (const Rank rank : {1, 2, 3}) job.leaves(rank, 3, seq);
-        };
-        if (works == Time{0}) {
-            sends();
-            reduction();
-        }
-        job.add(1, P2pEnter{2, seq, 8, 0, 0, Op::recv, Dtype::f32}).after(works);
-        if (works > Time{0}) sends();
-        job.after(1ms).add(0, P2pLeave{2, seq, 1, Op::send}).add(1, P2pLeave{2, seq, 0, Op::recv});
-        if (works > Time{0}) reduction();
-        job.after(100ms);
-        for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, 1, 1});
-    }
-    job.all_exit();
-    return job.watched();
-}
-
-// An even stage sends before an odd one receives: it waits there, however long the other has to compute.
-TEST(Straggler, IsSilentOnASendThatWaitsForItsReceiver) {
-    expect_silence_of("straggler", stages(0ms, 90ms));
-    expect_silence_of("straggler", stages(0ms, 30s));
-    EXPECT_EQ(found_by("straggler", stages(90ms, 1ms)).blame.ranks, ranks({0}));
-}
-
 TEST(Straggler, SeesOneLongPause) {
     const Finding found = found_by("straggler", steps_of(4, 8, [](Rank rank, std::int64_t step) {
                                        return rank == 1 && step == 5 ? Time(30s) : Time(100ms);
