@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import xml.etree.ElementTree as ET
+
+import junit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOCAL = ROOT / "runners" / "backends" / "local"
@@ -58,34 +59,28 @@ def play(program, subject, bugs, file, jobs):
 
 
 def judged(case, subject, bug, known):
-    """A JUnit test case, in the form of ctest's."""
-    element = ET.Element("testcase", name=f"Frameworks.{bug}.{subject}", status="run")
-    stood = case.get("stood") if case else None
-    said = ET.SubElement(element, "system-out")
-    if stood is None or not known:
-        element.set("status", "disabled")
+    name, stood = f"Frameworks.{bug}.{subject}", case.get("stood") if case else None
+    if stood is None:
         untold = (case or {}).get("untold") or (case or {}).get("reason") or "it was not played"
-        why = f"could not be told: {untold}" if stood is None else f"not known before: {stood['response']}"
-        ET.SubElement(element, "skipped", message="SKIP_" + why)
-        said.text = f": Skipped\n{why}"
-        return element
-    said.text = f"{stood['response']}: {stood['says']}"
+        return junit.skipped(name, f"could not be told: {untold}")
+    if not known:
+        return junit.skipped(name, f"not known before: {stood['response']}")
+    said = f"{stood['response']}: {stood['says']}"
     if stood["response"] not in known:
-        element.set("status", "fail")
-        ET.SubElement(element, "failure").text = f"known is {' or '.join(known)}, seen was {said.text}"
-    return element
+        return junit.failed(name, said, f"known is {' or '.join(known)}, seen was {said}")
+    return junit.passed(name, said)
 
 
 def judge_all(reactions, lines):
-    suite = ET.Element("testsuite", name="frameworks")
+    cases = []
     for subject, bugs in pairs_by_subject(reactions).items():
         seen = {}
         for case in read_lines(file_of(lines, subject)):  # the last word that tells something counts
             if case.get("stood") or key_of(case["scenario"]) not in seen:
                 seen[key_of(case["scenario"])] = case
         for bug in bugs:
-            suite.append(judged(seen.get(key_of(bug)), subject, bug, reactions[bug][subject]))
-    return suite
+            cases.append(judged(seen.get(key_of(bug)), subject, bug, reactions[bug][subject]))
+    return junit.suite("frameworks", cases)
 
 
 def main():
@@ -115,13 +110,10 @@ def main():
             if page and files:
                 words = [options.program, "resilience", *files, option, str(page)]
                 subprocess.run(words, cwd=ROOT, check=False)
-    for case in suite:
-        said = case.findtext("failure") or case.findtext("system-out")
-        print(f"{case.get('status'):9} {case.get('name')}: {said}")
+    junit.tell(suite)
     if options.junit and len(suite):
-        ET.ElementTree(suite).write(options.junit, encoding="utf-8")
-    agreed = sum(case.get("status") == "run" for case in suite)
-    failed = sum(case.get("status") == "fail" for case in suite)
+        junit.write(suite, options.junit)
+    agreed, failed = junit.count(suite, "run"), junit.count(suite, "fail")
     bugs = {case.get("name").split(".")[1] for case in suite if case.get("status") != "disabled"}
     told = f"{len(bugs)} bugs, {agreed + failed} runs told"
     print(f"{told}: {agreed} agree, {failed} differ; {len(suite) - agreed - failed} not told")

@@ -8,7 +8,8 @@ import pathlib
 import subprocess
 import sys
 import tomllib
-import xml.etree.ElementTree as ET
+
+import junit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -23,21 +24,15 @@ def play(program, arguments, lines):
 
 
 def judged(cell, known):
-    """A JUnit test case, in the form of ctest's."""
-    name = f"{cell['subject']}.{cell['fault']}"
-    element = ET.Element("testcase", name=f"Promises.{name}", status="run")
-    said = ET.SubElement(element, "system-out")
-    said.text = f"{cell['cell']}: {cell['why']} {cell['measured']}"
-    if cell["cell"] == "unknown" or not known:
-        untold = cell["cell"] == "unknown"
-        why = f"could not be told: {cell['why']}" if untold else f"not known before: {said.text}"
-        element.set("status", "disabled")
-        ET.SubElement(element, "skipped", message="SKIP_" + why)
-        said.text = f": Skipped\n{why}"
-    elif cell["cell"] not in known:
-        element.set("status", "fail")
-        ET.SubElement(element, "failure").text = f"known is {' or '.join(known)}, seen was {said.text}"
-    return element
+    name = f"Promises.{cell['subject']}.{cell['fault']}"
+    said = f"{cell['cell']}: {cell['why']} {cell['measured']}"
+    if cell["cell"] == "unknown":
+        return junit.skipped(name, f"could not be told: {cell['why']}")
+    if not known:
+        return junit.skipped(name, f"not known before: {said}")
+    if cell["cell"] not in known:
+        return junit.failed(name, said, f"known is {' or '.join(known)}, seen was {said}")
+    return junit.passed(name, said)
 
 
 def main():
@@ -50,16 +45,13 @@ def main():
     known = tomllib.loads((ROOT / "runners/promises/known.toml").read_text(encoding="utf-8"))
     if not options.judge and play(options.program, rest, options.lines) == 64:
         return 64
-    suite = ET.Element("testsuite", name="promises")
-    for line in options.lines.read_text(encoding="utf-8").splitlines():
-        cell = json.loads(line)
-        if cell["cell"] != "not_promised":
-            suite.append(judged(cell, known.get(cell["subject"], {}).get(cell["fault"], [])))
-    ET.ElementTree(suite).write(options.junit, encoding="utf-8")
-    statuses = [case.get("status") for case in suite]
-    counts = {status: statuses.count(status) for status in ("run", "fail", "disabled")}
-    print(f"{counts['run']} as known, {counts['fail']} differ, {counts['disabled']} not told")
-    return 1 if counts["fail"] or not counts["run"] else 0
+    cells = [json.loads(line) for line in options.lines.read_text(encoding="utf-8").splitlines()]
+    suite = junit.suite("promises", (judged(cell, known.get(cell["subject"], {}).get(cell["fault"], []))
+                                     for cell in cells if cell["cell"] != "not_promised"))
+    junit.write(suite, options.junit)
+    kept, differ = junit.count(suite, "run"), junit.count(suite, "fail")
+    print(f"{kept} as known, {differ} differ, {junit.count(suite, 'disabled')} not told")
+    return 1 if differ or not kept else 0
 
 
 if __name__ == "__main__":

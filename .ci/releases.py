@@ -7,25 +7,19 @@ import json
 import pathlib
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
+
+import junit
 
 ABSENT = ("is not on this machine", "is not pinned", "can import torch")
 
 
 def judged(row):
-    name = row["scenario"].rsplit("/", maxsplit=1)[-1]
-    case = ET.Element("testcase", name=f"Releases.{name}", status="run")
-    said = ET.SubElement(case, "system-out")
+    name = "Releases." + row["scenario"].rsplit("/", maxsplit=1)[-1]
     if row["seen"]:
-        said.text = f"seen; noticed: {row['noticed']}"
-    elif any(words in row["why"] for words in ABSENT):
-        case.set("status", "disabled")
-        ET.SubElement(case, "skipped", message="SKIP_" + row["why"])
-        said.text = f": Skipped\n{row['why']}"
-    else:
-        case.set("status", "fail")
-        ET.SubElement(case, "failure").text = row["why"]
-    return case
+        return junit.passed(name, f"seen; noticed: {row['noticed']}")
+    if any(words in row["why"] for words in ABSENT):
+        return junit.skipped(name, row["why"])
+    return junit.failed(name, "not seen", row["why"])
 
 
 def main():
@@ -38,13 +32,10 @@ def main():
     subprocess.run(play, check=False)
     ask = [options.program, "releases", "--runs", str(options.out), "--json"]
     lines = subprocess.run(ask, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    suite = ET.Element("testsuite", name="releases")
-    suite.extend(judged(json.loads(line)) for line in lines)
-    ET.ElementTree(suite).write(options.junit, encoding="utf-8")
-    for case in suite:
-        said = case.findtext("failure") or case.findtext("system-out")
-        print(f"{case.get('status'):9} {case.get('name')}: {said}")
-    return 1 if any(case.get("status") == "fail" for case in suite) else 0
+    suite = junit.suite("releases", (judged(json.loads(line)) for line in lines))
+    junit.write(suite, options.junit)
+    junit.tell(suite)
+    return 1 if junit.count(suite, "fail") else 0
 
 
 if __name__ == "__main__":

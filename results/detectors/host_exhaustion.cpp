@@ -56,11 +56,6 @@ ByNode series_of(const Evidence& evidence) {
 
 // What each rank's process holds, against the bound that it told. Begins anew with each of its lives.
 std::vector<Series> series_of_processes(const Evidence& evidence) {
-    const auto samples = evidence.each<ValueSample>();
-    const bool told = std::any_of(samples.begin(), samples.end(), [&](const Event* event) {
-        return evidence.text(event->as<ValueSample>()->name) == "resident_memory";
-    });
-    if (!told) return {};  // an index of a million ranks' settings is not made for nothing
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, std::int64_t> limits;
     for (const Event* event : evidence.each<RankConfig>()) {
@@ -70,7 +65,7 @@ std::vector<Series> series_of_processes(const Evidence& evidence) {
         std::from_chars(value.data(), value.data() + value.size(), limits[event->rank]);
     }
     std::map<std::pair<int, Rank>, Series> all;
-    for (const Event* event : samples) {
+    for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const auto limit = limits.find(event->rank);
         if (limit == limits.end() || evidence.text(sample->name) != "resident_memory") continue;

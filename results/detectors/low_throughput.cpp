@@ -169,11 +169,6 @@ double number_before(std::string_view line, std::string_view words) {
 // What the log says of each step, against what the settings promise: the only measure of a job that was slow
 // from its first step on. Where a single rank stands out another detector speaks.
 std::vector<Finding> against_promise(const Evidence& evidence, const Paces& paces) {
-    const auto logs = evidence.each<RankLog>();
-    const bool told = std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
-        return number_before(evidence.text(event->as<RankLog>()->line), " samples/s") >= 0;
-    });
-    if (!told) return {};  // an index of a million ranks' settings is not made for nothing
     double promised = -1;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
@@ -185,7 +180,7 @@ std::vector<Finding> against_promise(const Evidence& evidence, const Paces& pace
     if (!std::all_of(steps.begin(), steps.end(), [](const StepPace& step) { return uniform(step); }))
         return {};
     int streak = 0;
-    for (const Event* event : logs) {
+    for (const Event* event : evidence.each<RankLog>()) {
         const double reached = number_before(evidence.text(event->as<RankLog>()->line), " samples/s");
         if (reached < 0) continue;
         streak = reached * static_cast<double>(throughput_slow_permille) < promised * 1000 ? streak + 1 : 0;
