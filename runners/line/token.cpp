@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "deadrank_build_id.h"
-
+#include "runners/line/build.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
@@ -86,13 +85,6 @@ scenarios::Result<Token> parse_token(std::string_view text) {
                  .scenario_digest = std::string(parts[last - 2]),
                  .plan_digest = std::string(parts[last - 1]),
                  .trace_hash = *hash};
-}
-
-Build this_build() {
-    std::string commit = DEADRANK_BUILD_COMMIT;
-    const auto modified = commit.find("-modified");
-    if (modified != std::string::npos) commit.replace(modified, std::string::npos, "+");
-    return {DEADRANK_BUILD_VERSION, commit, DEADRANK_BUILD_COMPILER, DEADRANK_BUILD_TYPE};
 }
 
 }  // namespace deadrank::runners

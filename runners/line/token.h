@@ -30,16 +30,4 @@ std::string to_text(const Token& token);
 // Error: usage, with what a token looks like.
 scenarios::Result<Token> parse_token(std::string_view text);
 
-// Which build this is: in every token, every report, and in `deadrank version`.
-
-struct Build {
-    std::string version;  // of the project
-    std::string
-        commit;  // twelve digits; "+" behind them when the tree was changed; "unknown" outside a checkout
-    std::string compiler;  // name and version
-    std::string type;      // of CMake
-};
-
-Build this_build();
-
 }  // namespace deadrank::runners

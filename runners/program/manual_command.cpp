@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "runners/console/command.h"
+#include "runners/line/build.h"
 #include "runners/line/library.h"
-#include "runners/line/token.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/program/manual.h"
 

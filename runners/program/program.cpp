@@ -9,7 +9,7 @@
 
 #include "runners/console/command.h"
 #include "runners/console/under_test.h"
-#include "runners/line/token.h"
+#include "runners/line/build.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {

@@ -13,7 +13,8 @@
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/console/command.h"
-#include "runners/line/token.h"
+#include "runners/console/selection.h"
+#include "runners/line/build.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::commands {
@@ -74,7 +75,7 @@ void add_version(CLI::App& command, Session&) {
     command.footer(
         "Exit code: 0.\n\nExamples:\n  deadrank version\n  deadrank version --json   for a bug report");
     auto json = std::make_shared<bool>(false);
-    command.add_flag("--json", *json, "A JSON object");
+    add_json(command, *json, "A JSON object");
     command.callback([json] { version(*json); });
 }
 

@@ -17,8 +17,8 @@
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
+#include "runners/line/build.h"
 #include "runners/line/campaign.h"
-#include "runners/line/token.h"
 
 namespace deadrank::runners::commands {
 

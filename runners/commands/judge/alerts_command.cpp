@@ -16,6 +16,7 @@
 #include "runners/console/alert_site.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
+#include "runners/console/selection.h"
 #include "runners/serve/live_server.h"
 #include "runners/serve/server_player.h"
 #include "runners/studies/kept_tests.h"
@@ -382,7 +383,7 @@ void add_alerts(CLI::App& command, Session& session) {
         ->type_name("FILE");
     command.add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
         ->type_name("N");
-    command.add_flag("--json", arguments->json, "One JSON object on standard output");
+    add_json(command, arguments->json, "One JSON object on standard output");
     command.add_flag("--explain", arguments->explain, "A sentence for each cell");
     command.add_flag("--verify", arguments->verify,
                      "Let promtool run the kept files again and compare its exit codes");

@@ -7,6 +7,7 @@
 
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
+#include "runners/console/selection.h"
 #include "runners/line/library.h"
 #include "runners/releases/collection.h"
 #include "runners/releases/release_results.h"
@@ -148,7 +149,7 @@ void add_releases(CLI::App& command, Session& session) {
                     "Write what was seen of each bug, and who noticed, as Markdown")
         ->type_name("FILE")
         ->needs(runs);
-    command.add_flag("--json", arguments->json, "One JSON object a line and bug");
+    add_json(command, arguments->json, "One JSON object a line and bug");
     command.callback([arguments, &session] { ReleasesCommand(*arguments, session)(); });
 }
 

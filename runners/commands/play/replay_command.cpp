@@ -20,6 +20,7 @@
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
 #include "runners/console/under_test.h"
+#include "runners/line/build.h"
 #include "runners/line/excerpt.h"
 #include "runners/line/library.h"
 #include "runners/line/line.h"
