@@ -35,13 +35,7 @@ def main():
     recorder.phase("restore", 0)
     task, files = Task(), Checkpoints(unit)
     torch.manual_seed(100 + unit)  # dropout differs by worker
-    steps, first = files.steps(world), 0
-    newest = torch.tensor(steps[-1] if steps else -1)
-    dist.all_reduce(newest, op=dist.ReduceOp.MIN)
-    if newest >= 0:
-        saved = files.load(int(newest))
-        task.restore(saved["task"])
-        first = saved["step"] + 1
+    first = files.resume(task, world)
     model = torch.nn.parallel.DistributedDataParallel(task.model)
     recorder.write("resume", step=first)
     for step in range(first, STEPS):

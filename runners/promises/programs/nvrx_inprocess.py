@@ -36,13 +36,7 @@ def train(base_store, call_wrapper: Optional[inprocess.CallWrapper] = None):
     recorder.phase("restore", 0)
     task, files = Task(), Checkpoints(unit)
     torch.manual_seed(100 + unit)
-    steps, first = files.steps(world), 0
-    newest = torch.tensor(steps[-1] if steps else -1)
-    dist.all_reduce(newest, op=dist.ReduceOp.MIN)
-    if newest >= 0:
-        saved = files.load(int(newest))
-        task.restore(saved["task"])
-        first = saved["step"] + 1
+    first = files.resume(task, world)
     recorder.write("resume", step=first)
     train_on(task, recorder, first, world, lambda step, _: files.save(step, task))
     dist.barrier()

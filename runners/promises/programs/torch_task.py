@@ -81,6 +81,17 @@ class Checkpoints:
     def load(self, step):
         return torch.load(self.path / f"step{step:04}-{self.unit}.pt", weights_only=False)
 
+    def resume(self, task, units):
+        """Restores the newest step that every worker sees as whole; returns the first step to train."""
+        steps = self.steps(units)
+        newest = torch.tensor(steps[-1] if steps else -1)
+        torch.distributed.all_reduce(newest, op=torch.distributed.ReduceOp.MIN)
+        if newest < 0:
+            return 0
+        saved = self.load(int(newest))
+        task.restore(saved["task"])
+        return saved["step"] + 1
+
 
 def train_on(task, recorder, first, world, save):
     """The steps from `first` on, gradients averaged by hand; `save(step, loss)` where one is due."""
