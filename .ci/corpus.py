@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# .ci/corpus.py — Holds `deadrank diagnose` against logs of known truth, and writes the table of how it did.
-# The format of the truths is in results/diagnosis/README.md. Halves are drawn by a hash of the log's name.
+# .ci/corpus.py — Tests `deadrank diagnose` on logs of known truth, and writes the table of results. The
+# format of the truths is in results/diagnosis/README.md. Halves are drawn by a hash of the log's name.
 import argparse
 import bz2
 import gzip
@@ -63,7 +63,7 @@ def text_of(log):
 
 
 def last_words(text):
-    """The last traceback to the end of what it raises; where there is none, the last line that sounds bad."""
+    """The last traceback, up to its exception; without one, the last line that looks like an error."""
     lines = [line for line in re.split(r"[\r\n]+", COLOURS.sub("", text)) if line.strip()]
     begins = [i for i, line in enumerate(lines) if "Traceback (most recent call last)" in line]
     if not begins:

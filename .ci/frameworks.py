@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml against the frameworks named
-# there, once, and compares how each stood it. What could not be told is skipped, never passed. With --lines
-# DIR the runs' lines are kept: run it again, and only what is missing is played.
+# .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml once against the frameworks
+# named there, and compares how each reacted. An unknown outcome is skipped, never passed. --lines DIR keeps
+# the results: a second call plays only what is missing.
 import argparse
 import json
 import pathlib
@@ -35,7 +35,7 @@ def file_of(lines, subject):
 
 
 def read_lines(file):
-    """Of an earlier run, which may have been killed in the middle of a line."""
+    """Lines of an earlier run, which may have been killed in the middle of one."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
@@ -46,7 +46,7 @@ def key_of(bug):
 
 
 def play(program, subject, bugs, file, jobs):
-    """Appends to the file. What was told already is not played again."""
+    """Appends to the file. Bugs with an outcome are not played again."""
     told = {key_of(case["scenario"]) for case in read_lines(file) if case.get("stood")}
     missing = [scenario_of(bug) for bug in bugs if key_of(bug) not in told]
     if not missing:
@@ -75,7 +75,7 @@ def judge_all(reactions, lines):
     cases = []
     for subject, bugs in pairs_by_subject(reactions).items():
         seen = {}
-        for case in read_lines(file_of(lines, subject)):  # the last word that tells something counts
+        for case in read_lines(file_of(lines, subject)):  # the last line with an outcome counts
             if case.get("stood") or key_of(case["scenario"]) not in seen:
                 seen[key_of(case["scenario"])] = case
         for bug in bugs:
@@ -104,7 +104,7 @@ def main():
                 play(options.program, subject, bugs, file_of(lines, subject), options.jobs)
         suite = judge_all(reactions, lines)
         files = [file_of(lines, subject) for subject in pairs_by_subject(reactions)]
-        files.sort(key=lambda file: -len(read_lines(file)))  # who met most bugs comes first
+        files.sort(key=lambda file: -len(read_lines(file)))  # the one with most bugs comes first
         files = [str(file) for file in files if file.exists()]
         for option, page in (("--table", options.table), *(("--summary", page) for page in options.summary)):
             if page and files:

@@ -1,5 +1,5 @@
-# .ci/junit.py — Test cases in the form of ctest's JUnit: what ran, what failed, and what could not be told,
-# which counts as skipped.
+# .ci/junit.py — Test cases in ctest's JUnit format: what ran, what failed, and what remained unknown, which
+# counts as skipped.
 import xml.etree.ElementTree as ET
 
 

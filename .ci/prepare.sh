@@ -1,5 +1,5 @@
-# .ci/prepare.sh — Makes a bare Debian 12 machine ready: packages, and a torch for real processes.
-# Sourced by ./dev. Both steps look first, and cost milliseconds when there is nothing to do.
+# .ci/prepare.sh — Prepares a bare Debian 12 machine: packages, and a torch for real processes.
+# Sourced by ./dev. Both steps check first, and take milliseconds when there is nothing to do.
 
 # Prints the packages of the list that this machine lacks.
 missing_packages() {
@@ -22,7 +22,7 @@ apt_retrying() {
   return 1
 }
 
-# Packages that contain a daemon start it when they are installed. We want their tools, not their services.
+# Packages with a daemon start it on installation. We want their tools, not their services.
 install_without_services() {
   local policy=/usr/sbin/policy-rc.d made=no code=0
   if [ ! -e $policy ]; then
@@ -54,7 +54,7 @@ prepare_packages() {
 
 install_packages() { apt_retrying update && install_without_services "$@"; }
 
-# torch: the recent wheel where CUDA's user-space libraries lie on the machine, else Debian's python3-torch.
+# torch: the recent wheel if CUDA's user-space libraries are on this machine, else Debian's python3-torch.
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deadrank
 VENV=$CACHE/venv
 TORCH_LISTS=("$ROOT/runners/backends/local/requirements.txt" "$ROOT/runners/backends/local/constraints.txt")
@@ -89,7 +89,7 @@ build_debian_environment() {
 
 python_for_venv() { if [ -x /usr/bin/python3 ]; then /usr/bin/python3 "$@"; else python3 "$@"; fi; }
 
-# DEADRANK_TORCH=wheel, debian or none chooses; without it the machine does.
+# DEADRANK_TORCH=wheel, debian or none chooses; otherwise it depends on the machine.
 prepare_torch() {
   mkdir -p "$CACHE" || die "Cannot write $CACHE; set XDG_CACHE_HOME to a directory that you may write."
   local stamp=$VENV/.deadrank choice=${DEADRANK_TORCH:-} recipe version=
@@ -122,8 +122,8 @@ prepare_torch() {
   fi
 }
 
-# A newer torch, for the tests of inject/standin: its files alone, in front of the first one in the same
-# Python. It is linked to a NCCL that this machine may lack, so it is loaded with the drop-in only.
+# A newer torch, for the tests of inject/standin: only its files, placed before the first torch in the same
+# Python. It is linked to a NCCL that this machine may lack, so it only loads with the drop-in.
 NEWER_TORCH=2.15.0
 NEWER_TORCH_NEEDS=nvidia-nvshmem-cu13==3.7.2
 
@@ -137,7 +137,7 @@ install_newer_torch() {
   return $code
 }
 
-# Needs prepare_torch. Left out where the first torch is Debian's old one: its Python is another.
+# Needs prepare_torch. Skipped if the first torch is Debian's old one, which has another Python.
 prepare_newer_torch() {
   case $(sed -n 2p "$VENV/.deadrank" 2>/dev/null) in 2.*) ;; *) return 0 ;; esac
   exec 9>"$CACHE/lock" && flock 9
@@ -146,7 +146,7 @@ prepare_newer_torch() {
   flock -u 9 && exec 9>&-
 }
 
-# DeepSpeed, Megatron-core and Colossal-AI, in the environment of torch: subjects run where it runs.
+# DeepSpeed, Megatron-core and Colossal-AI, in torch's environment: subjects run where it runs.
 FRAMEWORKS_LIST=$ROOT/runners/backends/local/requirements-frameworks.txt
 
 install_frameworks() {
@@ -158,7 +158,7 @@ install_frameworks() {
     BUILD_EXT=0 DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "${last[@]}"
 }
 
-# Needs prepare_torch. Where torch is Debian's old one, they are left out: they could not be imported.
+# Needs prepare_torch. Skipped if torch is Debian's old one: they could not be imported.
 prepare_frameworks() {
   local stamp=$VENV/.frameworks recipe
   FRAMEWORKS="none: they need the recent torch"
@@ -186,7 +186,7 @@ build_tools_environment() {
     install_resiliency_extension
 }
 
-# Its wheel names Python 3.12 for the sake of one compiled module; what we start is plain Python.
+# Its wheel requires Python 3.12 only for one compiled module; what we start is plain Python.
 install_resiliency_extension() {
   local place wheels
   wheels=$(mktemp -d) || return 1

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-# .ci/promises.py — Plays the promises of fault-tolerant frameworks, and compares each cell with the one
-# that is known (runners/promises/known.toml): a framework that breaks a promise is a finding, a cell that
-# changes is a failure.
+# .ci/promises.py — Plays the promises of fault-tolerant frameworks, and compares each cell with the known one
+# (runners/promises/known.toml): a broken promise is a finding, a changed cell is a failure.
 import argparse
 import json
 import pathlib
@@ -15,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def play(program, arguments, lines):
-    """A line of JSON a cell, and the sentences about subjects that could not be played."""
+    """One line of JSON per cell, and the sentences about subjects that could not be played."""
     words = [program, "promises", "--prepare", "--json", *arguments]
     with open(lines, "w", encoding="utf-8") as out:
         done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# .ci/releases.py — Plays every bug of a published release once, and writes which of them were seen to
-# happen, as ctest's JUnit. What cannot be had here is skipped; that no detector noticed a bug is no failure
-# here.
+# .ci/releases.py — Plays every bug of a published release once, and writes which were seen to happen, in
+# ctest's JUnit format. What this machine cannot fetch is skipped; a bug that no detector noticed is no
+# failure here.
 import argparse
 import json
 import pathlib

@@ -1,7 +1,7 @@
 # .ci/steps.sh — Building, testing, linting: the longer commands of ./dev, which sources this file.
-# Every test command ends in one plain line that counts; a skipped test is never counted as passed.
+# Every test command ends with one plain line of counts; a skipped test never counts as passed.
 
-# configure PRESET DIRECTORY [-D…]: nothing to do when the same was asked before; ninja looks after the rest.
+# configure PRESET DIRECTORY [-D…]: does nothing if the same was asked before; ninja handles the rest.
 configure() {
   local preset=$1 directory=$2 asked="$*"
   shift 2
@@ -22,7 +22,7 @@ compile() {
   fi
 }
 
-# The product: what users get, what the tests test. In CI warnings are errors; the other flags are the same.
+# Builds the product: what users get and tests test. In CI, warnings are errors; other flags are the same.
 build_product() {
   configure product "$BUILD" -DDEADRANK_WERROR="${WERROR:-OFF}"
   compile "$BUILD" "$@"
@@ -78,20 +78,20 @@ test_command() {
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
 
-# The network brings what tests use while the compiler has the processors.
+# Downloads what tests use while the compiler has the processors.
 fetch_beside() {
   mkdir -p "$LOGS"
   { prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch; } >"$LOGS/fetched.log" 2>&1 &
   fetching=$!
 }
-# Once more in this shell: what is there costs nothing, and what failed gets a second chance.
+# Repeats the steps in this shell: what is there costs nothing, and what failed gets a second chance.
 await_what_is_fetched() {
   phase_may_fail "the rest of what was fetched meanwhile" wait "$fetching" || true
   cat "$LOGS/fetched.log"
   prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch
 }
 
-# What a first call fetches, and what is skipped for want of `./dev tools`.
+# Says what a first call fetches, and what is skipped without `./dev tools`.
 say_what_tests_need() {
   local quick=$1 only=$2 ci=$3
   [ -e "$BUILD/tests/deadrank_tests" ] ||
@@ -101,7 +101,7 @@ say_what_tests_need() {
     "detectors and frameworks.${PLAIN}"
 }
 
-# The outcome is read from the JUnit files at the end, so that one red label does not hide the next.
+# The outcome is read from the JUnit files at the end, so that one failing label does not hide the next.
 run_tests() {
   local directory=$1 label=$2 only=$3 code=0
   phase_may_fail "$label tests" ctest --test-dir "$directory" -L "^$label\$" \
@@ -126,16 +126,16 @@ keep_promises() {
   grep '^not played' "$log" || true
 }
 
-# Every bug of a published release. Whether a detector noticed it is told in the table, and is no failure
-# here; that it could not be seen to happen is one.
+# Every bug of a published release. A bug that no detector noticed is only noted in the table; a bug that was
+# not seen to happen is a failure.
 play_releases() {
   phase_may_fail "bugs of published releases" python3 "$ROOT/.ci/releases.py" "$BUILD/deadrank" \
     --out "$RESULTS/releases" --junit "$RESULTS/releases.xml" || true
   [ -e "$RESULTS/releases.xml" ] || die "the releases could not be played at all: $(tail -n 2 "$log")"
 }
 
-# One plan is one run, whatever compiled it: every build gives the same trace hashes, and one build twice.
-# With --sanitize, and in CI, also one that a sanitizer watches; a word of its is a failure.
+# One plan is one run, whatever the compiler: all builds give the same trace hashes, and one build does so
+# twice. With --sanitize, and in CI, also a sanitizer build; any report of it is a failure.
 compare_builds() {
   local build sanitize=$1 reference=$RESULTS/hashes-product.txt
   play_catalogue product "$BUILD/deadrank"
@@ -151,7 +151,7 @@ compare_builds() {
   done
 }
 
-# On a machine so slow that 50 minutes are over, a further build is left out, and counted as skipped.
+# In CI, once 50 minutes have passed, further builds are left out and counted as skipped.
 build_variant() {
   local name=$1 compiler=$2 passed
   shift 2
@@ -183,7 +183,7 @@ hash_catalogue() {
   cp "$log" "$RESULTS/hashes-$name.txt"
 }
 
-# What lint and format look at: the C++ files that differ from the last commit, or all of them.
+# The C++ files for lint and format: those changed in or since the last commit, or all.
 cpp_files() {
   if [ "${1:-}" = --all ]; then git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu'
   else { git diff --name-only --diff-filter=d HEAD~1 -- '*.h' '*.cpp' '*.cu' 2>/dev/null || true

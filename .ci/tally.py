@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# .ci/tally.py — Counts tests in ctest's JUnit files, with the reasons of the skipped; compares trace hashes.
-# Its last line is the one that machines read. Nothing counted as run is a failure.
+# .ci/tally.py — Counts tests in ctest's JUnit files, with the reasons for skips; compares trace hashes. The
+# last line is for machines. It is a failure if nothing counts as run.
 import argparse
 import json
 import pathlib
@@ -17,7 +17,7 @@ def outcome(case):
     reason = skipped.get("message", "") if skipped is not None else ""
     if status in ("notrun", "disabled") and (status == "disabled" or reason.startswith("SKIP_")):
         return "skipped"
-    return "failed"  # also a test whose program could not be started
+    return "failed"  # includes a test whose program could not be started
 
 
 def skip_reason(case):
@@ -27,7 +27,7 @@ def skip_reason(case):
 
 
 def last_words(case, lines=40):
-    """What a failed test printed, without GoogleTest's frame; the end of it when it is long."""
+    """The output of a failed test without GoogleTest's framing; only its end if it is long."""
     frame = re.compile(r"\[[-= A-Z]{10}\]|Running main\(\)|Note: Google Test filter|\s*$|\s*\d+ FAILED TEST")
     text = (case.findtext("system-out") or "") + (case.findtext("failure") or "")
     said = [line for line in text.splitlines() if not frame.match(line)]

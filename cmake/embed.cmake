@@ -1,5 +1,5 @@
 # cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a,b -DHEADER=… -DFROM=directory.
-# Run by the build whenever one of the files changed.
+# Run by the build whenever one of the files has changed.
 set(text "// Written by cmake/embed.cmake for ${HEADER}.\n#include \"${HEADER}\"\n\n"
          "namespace deadrank::results::reports {\n\n"
          "std::string_view asset(std::string_view name) {\n")

@@ -1,6 +1,6 @@
-# cmake/install.cmake — What `cmake --install` lays down, by component: `program` with its data, `mpi` for
-# what needs an MPI, and `development`, the package for find_package(deadrank), so that workloads, detectors
-# and suites are written in somebody's own tree.
+# cmake/install.cmake — What `cmake --install` installs, by component: `program` with its data, `mpi` for what
+# needs an MPI, and `development`, the package for find_package(deadrank), with which users write workloads,
+# detectors and suites in their own tree.
 include(CMakePackageConfigHelpers)
 
 set(deadrank_data ${CMAKE_INSTALL_DATADIR}/deadrank)
@@ -26,7 +26,7 @@ install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank
 
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual FILES_MATCHING PATTERN "*.md")
 
-# The page for man is written by the program that it describes.
+# The program writes its own man page.
 install(CODE "
   set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
   file(MAKE_DIRECTORY \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1\")
@@ -37,7 +37,7 @@ install(CODE "
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 get_property(modules GLOBAL PROPERTY DEADRANK_MODULES)
 install(TARGETS ${modules} EXPORT deadrank_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/deadrank)
-# What somebody writes a workload, a detector, a fault, a backend or a suite against.
+# The headers for a user's own workload, detector, fault, backend or suite.
 get_property(headers GLOBAL PROPERTY DEADRANK_HEADERS)
 foreach(header IN LISTS headers)
   cmake_path(GET header PARENT_PATH folder)

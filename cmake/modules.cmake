@@ -1,6 +1,6 @@
 # cmake/modules.cmake — One folder is one static library: deadrank_module(folder USES folders… LIBS
-# libraries…). The rows of USES are the include arrows: what they leave out may not be included
-# (tests/tidy_test.cpp reads them).
+# libraries…). USES lists the folders that a folder may include, and no others (tests/tidy_test.cpp checks
+# them).
 
 # The target of a folder: sim/engine is deadrank_sim_engine.
 function(deadrank_targets out)
@@ -13,8 +13,8 @@ function(deadrank_targets out)
 endfunction()
 
 # Sources are globbed, so a new file needs no edit here. HEADERS are the folder's public ones: they alone are
-# installed, and include each other alone. COLD: what runs once a command is compiled with -O1, which takes
-# two thirds of the time.
+# installed, and include each other alone. COLD: code that runs once per command is compiled with -O1, in two
+# thirds of the time.
 function(deadrank_module folder)
   cmake_parse_arguments(module "COLD" "" "USES;LIBS;PRIVATE_LIBS;HEADERS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
@@ -36,7 +36,7 @@ function(deadrank_module folder)
   set_property(GLOBAL APPEND PROPERTY DEADRANK_HEADERS ${module_HEADERS})
 endfunction()
 
-# Which commit this is. The header is rewritten only when the answer changed, so a second build is free.
+# Writes the commit into a header, only when it has changed, so that a second build is free.
 function(deadrank_build_id)
   set(header ${CMAKE_BINARY_DIR}/generated/deadrank_build_id.h)
   add_custom_target(deadrank_build_id_header
@@ -52,7 +52,7 @@ function(deadrank_build_id)
   set_property(GLOBAL APPEND PROPERTY DEADRANK_MODULES deadrank_build_id)
 endfunction()
 
-# deadrank_assets(target header directory files…): text files into the target, behind `header`.
+# deadrank_assets(target header directory files…): embeds text files in the target, declared by `header`.
 function(deadrank_assets target header folder)
   set(out ${CMAKE_BINARY_DIR}/generated/${folder}/assets.cpp)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${folder}/ OUTPUT_VARIABLE paths)

@@ -1,5 +1,5 @@
 # cmake/options.cmake — How deadrank is compiled: build types, warnings, sanitizers, quick tools.
-# Nothing here needs a GPU or an MPI: AUTO takes them where they are found.
+# Nothing here needs a GPU or an MPI: AUTO uses them if they are found.
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)
   set(CMAKE_BUILD_TYPE Dev CACHE STRING "Dev, RelWithDebInfo, Release or Debug" FORCE)
@@ -26,9 +26,9 @@ set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of a quick build")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product; asserts stay on" FORCE)
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product" FORCE)
 
-# The same numbers from every compiler: no fused multiply-add that one of them finds and the other does not.
+# The same numbers from every compiler: no fused multiply-add, which only some of them would emit.
 add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
-# Designated initializers name what matters and leave the rest to its default; that is no oversight.
+# Designated initializers name what matters and leave the rest to its default; this is intended.
 add_compile_options(-Wno-missing-field-initializers)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wshadow> $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
@@ -39,7 +39,7 @@ endif()
 if(DEADRANK_WERROR)
   add_compile_options(-Werror)
 endif()
-# Paths in messages are those of the repository, so that a report tells nothing of the machine.
+# Paths in messages are those of the repository, so that a report reveals nothing about the machine.
 # Build directories are named alike too: ccache then shares objects between them. The last match wins.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 add_link_options(-Wl,-z,now)

@@ -1,8 +1,8 @@
 # cmake/packages.cmake — The target `packages`: Debian packages, which declare the libraries that they need,
-# and a Python wheel, whose programs carry theirs and need glibc alone. Both hold what install.cmake lays
-# down.
+# and a Python wheel, whose programs bring their own libraries and need only glibc. Both contain what
+# install.cmake installs.
 
-# deadrank: the component `program`. deadrank-mpi: what would make every machine install an MPI.
+# deadrank: the component `program`. deadrank-mpi: what would otherwise make every machine install an MPI.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR deadrank)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
@@ -29,7 +29,7 @@ set(CPACK_COMPONENT_MPI_DESCRIPTION
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "deadrank (= ${PROJECT_VERSION}), openmpi-bin")
 include(CPack)
 
-# Made anew when a program or one of the files changed that install.cmake lays down.
+# Rebuilt when a program or a file that install.cmake installs has changed.
 file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml
      ${CMAKE_SOURCE_DIR}/results/*.toml ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
@@ -48,7 +48,7 @@ add_custom_command(OUTPUT ${debian_packages} DEPENDS ${programs} ${packed} VERBA
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${CPACK_PACKAGE_DIRECTORY}/_CPack_Packages)
 add_custom_target(packages DEPENDS ${debian_packages})
 
-# The archives of the libraries. Debian ships none of fmt and toml++, whose headers hold all of their code.
+# The libraries' static archives. Debian has none for fmt and toml++, which can be used header-only.
 set(archives)
 foreach(name boost_fiber boost_context yaml-cpp pugixml sqlite3 xxhash)
   find_library(DEADRANK_ARCHIVE_${name} lib${name}.a)
@@ -80,7 +80,7 @@ add_library(deadrank_carried OBJECT EXCLUDE_FROM_ALL ${carried})
 target_compile_options(deadrank_carried PRIVATE -w)
 target_compile_definitions(deadrank_carried PRIVATE TOML_HEADER_ONLY=0)
 
-# deadrank_alone(program): the same objects linked again, into ${CMAKE_BINARY_DIR}/alone.
+# deadrank_alone(program): links the same objects again, into ${CMAKE_BINARY_DIR}/alone.
 function(deadrank_alone program)
   set(target ${program}-alone)
   add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${program}>
@@ -135,6 +135,6 @@ add_custom_command(OUTPUT ${wheel} VERBATIM COMMENT "Python wheel"
           --version ${PROJECT_VERSION} --out ${CPACK_PACKAGE_DIRECTORY} > ${wheel})
 add_custom_target(wheel DEPENDS ${wheel})
 add_dependencies(packages wheel)
-if(TARGET deadrank_tests)  # whose tests of packages then have nothing to link
+if(TARGET deadrank_tests)  # its tests of packages then have nothing to link
   add_dependencies(deadrank_tests ${alone})
 endif()

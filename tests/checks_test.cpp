@@ -85,7 +85,7 @@ TEST(AFaultWithoutEffect, IsUnknownWhereItCameAfterTheLastReading) {
 }
 
 TEST(AFaultWithoutEffect, IsUnknownWhereNothingOfTheRunDiffers) {
-    expect_idle({.faults = bend + "seam = \"sampler.seed\"\nadd = 0\n"}, "the run is its control");
+    expect_idle({.faults = bend + "seam = \"sampler.seed\"\nadd = 0\n"}, "the run equals its control");
 }
 
 TEST(AFaultWithoutEffect, IsRefusedWhereItTakesAwayWhatIsNotThere) {
@@ -97,9 +97,10 @@ TEST(AFaultWithoutEffect, IsRefusedWhereItTakesAwayWhatIsNotThere) {
 }
 
 TEST(OneOfTwoFaults, WithoutAMomentMakesTheRunUnknown) {
-    expect_idle({.faults = kill + "[[fault]]\nkind = \"kill_rank\"\nrank = 2\n"
-                                  "when = { step = 2, before = \"all_gather\" }\n"},
-                "fault 2: kill_rank found no moment that matched its `when`; the nearest was");
+    expect_idle(
+        {.faults = kill + "[[fault]]\nkind = \"kill_rank\"\nrank = 2\n"
+                          "when = { step = 2, before = \"all_gather\" }\n"},
+        "fault 2: kill_rank never came: its `when` was never met that matched its `when`; the nearest was");
 }
 
 TEST(Heal, ThatHealsNothingFails) {

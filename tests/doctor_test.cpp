@@ -158,7 +158,7 @@ TEST(Doctor, ReadsTheEnvironmentOfAProcessThatRuns) {
         shell("env NCCL_IB_TIMEOUT=abc sleep 30 & p=$!; sleep 0.2; " DEADRANK_BINARY_DIRECTORY
               "/deadrank doctor --pid $p; code=$?; kill $p; exit $code");
     EXPECT_EQ(answer.code, 1) << answer.out;
-    EXPECT_NE(answer.out.find("NCCL_IB_TIMEOUT='abc' is no number"), std::string::npos) << answer.out;
+    EXPECT_NE(answer.out.find("NCCL_IB_TIMEOUT='abc' is not a number"), std::string::npos) << answer.out;
 }
 
 TEST(Doctor, RefusesAProcessThatIsNotThereAndAFileThatIsNoSnapshot) {

@@ -177,7 +177,14 @@ TEST(TidyRules, SeeAFunctionThatFillsMoreThanAScreen) {
     expect_complaints(check_function_lengths({"sim/a.cpp", "void f() {" + body + "}\n"}), {});
     expect_complaints(check_function_lengths({"sim/a.cpp", "void f() {\n" + body + "}\n"}),
                       {"sim/a.cpp:1: 61 lines"});
+    expect_complaints(check_function_lengths({"sim/a.cpp", "void f(int a,\n    int b) {\n" + body + "}\n"}),
+                      {"sim/a.cpp:1: 62 lines"});
     expect_complaints(check_function_lengths({"sim/a.cpp", "struct S {\n" + body + "};\n"}), {});
+    expect_complaints(
+        check_function_lengths({"sim/a.cpp", "struct S {\n    void f() {\n" + body + "    }\n};\n"}),
+        {"sim/a.cpp:2: 61 lines"});
+    expect_complaints(
+        check_function_lengths({"sim/a.cpp", "struct S {\n    struct T {\n" + body + "    };\n};\n"}), {});
 }
 
 TEST(TidyRules, SeeABlindFileThatLooks) {

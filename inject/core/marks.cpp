@@ -99,7 +99,8 @@ results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const 
             .kind = results::MarkKind::missed,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
-            .says = fmt::format("{} found no moment that matched its `when`{}", planned.spec.kind, near)};
+            .says = fmt::format("{} never came: its `when` was never met that matched its `when`{}",
+                                planned.spec.kind, near)};
 }
 
 results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault& armed, Time now) {

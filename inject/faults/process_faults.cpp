@@ -65,7 +65,7 @@ extern const FaultRow stop_rank_row{
 // A rank freezes for a while: garbage collection, a storm of page faults, a machine being moved.
 extern const FaultRow pause_rank_row{
     {.name = "pause_rank",
-     .what = "The process is stopped and goes on after a while.",
+     .what = "The process is stopped and continues after a while.",
      .parameters = {rank_parameter(),
                     {"for", ValueType::duration, "5s", "how long it stands still", {}, false, 1}},
      .levers = {Stop::lever}},

@@ -1,4 +1,4 @@
-// results/alerts/activity.cpp — When a rule was pending and firing; a rule per label of its series.
+// results/alerts/activity.cpp — When each instance of an alert was pending and firing.
 #include "results/alerts/activity.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
                      [](const auto* a, const auto* b) { return a->time < b->time; });
     std::map<std::map<std::string, std::string>, std::vector<std::size_t>> owners;
     for (const external::Mismatch* edge : sorted) {
-        // Ends before beginnings: a series may end and begin anew at one evaluation under another state.
+        // Ends before beginnings: a series may end in one state and begin in another at the same evaluation.
         for (const bool begins : {false, true}) {
             for (const external::Sample& sample : edge->got) {
                 if ((sample.value > 0.5) != begins) continue;
@@ -91,8 +91,8 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 
 namespace {
 
-// Prometheus' states of one alert, evaluation by evaluation (rules/alerting.go): it waits while its condition
-// holds, fires after `for`, and keeps firing for a while when it was asked to.
+// The states of one alert in Prometheus (rules/alerting.go), evaluation by evaluation: pending while its
+// condition holds, firing after `for`, and firing on for `keep_firing_for`.
 class AlertStates {
 public:
     AlertStates(const Rule& rule, Instance& instance) : rule_(rule), instance_(instance) {}
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    // What ended before the run never was.
+    // Drops an interval that ended before the run.
     static void close(std::vector<Interval>& intervals, double time) {
         if (intervals.empty() || !intervals.back().open()) return;
         intervals.back().end = time;

@@ -1,4 +1,4 @@
-// results/alerts/activity.h — When a rule was pending and firing; a rule per label of its series.
+// results/alerts/activity.h — When each instance of an alert was pending and firing.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace deadrank::results::alerts {
 
-// When which alert was pending and firing, as Prometheus said: intervals for each label set.
+// When Prometheus reported an alert pending or firing: intervals for each label set.
 
 struct Interval {
     double begin = 0;
@@ -26,30 +26,30 @@ struct Instance {
     std::vector<Interval> pending, firing;
 };
 
-// By rule: its instances.
+// The instances of each rule, in the order of the rules.
 using Activity = std::vector<std::vector<Instance>>;
 
 // The query whose samples are edges: 1 = began at this evaluation, 0 = ended.
 std::string edge_query(double eval);
 
-// Edges in order of time become intervals; instances go to the rule of that name with the labels it sets.
+// Turns edges, in order of time, into intervals; an instance belongs to the rule with its name and labels.
 Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules,
                      double origin);
 
-// The rules that such an instance may come from: those of its name whose own labels it has, the most specific
-// first.
+// The rules that an instance with these labels may come from: those of its name whose own labels it has, the
+// most specific first.
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// What the second path does in Prometheus' place: the states of an alert over the answers of a range query.
+// For a player that has only range queries: the states that Prometheus would have given an alert.
 
 // The labels that an alert gets from one series of its expression. Nothing when a label holds a template that
 // only Prometheus can fill in; {{ $labels.x }} is filled in here.
 std::optional<std::map<std::string, std::string>> alert_labels(
     const Rule& rule, const std::map<std::string, std::string>& series);
 
-// `times` are the evaluations, on the grid of `step` and ascending, at which one series of the expression had
-// a value, in seconds of the run; those before the run count, and what they began is said to begin at 0.
+// `times`: the evaluations at which one series of the expression had a value, in seconds of the run,
+// ascending, on the grid of `step`. Those before the run count; what they began is reported to begin at 0.
 Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
                      const std::vector<double>& times, double step, double end);
 

@@ -1,5 +1,4 @@
-// results/alerts/emitted.cpp — Collects label sets once; the first nodes stand for all of a large
-// cluster.
+// results/alerts/emitted.cpp — Collects label sets once; in a large cluster a few nodes represent all.
 #include "results/alerts/emitted.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ bool fits(const Matcher& matcher, const std::string& value) {
         const bool found = std::regex_match(value, std::regex(matcher.value, flags));
         return found == (matcher.op == "=~");
     } catch (const std::regex_error&) {
-        return true;  // RE2 knows forms that this one does not
+        return true;  // RE2 accepts forms that std::regex does not
     }
 }
 
@@ -76,7 +75,7 @@ Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalo
         metrics_[name] = &metric;
         auto& labels = series_[name];
         for (exporters::Series& series : exporters::instances(world, metric)) {
-            // In a large cluster the first nodes and the last one stand for all.
+            // In a large cluster the first nodes and the last one represent all.
             if (series.node > 15 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus")
                 continue;
             labels.push_back(std::move(series.labels));
@@ -107,7 +106,6 @@ const Matcher* Emitted::blocking(const Selector& selector) const {
     for (const exporters::Labels& labels : at->second) left.push_back(&labels);
     for (const Matcher& matcher : selector.matchers) {
         if (matcher.label == "__name__") continue;
-        // Names of nodes are the site's own: a rule about one of them says nothing wrong about the others.
         std::erase_if(left,
                       [&](const auto* labels) { return !fits(matcher, label_of(*labels, matcher.label)); });
         if (left.empty()) return &matcher;

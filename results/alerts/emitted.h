@@ -1,5 +1,5 @@
-// results/alerts/emitted.h — Every series that a site may ever show: healthy ones, and those that failures
-// bring. A selector which none of them fits can never match here, whatever breaks.
+// results/alerts/emitted.h — Every series that a site may ever show, healthy or failing. A selector that fits
+// none of them can never match here.
 #pragma once
 
 #include <map>
@@ -36,18 +36,18 @@ private:
     std::map<std::string, const exporters::Metric*> metrics_;
 };
 
-// What the rules call the scrape jobs of this run's exporters, where all that name a job use another word
-// than ours: exporter → job. A job's name is the site's own, and no rule is dead of it.
+// Exporter → the job name that the rules use for it, where no rule uses ours. Sites choose their job names,
+// so a different one makes no rule dead.
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
-// The metric that this name is a slip of: the nearest one, if it begins with the same word or two letters at
-// most are different. Long names of two exporters resemble each other by their endings (…_usage_bytes).
+// The known metric that this name misspells: the nearest one, if it begins with the same word or differs in
+// at most two letters. Long names of two exporters resemble each other by their endings (…_usage_bytes).
 std::string slip_of(const std::string& name, const std::vector<std::string>& known);
 
 // Does a series with these labels satisfy all of the selector's matchers?
 bool fits(const Selector& selector, const exporters::Labels& labels);
 
-// Does `value` satisfy the matcher? An expression that this machine's regex does not know counts as a match.
+// Does `value` satisfy the matcher? A pattern that std::regex cannot read counts as a match.
 bool fits(const Matcher& matcher, const std::string& value);
 
 }  // namespace deadrank::results::alerts

@@ -23,7 +23,7 @@ std::string few_of(const std::set<std::string>& words) {
     return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
 }
 
-// What is called differently from one exporter, release or relabelling to the next.
+// The corresponding label here: exporters, releases and relabelling differ in their names.
 std::string other_word(const std::string& label, const std::set<std::string>& there) {
     static const std::vector<std::vector<std::string>> groups = {
         {"instance", "Hostname", "hostname", "node", "kubernetes_node", "nodename", "host",
@@ -69,7 +69,7 @@ bool is_fault_of_rule(DeadKind kind) {
 
 void Existence::tell(const std::string& id, Weight weight, DeadKind kind, std::string says,
                      std::string remedy) {
-    if (depth_ > 0) return;  // said of the recording rule itself
+    if (depth_ > 0) return;  // reported with the recording rule itself
     for (const StaticFinding& one : said_) {
         if (one.says == says) return;
     }
@@ -182,7 +182,7 @@ Existence::Shape Existence::of_recorded(const std::string& name, const Selector&
                  fmt::format("'{}' records nothing: {}", name, fitting.why), fitting.remedy);
         return fitting;
     }
-    recorded_[name] = {.unknown = true};  // a circle, which Prometheus allows, says nothing
+    recorded_[name] = {.unknown = true};  // a cycle, which Prometheus allows, leaves it unknown
     Shape all;
     ++depth_;
     for (const Rule& rule : rules_) {
@@ -313,7 +313,7 @@ Existence::Shape Existence::of_binary(const Expression& tree) {
         if (left.empty()) return right;
         if (right.empty()) return left;
         left.unknown = left.unknown || right.unknown;
-        // Of the right side only what the left one has not.
+        // From the right side only what the left one lacks.
         std::set<Labels> there;
         for (const Labels& labels : left.series) there.insert(key_of(tree, labels));
         for (const Labels& labels : right.series) {
@@ -331,7 +331,7 @@ Existence::Shape Existence::of_binary(const Expression& tree) {
     return joined(tree, left, right);
 }
 
-// A comparison of one metric with a number that it can never pass.
+// A metric compared with a threshold that it can never pass.
 void Existence::check_threshold(const Expression& tree) {
     const Expression* side = tree.args[0].get();
     const Expression* number = tree.args[1].get();

@@ -35,7 +35,7 @@ Result<Must> must_of(const TomlNode& node, const std::string& file) {
     if (node["within"]) {
         must.within = exporters::seconds_of(node["within"].text_or());
         if (must.within < 0) {
-            return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is no duration",
+            return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is not a duration",
                           "write \"5m\"", {file, node["within"].line, 0});
         }
     }
@@ -52,7 +52,7 @@ bool place_is_enough(const std::string& wanted, Locality place) {
     return true;
 }
 
-// An empty list asks for nothing.
+// An empty list accepts everything.
 bool fits_any(const std::vector<std::string>& patterns, const std::string& text) {
     return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
                                            [&](const std::string& one) { return fits_glob(one, text); });
@@ -63,7 +63,7 @@ std::string severity_of(const Rule& rule) {
     return at == rule.labels.end() ? "" : at->second;
 }
 
-// Does any alert answer this demand? If not: why the nearest one does not.
+// Empty when an alert meets this demand; else why the nearest one does not.
 std::string unmet(const Study& study, const Row& row, const Must& must) {
     const double within = must.within >= 0 ? must.within : row.incident.within;
     std::string nearest = "no alert noticed it";
@@ -176,7 +176,7 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     }
     for (std::size_t i = 0; policy.forbid_dead && i < study.rules.size(); ++i) {
         const RuleReads& reads = study.analysis.rules[i];
-        // What this run has no target for is no fault of the rules.
+        // A metric that this run does not simulate is not the fault of the rules.
         if (study.rules[i].is_alert && reads.dead && is_fault_of_rule(reads.dead_kind)) {
             found.push_back({"", study.rules[i].name, "can never fire: " + study.analysis.rules[i].why_dead});
         }

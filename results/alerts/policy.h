@@ -1,5 +1,5 @@
-// results/alerts/policy.h — What must be caught, how soon, how precisely, and by whom: a small TOML file for
-// her CI. A breach makes the command exit 1.
+// results/alerts/policy.h — What must be caught, how soon, how precisely, and who must be paged: a small TOML
+// file for the operator's CI. A breach makes the command exit 1.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct Must {
     std::string place;                    // "" = anywhere, "node", "exact"
     std::vector<std::string> alerts;      // only these count; empty = any
     std::vector<std::string> severities;  // only alerts with one of these in their label severity
-    std::string receiver;                 // who must be paged; empty = nobody in particular
+    std::string receiver;                 // who must be paged; empty = not asked
     int line = 0;
 };
 
@@ -32,7 +32,7 @@ struct Policy {
     std::vector<std::string> severities;  // [healthy] severity: only these have to be silent; empty = all
     bool forbid_dead = false;             // [rules] dead = "fail"
     bool forbid_sticky = false;           // [rules] sticky = "fail"
-    bool given = false;                   // false: only what holds without a policy
+    bool given = false;                   // false: only the checks that need no policy
 };
 
 scenarios::Result<Policy> load_policy(const std::filesystem::path& file);
@@ -42,10 +42,10 @@ struct Breach {
     std::string says;
 };
 
-// Without a policy file: rules that Prometheus refuses, and false alarms on a healthy cluster.
+// Without a policy file: rules that Prometheus rejects, and false alarms on a healthy cluster.
 std::vector<Breach> breaches(const Study& study, const Policy& policy);
 
-// Failures that the policy demands and nobody could judge, each with the reason: neither met nor broken.
+// Failures that the policy demands but that could not be judged, with reasons: neither met nor broken.
 std::vector<std::string> undecided(const Study& study, const Policy& policy);
 
 bool fits_glob(const std::string& pattern, const std::string& text);

@@ -44,7 +44,7 @@ std::vector<Token> tokens_of(std::string_view expr) {
             end = end_of_text(expr, at);
         } else if (begins_word(c)) {
             kind = Token::Kind::word;
-            // Inside [1h:5m] the colon is a sign; there a word follows a number and is read with it.
+            // Colons belong to names, so the ":5m" of [1h:5m] is read as one word.
             while (end < expr.size() && in_word(expr[end])) ++end;
         } else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') {
             kind = Token::Kind::number;
@@ -111,7 +111,7 @@ private:
         if (token.text != "," && token.text != "]") last_operator_ = token.text;
     }
 
-    // [1h:5m] behind a parenthesis: all that stands inside is asked that much further back.
+    // [1h:5m] after a parenthesis: every selector inside reaches that much further back.
     void subquery() {
         ++at_;
         double reach = std::max(0.0, exporters::seconds_of(peek(0)));
@@ -136,7 +136,7 @@ private:
         const std::string lower = lowered(token.text);
         if (one_of(lower, {"by", "without", "on", "ignoring", "group_left", "group_right"}))
             return labels(lower);
-        if (lower == "offset") return;  // read with its selector; of a subquery it changes no name
+        if (lower == "offset") return;  // read with its selector; on a subquery it changes no name
         if (lower == "or") {
             last_operator_ = lower;
             stack_.back().unless = false;
@@ -206,7 +206,7 @@ private:
         reads_.selectors.push_back(std::move(selector));
     }
 
-    // From '{' to behind '}'.
+    // From '{' to just past '}'.
     void matchers(Selector& selector) {
         for (++at_; at_ < tokens_.size() && tokens_[at_].text != "}"; ++at_) {
             if (tokens_[at_].kind != Token::Kind::word) continue;

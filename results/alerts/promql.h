@@ -1,5 +1,5 @@
 // results/alerts/promql.h — What a PromQL expression reads: metrics, label matchers, ranges, and the
-// functions around them. A scanner and no parser: Prometheus itself says whether an expression is right.
+// functions around them. Prometheus itself decides whether it is valid.
 #pragma once
 
 #include <initializer_list>
@@ -34,10 +34,10 @@ struct Selector {
 struct Reads {
     std::vector<Selector> selectors;
     std::set<std::string>
-        identifiers;  // every word outside of strings: no metric that is read is missing from it
+        identifiers;  // every word outside strings, so that no metric that is read is missing
     std::vector<std::string> grouping;  // labels of by (…) and on (…)
     bool everything = false;            // a selector without a name, or by __name__
-    bool subquery = false;              // cut on the clock's own grid
+    bool subquery = false;              // evaluated on the clock's own grid
     int branches = 1;                   // of the top-level `or`
 };
 
@@ -50,7 +50,7 @@ struct Token {
 };
 std::vector<Token> tokens_of(std::string_view expr);
 
-// What a quoted literal holds.
+// The text inside a quoted literal.
 std::string unquoted(const std::string& text);
 
 // An expression as a tree, for the questions that a flat list of selectors can't answer: can it have a value
@@ -58,7 +58,7 @@ std::string unquoted(const std::string& text);
 struct Expression {
     enum class Kind { number, text, selector, call, aggregate, binary, negative, subquery };
     Kind kind = Kind::number;
-    std::string op;  // of the function, the aggregation or the operator, in lower case
+    std::string op;  // name of the function, the aggregation or the operator, in lower case
     double number = 0;
     Selector selector;
     std::vector<std::unique_ptr<Expression>> args;
@@ -70,12 +70,12 @@ struct Expression {
     std::vector<std::string> carried;  // its labels
 };
 
-// nullptr for what this parser does not know; Prometheus itself says whether an expression is right.
+// nullptr for what this parser does not know; Prometheus decides whether an expression is valid.
 std::unique_ptr<Expression> parse_expression(std::string_view expr);
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 
-// Words of PromQL that are no metrics.
+// Words of PromQL that are not metrics.
 bool is_function(std::string_view word);
 
 }  // namespace deadrank::results::alerts

@@ -1,4 +1,4 @@
-// results/alerts/promql_tree.cpp — PromQL by recursive descent: one function a level of precedence, as the
+// results/alerts/promql_tree.cpp — PromQL by recursive descent: one function per level of precedence, as the
 // reference lists them.
 #include <algorithm>
 #include <cctype>
@@ -255,7 +255,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Expression> parse_expression(std::string_view expr) {
-    // Deeper than anybody writes by hand; each level of parentheses costs a few hundred bytes of stack.
+    // Deeper than any rule written by hand; each level of parentheses costs a few hundred bytes of stack.
     if (std::count(expr.begin(), expr.end(), '(') + std::count(expr.begin(), expr.end(), '-') > 2000)
         return nullptr;
     return Parser(expr).whole();

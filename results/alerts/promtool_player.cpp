@@ -1,4 +1,4 @@
-// results/alerts/promtool_player.cpp — Plays rules with promtool, from a test file of ours.
+// results/alerts/promtool_player.cpp — Plays rules with promtool, from a generated test file.
 #include "results/alerts/promtool_player.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace deadrank::results::alerts {
 
-// One run for each evaluation interval among the groups, since a unit test knows only one. A rule that breaks
-// promtool's limit of samples is taken out of a copy, named, and the rest is judged without it.
+// One run for each evaluation interval among the groups, since a unit test has only one. A rule that breaks
+// promtool's limit of samples is reported and left out of a copy, and the rest is judged without it.
 
 namespace {
 
@@ -57,7 +57,7 @@ public:
           files_(std::move(files)),
           id_(std::move(id)) {}
 
-    // Until no rule is in the way any more.
+    // Drops the rules that promtool cannot evaluate, until it can evaluate the rest.
     Result<external::TestAnswer> edges(PlayerAnswer& played) {
         for (int attempt = 0; attempt < 8; ++attempt) {
             input_.rule_files.clear();
@@ -104,7 +104,7 @@ private:
     std::string id_;
 };
 
-// What promtool said, for the rules whose interval this was.
+// Keeps promtool's answer for the rules with this interval.
 void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input,
           bool only_own, double global, PlayerAnswer& played) {
     Activity activity = activity_of(answer.mismatches, rules, input.window.start());
@@ -199,7 +199,7 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     return played;
 }
 
-// YAML by hand: series stand in single quotes, where only a single quote needs doubling.
+// YAML by hand: series are in single quotes, where only a single quote needs doubling.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// results/alerts/promtool_player.h — Plays rules with promtool, from a test file of ours.
+// results/alerts/promtool_player.h — Plays rules with promtool, from a generated test file.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ public:
     struct Options {
         std::filesystem::path directory;  // where the generated files stay
         std::string cache;                // where promtool's answers are remembered; empty = nowhere
-        bool keep = true;                 // the kept file beside the edge file
+        bool keep = true;                 // write the kept file, beside the edge file
     };
     PromtoolPlayer(external::Promtool tool, Options options)
         : tool_(std::move(tool)), options_(std::move(options)) {}
@@ -42,13 +42,13 @@ private:
     HealthyMemory healthy_;
 };
 
-// Both players' clocks begin with the past before the run, at 0: unix times are told from there. Only the
-// series that some rule may read; all of them when a rule selects without a name.
+// For both players, time 0 is the beginning of the history before the run, and unix times count from there.
+// Only the series that some rule may read; all of them when a rule selects without a name.
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis);
 
 // Unit-test files for promtool. The edge file asks at each evaluation which alerts began or ended; the kept
-// file states what was found, so that the operator can commit it beside her rules.
+// file states what was found, so that operators can commit it beside their rules.
 
 struct TestInput {
     std::vector<std::string> rule_files;  // absolute paths
@@ -59,10 +59,10 @@ struct TestInput {
     std::vector<std::string> groups = {};  // in the order in which they are evaluated
 };
 
-// Names of groups in the order of their files; promtool's own order is a matter of chance.
+// Names of groups in the order of their files; promtool's own order is random.
 std::vector<std::string> groups_of(const std::vector<Rule>& rules);
 
-// What is expected of one expression at one time.
+// The expected value of one expression at one time.
 struct Expectation {
     std::string expr;
     double time = 0;                                      // since the run's start, without its history
@@ -74,17 +74,16 @@ std::string edge_test(const TestInput& input);
 std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
                       const std::string& why);
 
-// The kept file of each evaluation interval among the rules, for what a player found. `skip`: rules left out.
+// Writes the kept file for each evaluation interval among the rules, without the rules that were not judged.
 scenarios::Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
                                    const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
                                    const StaticAnalysis& analysis, const PlayerAnswer& played,
                                    const std::string& judge, const std::filesystem::path& directory);
 
-// A file's name for an incident.
+// The file name for an incident.
 std::string file_safe(std::string id);
 
-// What promtool should find again of one rule: its firing instances when they began, or their absence at the
-// end.
+// What promtool should find again for one rule: its firing instances when they began, or none at the end.
 void expect_rule(const Rule& rule, const std::vector<Instance>& instances, const exporters::Window& window,
                  std::vector<Expectation>& expectations);
 

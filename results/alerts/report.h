@@ -10,17 +10,17 @@
 
 namespace deadrank::results::alerts {
 
-// Matrix fault × alert within 80 columns, what was missed and what would have fired, what is wrong with the
-// rules. `explain`: a sentence for each cell that says something.
+// The fault × alert matrix within 80 columns, what was missed and what would have fired, what is wrong with
+// the rules. `explain` adds a sentence for each cell that has one.
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches,
                         const reports::Style& style, bool explain);
 
 std::string json_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
-// One test case for each failure and expectation, and one for each alert's silence on the healthy run.
+// One test case for each failure and demand, and one for each alert's silence on the healthy run.
 std::string junit_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
-// Static findings and what rings on the healthy run, at their lines, for code review.
+// Static findings and the alerts that fire on the healthy run, at their lines, for code review.
 std::string sarif_report(const Study& study);
 
 // "+2:30", "late", "miss", …: what a cell of the matrix shows, at most seven columns.

@@ -166,8 +166,8 @@ std::string sarif_report(const Study& study) {
     return sarif.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// JUnit for CI. A demand of the policy is a case, a failure without one is a case too; what could not be
-// judged is skipped with its reason and never passed.
+// JUnit for CI. Each demand of the policy is a case, and so is each failure without one; what could not be
+// judged is skipped with its reason, never passed.
 
 namespace {
 

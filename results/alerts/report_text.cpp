@@ -91,7 +91,7 @@ std::string rule_list(const Study& study, AlertVerdict verdict, const std::strin
     return text.empty() ? text : heading(style, title) + text;
 }
 
-// By kind: what is a fault of the rules first, what this run merely has no target for last.
+// By kind: faults of the rules first, metrics that this run does not simulate last.
 std::string dead_alerts(const Study& study, const Style& style) {
     constexpr DeadKind kinds[] = {
         DeadKind::misspelled,    DeadKind::named_otherwise, DeadKind::off_by_default,
@@ -116,7 +116,7 @@ std::string findings(const Study& study, const Style& style) {
     if (study.analysis.findings.empty()) return {};
     std::string text = heading(style, "wrong with the rules themselves");
     for (const StaticFinding& one : study.analysis.findings) {
-        if (one.kills) continue;  // said among the dead
+        if (one.kills) continue;  // listed with the dead alerts
         const Ink ink = one.weight == Weight::error     ? Ink::red
                         : one.weight == Weight::warning ? Ink::yellow
                                                         : Ink::dim;
@@ -238,7 +238,7 @@ std::string letter(std::size_t number) {
     return number < 26 ? text : letter(number / 26 - 1) + text;
 }
 
-// Alerts that said something in any row, or should have; those with nothing to say are counted instead.
+// Alerts that noticed something in any row, or should have; the others are only counted.
 std::vector<std::size_t> columns_of(const Study& study) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
@@ -253,7 +253,7 @@ std::vector<std::size_t> columns_of(const Study& study) {
     return columns;
 }
 
-// A scenario by its own name: the stage before it is the same for a whole block of them.
+// A scenario's own name: the stage before it is the same for a whole block.
 std::string short_name(const std::string& id) { return id.substr(id.rfind('/') + 1); }
 
 std::string row_text(const Row& row, const std::vector<std::size_t>& columns, const Style& style) {
@@ -297,7 +297,7 @@ std::string legend(const Study& study, const std::vector<std::size_t>& columns, 
         {AlertVerdict::caught, "+m:ss  caught, that long after the failure; ? = does not lead to the place"},
         {AlertVerdict::late, "+m:ss! late: later than the objective"},
         {AlertVerdict::sticky, "+m:ss~ caught, and still firing long after the repair"},
-        {AlertVerdict::wrong_place, "wrong  fired, and names only places that are well"},
+        {AlertVerdict::wrong_place, "wrong  fired, and names only healthy places"},
         {AlertVerdict::pending_only, "p+m:ss pending only: needed that much longer"},
         {AlertVerdict::after_repair, "after  first rang when the repair was done"},
         {AlertVerdict::missed, "miss   reads what the failure moves, and stayed silent"},

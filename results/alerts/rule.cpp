@@ -1,4 +1,4 @@
-// results/alerts/rule.cpp — Alert rules as they stand in a Prometheus rule file.
+// results/alerts/rule.cpp — Alert rules as read from a Prometheus rule file.
 #include "results/alerts/rule.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void collect(const YAML::Node& document, std::vector<YAML::Node>& groups, bool& 
     for (const YAML::Node& group : holder["groups"]) groups.push_back(group);
 }
 
-// Files of one name in two directories have copies of their own.
+// Files of the same name in two directories get separate copies.
 std::filesystem::path copy_of(const std::string& path, const std::filesystem::path& scratch,
                               const char* ending) {
     return scratch / fmt::format("{}-{:08x}{}", std::filesystem::path(path).stem().string(),
@@ -85,7 +85,7 @@ std::filesystem::path copy_of(const std::string& path, const std::filesystem::pa
                                  ending);
 }
 
-// Fields of a group that Thanos Ruler reads and Prometheus refuses.
+// Removes the fields of a group that Thanos Ruler reads and Prometheus rejects.
 bool drop_thanos_fields(std::vector<YAML::Node>& groups) {
     bool any = false;
     for (YAML::Node& group : groups) {
@@ -155,7 +155,7 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
         bool wrapped = false;
         const auto documents = YAML::LoadAll(file.content);
         for (const YAML::Node& document : documents) {
-            // Prometheus itself reads the first document of a file and no other; kubectl reads them all.
+            // Prometheus reads only the first document of a file; kubectl reads them all.
             const bool first = &document == &documents.front();
             if (first || wrapped || is_resource(document))
                 collect(document, groups, wrapped);
@@ -167,7 +167,7 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
         }
         if (groups.empty() && !documents.empty() && !(documents[0].IsMap() && documents[0]["groups"])) {
             return refuse(ErrorCode::bad_input,
-                          "'" + file.path + "' has no `groups`: it is no Prometheus rule file",
+                          "'" + file.path + "' has no `groups`: it is not a Prometheus rule file",
                           "a rule file begins with `groups:`", {file.path, 1, 0});
         }
         const bool thanos = drop_thanos_fields(groups);
@@ -196,7 +196,7 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     return file;
 }
 
-// Tells rule files from what is often taken for one, before any YAML is parsed. Prometheus' own templates ({{
+// Recognises what is often mistaken for a rule file, before any YAML is parsed. Prometheus' own templates ({{
 // $labels.gpu }}) are welcome; those of Helm mean that the file is not rendered yet.
 
 namespace {
@@ -211,7 +211,7 @@ struct Stranger {
     const char* remedy;
 };
 
-// In order: the first that fits names the file.
+// The first pattern that fits decides what the file is.
 constexpr Stranger strangers[] = {
     {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|)~"
      R"~(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
@@ -233,8 +233,7 @@ constexpr Stranger strangers[] = {
      "is a Kubernetes resource without rules", "give the PrometheusRule, or the rule file inside"},
 };
 
-// Counted from 1; 0 = none. std::regex recurses for each character, so that long lines are looked at in their
-// beginning.
+// Counted from 1; 0 = none. Only the start of a long line is searched: std::regex recurses per character.
 int first_line_with(const char* pattern, const std::string& text) {
     const std::regex wanted(pattern);
     int number = 0;

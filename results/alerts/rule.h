@@ -1,4 +1,4 @@
-// results/alerts/rule.h — Alert rules as they stand in a Prometheus rule file.
+// results/alerts/rule.h — Alert rules as read from a Prometheus rule file.
 #pragma once
 
 #include <filesystem>
@@ -32,14 +32,13 @@ struct RuleFile {
     std::vector<Rule> rules;
     bool unwrapped = false;
     std::vector<std::string> notes;  // what was left out or unwrapped
-    std::string broken;  // why it cannot be read as YAML, in the parser's words; the rules are then none
+    std::string broken;  // why it is not valid YAML, in the parser's words; there are no rules then
     int broken_line = 0, broken_column = 0;
 };
 
-// `scratch`: where an unwrapped copy may be written. Errors: io, bad_input (it is something else than a rule
-// file: a Helm template, a Grafana export, an Alertmanager configuration, …; the remedy says what to do).
-// Broken YAML is no Error: it is a RuleFile with `broken` set, so that the verdict `invalid` can name the
-// line.
+// `scratch`: where an unwrapped copy may be written. Errors: io, bad_input (it is not a rule file but a Helm
+// template, a Grafana export, an Alertmanager configuration, …; the remedy says what to do). Broken YAML is
+// not an Error but a RuleFile with `broken` set, so that the verdict `invalid` can name the line.
 scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
                                        const std::filesystem::path& scratch);
 
@@ -47,11 +46,11 @@ scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
 scenarios::Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
                                           const std::filesystem::path& scratch);
 
-// What this text is when it is no rule file; an empty Error text when nothing speaks against it.
+// Refuses a text that is evidently not a rule file, and says what it is.
 scenarios::Result<void> check_kind(const std::string& text, const std::string& path);
 
-// Lines of template control. Harmless inside an annotation's text; in a text that is no YAML they say why it
-// is none.
+// Does it have lines of template control? Harmless inside an annotation's text; in a text that is not valid
+// YAML they explain why.
 bool is_template(const std::string& text);
 
 }  // namespace deadrank::results::alerts

@@ -22,8 +22,8 @@ struct Context {
     std::map<std::string, std::vector<std::size_t>> recorded = {};  // metric → recording rules
 };
 
-// Metrics and reach through recording rules, each reach on top of its reader's; `depth` ends circles, which
-// Prometheus allows.
+// Collects metrics and look-back through recording rules, each look-back on top of its reader's; `depth` ends
+// cycles, which Prometheus allows.
 void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into,
             double reader, int depth) {
     for (const Selector& selector : all[index].reads.selectors) {
@@ -35,7 +35,7 @@ void follow(std::size_t index, const Context& context, const std::vector<RuleRea
         if (recorded == context.recorded.end() || depth > 8) continue;
         for (const std::size_t other : recorded->second) {
             follow(other, context, all, into, reach, depth + 1);
-            // What a recorded value does when this moves is left open.
+            // How a recorded value follows this one is not worked out: either direction counts.
             for (const Wish& wish : all[other].wishes) {
                 if (into.wishes.size() < 256) into.wishes.push_back({wish.selector, 0});
             }
@@ -91,7 +91,7 @@ double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& anal
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const RuleReads& reads = analysis.rules[i];
         if (!rules[i].is_alert || reads.dead) continue;
-        // Recorded series begin a moment later than what they record.
+        // Recorded series begin slightly later than what they record.
         needed = std::max(needed, reads.look_back + rules[i].hold + rules[i].keep_firing + 2 * window.eval);
         const double interval = rules[i].interval > 0 ? rules[i].interval : window.eval;
         if (reads.reads.subquery || std::fmod(grid, interval) != 0) grid = 3600;
@@ -162,7 +162,7 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
     std::set<std::string> known = {"alertname", "alertstate"};
     for (const auto& [name, value] : rule.labels) known.insert(name);
     for (const Selector& selector : reads.selectors) {
-        if (!emitted.has(selector.metric)) return;  // recorded or unknown: its labels are too
+        if (!emitted.has(selector.metric)) return;  // recorded or unknown: its labels are unknown too
         known.merge(emitted.label_names(selector.metric));
     }
     if (reads.selectors.empty() || rule.expr.find("label_") != std::string::npos) return;
@@ -204,14 +204,14 @@ void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, d
     }
     check_share(rule, reads, findings);
     if (rule.is_alert) check_names(rule, reads, emitted, findings);
-    // '&' is no operator of PromQL; the parser's own words do not say what would do.
+    // PromQL has no operator '&', and its parser does not say what to use instead.
     if (rule.expr.find(" & ") != std::string::npos) {
         add(findings, rule, "bit-and", Weight::error, "PromQL has no '&'",
             "test bit b by remainder: X % 2^(b+1) >= 2^b, as in X % 128 >= 64");
     }
 }
 
-// Which way a series must move for a rule to fire by it.
+// Which way a series must move to make a rule fire.
 
 namespace {
 
@@ -258,7 +258,7 @@ int follows(const std::string& call) {
     return 0;
 }
 
-// `way`: how the value of this tree must move; 2 = it need only be there.
+// `way`: how the value of this tree must move; 2 = it only has to exist.
 void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) {
     switch (tree.kind) {
         case Expression::Kind::selector:
@@ -285,7 +285,7 @@ void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) 
     }
     if (one_of(tree.op, {"==", "!=", ">", "<", ">=", "<="})) {
         const int up = one_of(tree.op, {">", ">="}) ? 1 : one_of(tree.op, {"<", "<="}) ? -1 : 0;
-        // `bool` makes a value of it, whose own direction then counts.
+        // `bool` makes it a value, whose own direction then counts.
         const int turned = tree.boolean && way != 2 ? way * up : up;
         collect_wishes(left, turned, wishes);
         return collect_wishes(right, -turned, wishes);

@@ -13,16 +13,16 @@ namespace deadrank::results::alerts {
 
 enum class Weight { note, warning, error };
 
-// Why a rule can never fire here. The first four are faults of the rules or of their set-up; of the others
-// this run merely has no target.
+// Why a rule can never fire here. The first four are faults of the rules or of their set-up; the others only
+// mean that this run does not simulate the target.
 enum class DeadKind {
     none,
-    misspelled,       // nearly a name that there is
+    misspelled,       // nearly the name of something that exists
     named_otherwise,  // a metric, label or value that has another name here
     off_by_default,   // a stock exporter does not show it
     contradiction,    // a join that never meets, a threshold out of reach
-    not_simulated,    // of an exporter that this run has not
-    nobody,           // of no exporter that is known
+    not_simulated,    // from an exporter that this run lacks
+    nobody,           // from no known exporter
 };
 std::string_view name_of(DeadKind kind);
 bool is_fault_of_rule(DeadKind kind);
@@ -38,7 +38,7 @@ struct StaticFinding {
     DeadKind kind = DeadKind::none;
 };
 
-// A selector that a rule fires by, and which way it must move for that: up (1), down (-1), or either (0).
+// A selector that can make a rule fire, and which way it must then move: up (1), down (-1), or either (0).
 struct Wish {
     Selector selector;
     int direction = 0;
@@ -59,27 +59,26 @@ struct RuleReads {
 struct StaticAnalysis {
     std::vector<RuleReads> rules;  // in the order of the rules given
     std::vector<StaticFinding> findings;
-    std::set<std::string> wanted;  // names that any rule may read: all other series need not be made
+    std::set<std::string> wanted;  // names that any rule may read: no other series need be made
     bool everything = false;
     double look_back = 0;
 };
 
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world);
 
-// The same, wanting only the series that the asked rules may read.
+// The same, but `wanted` has only the series that the asked rules may read.
 StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked);
 
-// How much healthy time must lie before the run so that each alert that can fire sees all that it looks back
-// on, its `for` included, when the run begins. More of it changes no answer. In whole steps of the clock's
-// grid, at most two weeks.
+// The healthy time needed before the run so that each alert that can fire sees all that it looks back on, its
+// `for` included, when the run begins; more changes no answer. In steps of the clock's grid, at most 2 weeks.
 double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
                       const exporters::Window& window);
 
 // Which way each selector of an expression must move for it to have a value.
 std::vector<Wish> wishes_of(const Expression& tree);
 
-// Says of each rule whether its expression can have a value at all, by working it out over the label sets
-// that there are, and what is wrong where it can't.
+// Decides for each rule whether its expression can have a value at all, by evaluating it over the label sets
+// that exist, and says what is wrong where it cannot.
 class Existence {
 public:
     Existence(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world)
@@ -88,10 +87,10 @@ public:
     void check(const Rule& rule, RuleReads& out, std::vector<StaticFinding>& findings);
 
 private:
-    // What an expression can be at most: its label sets, or why there are none.
+    // The most that an expression can be: its label sets, or why there are none.
     struct Shape {
         bool scalar = false;
-        bool unknown = false;  // has series, but their labels can't be told
+        bool unknown = false;  // has series, but their labels are not known
         std::vector<exporters::Labels> series;
         DeadKind kind = DeadKind::none;
         std::string why, remedy;
@@ -121,7 +120,7 @@ private:
     int depth_ = 0, quiet_ = 0;              // in recording rules; inside of absent()
 };
 
-// The known misuses of one rule, beyond what does not exist.
+// Known misuses in one rule, apart from reading what does not exist.
 void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, double scrape,
                  std::vector<StaticFinding>& findings);
 

@@ -1,4 +1,4 @@
-// results/alerts/study.cpp — All rules against all failures, and what would mend the weak ones.
+// results/alerts/study.cpp — All rules against all failures, and what would have caught the missed ones.
 #include "results/alerts/study.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string why_unjudged(const Study& study, const Row& row, std::size_t rule) {
         const auto at = played->why_unjudged.find(rule);
         if (at == played->why_unjudged.end()) continue;
         if (at->second.find("too many samples") != std::string::npos) break;
-        return "could not be evaluated, so that it can never fire: " + at->second;
+        return "could not be evaluated, so it can never fire: " + at->second;
     }
     return "could not be evaluated by promtool at this size; a smaller cluster or --server can";
 }
@@ -48,8 +48,8 @@ void judge_row(const Study& study, Row& row) {
     }
 }
 
-// What the first cause moves. Its consequences for the job are the job's to show: an alert that sees them
-// counts, one that does not has missed nothing.
+// What the first cause moves, without its consequences for the job: an alert that sees those counts, but one
+// that does not has missed nothing.
 exporters::Touched touched_by_cause(const exporters::World& world, const exporters::Incident& incident) {
     exporters::Incident cause = incident;
     std::erase_if(cause.effects,
@@ -73,14 +73,14 @@ void play_row(const Study& study, Row& row, Player& player) {
     judge_row(study, row);
 }
 
-// Rows are independent: threads take the next one until none is left, or time is.
+// Rows are independent: threads take the next one until none is left, or no time.
 void play_rows(Study& study, Player& player, const StudyOptions& options, const std::function<bool()>& over) {
     std::atomic<std::size_t> next{0}, done{0};
     std::mutex telling;
     const auto work = [&] {
         for (std::size_t i = next++; i < study.rows.size(); i = next++) {
             if (!over()) play_row(study, study.rows[i], player);
-            // What was under way when the signal came has lost its Prometheus.
+            // A row in progress when the signal came has lost its Prometheus.
             if (over() && study.rows[i].cells.empty())
                 study.rows[i].trouble = "there was no time left for it";
             const std::size_t so_far = ++done;
@@ -175,7 +175,7 @@ std::map<std::map<std::string, std::string>, std::vector<std::pair<double, doubl
     return all;
 }
 
-// A drawn order of 0 … count-1.
+// The numbers 0 … count-1 in a drawn order.
 std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
     std::vector<std::size_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = i;
@@ -185,8 +185,7 @@ std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
     return order;
 }
 
-// Names of drawn alerts. What reaches back for more than a day is left out: promtool would evaluate all of
-// it.
+// Names of drawn alerts, without those that look back more than a day: promtool would evaluate all of it.
 std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_t seed, std::size_t most) {
     std::set<std::string> names, far;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
@@ -200,7 +199,7 @@ std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_
     return names;
 }
 
-// The past that the drawn alerts alone need; more of it changes no answer.
+// The history that the drawn alerts need; more changes no answer.
 double history_of(const Study& study, StaticAnalysis analysis, const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < wanted.size(); ++i) analysis.rules[i].dead |= !wanted[i];
     return history_needed(study.rules, analysis, study.world.window);
@@ -232,7 +231,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         exporters::World world = study.world;
         world.window.history = history_of(study, analysis, wanted);
         auto played = other.play(world, row.incident, files, study.rules, analysis);
-        if (!played) continue;  // stopped, or out of memory: no word against anything
+        if (!played) continue;  // stopped, or out of memory: no disagreement
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             if (!wanted[i] || !study.rules[i].is_alert || played->unjudged[i]) continue;
             ++asked;
@@ -243,7 +242,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
     return differences;
 }
 
-// Suggestions become a rule file of their own, and are played like anybody's rules.
+// Suggestions become a rule file of their own, and are played like any other.
 
 namespace {
 

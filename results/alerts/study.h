@@ -1,4 +1,4 @@
-// results/alerts/study.h — All rules against all failures, and what would mend the weak ones.
+// results/alerts/study.h — All rules against all failures, and what would have caught the missed ones.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,15 @@
 
 namespace deadrank::results::alerts {
 
-// The whole question: these rules, this site, these failures. Prometheus judges, once healthy and once for
-// each failure; what it said becomes cells.
+// These rules, this site, these failures: Prometheus evaluates the rules once on a healthy run and once for
+// each failure, and each answer becomes a row of cells.
 
-// Something that plays series to the rules and says which alerts were active when.
+// What a player answers: which alerts were active when.
 struct PlayerAnswer {
     Activity activity;
     std::vector<bool> unjudged;                       // by rule
     std::map<std::size_t, std::string> why_unjudged;  // by rule: Prometheus' words
-    std::vector<bool> reused;  // by rule: nothing it reads differs from the healthy run, whose answer stands
+    std::vector<bool> reused;  // by rule: nothing that it reads changes, so the healthy run's answer is used
     std::vector<std::string> notes;
     int exit_code = 0;  // of promtool, on the edge file
     double cpu_seconds = 0;
@@ -44,10 +44,10 @@ public:
                                                  const StaticAnalysis& analysis) = 0;
 };
 
-// The answer of the healthy run, which stands for every alert that reads nothing a failure touches.
+// The answer of the healthy run, reused for every alert that reads nothing a failure touches.
 class HealthyMemory {
 public:
-    // Alerts whose healthy answer stands for this incident.
+    // Alerts for which the healthy answer can be reused.
     std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
                               const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
     void keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
@@ -62,7 +62,7 @@ private:
 // A suggestion that was tried: does it fire on the failure, and stay silent otherwise?
 struct Tried {
     std::string expr, hold, says;
-    bool available = false;  // all that it reads exists under this profile
+    bool available = false;  // everything it reads exists under this profile
     bool fired = false;
     double latency_low = -1;
     bool quiet_when_healthy = false;
@@ -97,7 +97,7 @@ struct StudyOptions {
     int jobs = 2;
     bool suggest = true;
     external::Amtool* amtool = nullptr;
-    std::atomic<bool>* stop = nullptr;  // when it becomes true, what was judged so far is the study
+    std::atomic<bool>* stop = nullptr;  // once it is true, the study ends with what was judged so far
     double limit = 0;                   // seconds after which no further failure is played; 0 = none
     std::function<void(std::size_t done, std::size_t all, const std::string& last)> progress = {};
 };
@@ -107,13 +107,13 @@ scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incid
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);
 
-// Lets another judge play `rows` drawn rows again, `alerts` drawn alerts of each, and tells where it sees
-// something else; `asked` counts what was compared.
+// Lets another judge play `rows` drawn rows again, `alerts` drawn alerts of each, and returns where it
+// disagrees; `asked` counts what was compared.
 std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
                                  const std::filesystem::path& scratch, std::size_t& asked);
 
-// For a failure that no alert caught: an expression over metrics that are there, tried out on the failure and
-// on the healthy run by the same judge before it is proposed.
+// For a failure that no alert caught: an expression over existing metrics, tried on the failure and on the
+// healthy run by the same judge before it is proposed.
 
 void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
              const std::function<bool()>& stopped = {});

@@ -40,7 +40,7 @@ struct Seen {
     bool still = false;  // firing when the run ended
     double waited = 0;   // longest time pending without firing while the failure lasted
     bool waiting_at_end = false;
-    double after_repair = -1;  // the first ring that began only when all was over
+    double after_repair = -1;  // the first firing that began only after the failure
 };
 
 // When the condition of this firing became true: its `for` began then.
@@ -51,9 +51,8 @@ double condition_began(const Instance& instance, const Interval& firing, double 
     return firing.begin - hold;
 }
 
-// What the failure made of one instance. Only a condition that became true between the failure and its repair
-// can come from it; one that was true before gets credit from the failure on, as
-// if its `for` had begun then.
+// What the failure did to one instance. Only a condition that became true between the failure and its repair
+// can come from it; one that was true before is treated as if its `for` had begun at the failure.
 class InstanceReading {
 public:
     InstanceReading(const Judged& what, const exporters::Incident& incident, const exporters::World& world)
@@ -101,7 +100,7 @@ private:
     const Judged& what_;
     const exporters::Incident& incident_;
     double duration_;
-    double over_;  // from here on a ring is no longer about the failure: its repair, or its first evaluation
+    double over_;  // later firings are not about the failure: its repair, or its first evaluation
     Seen seen_;
 };
 
@@ -124,7 +123,7 @@ std::pair<Locality, bool> locate(const Seen& seen, const exporters::Incident& in
                                      [&](const auto& place) { return is_struck(incident, place); });
     if (incident.scope == exporters::Scope::job) return {Locality::spread, false};
     if (right == 0) {
-        // Half the cluster together is the job that suffers, and accuses nobody.
+        // When half the cluster alerts, it is the job that suffers; that accuses no node.
         std::set<int> nodes;
         for (const exporters::Target& place : places) nodes.insert(place.node);
         return {Locality::spread, 2 * nodes.size() < static_cast<std::size_t>(world.cluster.nodes)};
@@ -162,11 +161,11 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     const auto [place, wrong] = locate(seen, incident, world);
     cell.place = place;
     const std::string range = duration_text(cell.latency_low) + " to " + duration_text(cell.latency_high);
-    // It has to hold for its windows to run out before one may say that it does not clear.
+    // An alert may keep firing until its windows run out; only then does it count as not clearing.
     const double patience = 300 + what.rule->keep_firing + what.reads->look_back;
     if (wrong) {
         cell.verdict = AlertVerdict::wrong_place;
-        cell.says = fmt::format("fired {} after the failure, but names only places that are well", range);
+        cell.says = fmt::format("fired {} after the failure, but names only healthy places", range);
     } else if (cell.latency_low > incident.within) {
         cell.verdict = AlertVerdict::late;
         cell.says = fmt::format("fired {} after the failure, the objective is {}; it {}", range,
@@ -187,7 +186,7 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     return cell;
 }
 
-// Does the rule fire by any of the series that moved, in the direction in which they moved?
+// Can a series that moved make the rule fire, in the direction in which it moved?
 bool wishes_for(const std::vector<Wish>& wishes, const exporters::Touched& touched) {
     if (wishes.empty()) return true;
     return std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
@@ -291,8 +290,7 @@ HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
 
 namespace {
 
-// How likely an alert that rings so often on a healthy cluster begins to ring within `seconds`, whatever
-// happens.
+// The probability that an alert which fires so often on a healthy cluster fires within `seconds` anyway.
 double by_chance(const HealthyRow& row, double seconds, double watched) {
     if (row.verdict != AlertVerdict::false_alarm) return 0;
     return 1 - std::exp(-static_cast<double>(row.rings) * seconds / watched);

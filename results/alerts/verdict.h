@@ -15,9 +15,9 @@ enum class AlertVerdict {
     caught,        // fired after the failure, soon enough
     late,          // fired, but after the objective
     sticky,        // fired, and did not clear after the repair
-    wrong_place,   // fired, and names nodes or GPUs that are well
-    pending_only,  // saw it, and its `for` was longer than what it saw
-    after_repair,  // first rang when all was over, as the job came back
+    wrong_place,   // fired, and names only healthy nodes or GPUs
+    pending_only,  // saw it, but for less time than its `for`
+    after_repair,  // first fired after the repair, as the job came back
     missed,        // reads a metric that the failure moves, and stayed silent
     unconcerned,   // reads nothing that the failure moves
     false_alarm,   // fires on the healthy run, now and then
@@ -28,7 +28,7 @@ enum class AlertVerdict {
 };
 std::string_view name_of(AlertVerdict verdict);
 
-// How far its labels lead.
+// How precisely its labels point at the failure.
 enum class Locality { exact, node, spread, nowhere };
 std::string_view name_of(Locality place);
 
@@ -38,7 +38,7 @@ struct Cell {
     Locality place = Locality::nowhere;
     double needed = 0;  // pending only: how much longer the condition had to hold
     std::string says;   // one sentence
-    std::vector<std::map<std::string, std::string>> fired;  // label sets of what fired anew, the first 64
+    std::vector<std::map<std::string, std::string>> fired;  // label sets of the new firings, the first 64
     std::vector<std::string> paged;                         // receivers, where Alertmanager was asked
 
     bool noticed() const {

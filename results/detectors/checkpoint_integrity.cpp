@@ -1,6 +1,6 @@
-// results/detectors/checkpoint_integrity.cpp — What was loaded is not what was saved: cut, changed, or
-// published before it was whole. A load that fails, or that gives bytes nobody ever wrote. A load of what
-// somebody else wrote, or wrote earlier, reads well and is the matter of resume_regression.
+// results/detectors/checkpoint_integrity.cpp — A loaded checkpoint is damaged: cut short, changed, or
+// published before it was complete. The load fails, or returns bytes that no rank ever wrote. Bytes of
+// another shard or of an older save load well; resume_regression reports those.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
@@ -11,7 +11,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// Not for want of fitting: the file was written, or its checkpoint never became whole.
+// Damage, not a layout that does not fit: the file was written, or its checkpoint was never complete.
 bool is_damage(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
     const auto* load = event.as<CheckpointLoad>();
     if (load->result == Code::ok) {

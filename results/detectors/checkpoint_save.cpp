@@ -1,5 +1,5 @@
-// results/detectors/checkpoint_save.cpp — Saving failed, or wrote visibly nothing. An error of the write, or
-// a file with nothing in it where there was something before.
+// results/detectors/checkpoint_save.cpp — Saving failed, or visibly wrote nothing: a write error, or an empty
+// file.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"

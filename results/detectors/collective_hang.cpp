@@ -1,5 +1,5 @@
-// results/detectors/collective_hang.cpp — Some ranks entered a collective and never left it. Those who never
-// came are to blame. A hang is silence that was watched long enough: three median steps, a minute at least.
+// results/detectors/collective_hang.cpp — Some ranks entered a collective and never left it; blame the ranks
+// that never came. A hang is silence watched long enough: three median steps, a minute at least.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// When the stuck were last looked at alive: the end of observation, or the moment before somebody ended them.
+// When the stuck ranks were last seen alive: at the end of observation, or just before they were killed.
 std::vector<Time> last_looks(const Evidence& evidence, const Lives& lives, int attempt) {
     std::vector<Time> looks = {evidence.observed_until()};
     Time ended_from_outside = never;
@@ -26,7 +26,7 @@ std::vector<Time> last_looks(const Evidence& evidence, const Lives& lives, int a
     return looks;
 }
 
-// The later of: the last one began to wait, and the culprits were last heard of.
+// The later of two moments: the last rank began to wait, and the culprits were last heard of.
 Time still_since(const Lives& lives, int attempt, const Standstill& found) {
     Time since = found.since;
     for (const Rank culprit : found.culprits) {
@@ -36,8 +36,8 @@ Time still_since(const Lives& lives, int attempt, const Standstill& found) {
     return since;
 }
 
-// All work is done, and those who did it do not get out: they wait at the store that they once met at. Those
-// who never came there are waited for; where all came it is the store itself.
+// All steps are done, but ranks do not exit: they wait at the store for their peers. Blame the ranks that
+// never came there; if all came, the store itself.
 std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& lives, int attempt) {
     const auto leaving = leaving_of(evidence, attempt);
     std::vector<Rank> stuck, came;

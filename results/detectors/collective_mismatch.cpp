@@ -1,7 +1,7 @@
-// results/detectors/collective_mismatch.cpp — Ranks came to the same call with different calls: operation,
-// count, type, reduction or root. The first meeting that does not fit decides; all later ones follow from it.
-// A rank that left one call out makes right calls too early, and operations or sizes that never complete
-// stand at two places of a program: those are a hang or a time-out, unless a checker said otherwise.
+// results/detectors/collective_mismatch.cpp — Ranks met in one collective with different calls: operation,
+// count, type, reduction or root. The first mismatch decides; later ones follow from it. It is a hang or a
+// time-out instead, unless a checker reported it, if a rank skipped a call and now makes the right calls too
+// early, or if operations or sizes differ and no rank ever leaves.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ struct Earliest {
     const Collective* collective = nullptr;
 };
 
-// When two different calls had both been seen.
+// When both of the differing calls had been seen.
 Time seen_at(const Collective& collective, const Disagreement& found) {
     Time usual = never, unusual = never;
     for (const Call& call : collective.calls) {
@@ -45,7 +45,7 @@ bool may_differ(const Collective& collective) {
         const CollectiveEnter& a = *first;
         const CollectiveEnter& b = *call.what;
         if (a.op != b.op || a.dtype != b.dtype || a.reduce != b.reduce || a.root != b.root) return true;
-        // Parts of an all-to-all may differ in size by right, and a barrier has none.
+        // Parts of an all-to-all may legitimately differ in size, and a barrier has no size.
         if (a.count != b.count && a.op != Op::all_to_all && a.op != Op::barrier) return true;
     }
     return false;
@@ -57,7 +57,7 @@ std::vector<std::string> mismatch_causes(const Disagreement& found) {
             "rank_divergent_control_flow"};
 }
 
-// Where nobody saw the calls themselves: what the checker printed of them.
+// For runs in which the calls themselves were not recorded: what the checker printed about them.
 Finding as_said(const Evidence& evidence, const Outbreak& said) {
     Finding finding =
         finding_of(evidence, said, "collective_mismatch_error", {"communication_order_divergence"});
@@ -92,7 +92,7 @@ Findings collective_mismatch(const Evidence& evidence) {
                     first = {at, &comm, &collective};
                     found = odd;
                 }
-                break;  // what comes after on this communicator is out of step
+                break;  // later calls on this communicator are out of step
             }
         }
         const bool apart =
@@ -107,7 +107,7 @@ Findings collective_mismatch(const Evidence& evidence) {
             finding.blame.step = step_at(evidence, found.odd.front(), first.at);
             finding.at = first.at;
             finding.says =
-                fmt::format("{} came to {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
+                fmt::format("{} entered {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
                             first.collective->seq, first.comm->name, found.aspect);
             finding.causes = mismatch_causes(found);
         } else {

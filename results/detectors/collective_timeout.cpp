@@ -1,5 +1,5 @@
-// results/detectors/collective_timeout.cpp — A watchdog ended the wait. Who was waited for is to blame, not
-// who complained. The watchdog names who waited; the calls that were open then name who was missing.
+// results/detectors/collective_timeout.cpp — A watchdog ended a wait. Blame the ranks that were waited for,
+// not those that complained: the calls still open show which were missing.
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
@@ -11,7 +11,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// "[Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in 3000 ms" names the missing itself.
+// "[Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in 3000 ms" names the missing ranks itself.
 std::vector<Rank> named_by_barrier(const Evidence& evidence, int attempt) {
     const Calls& calls = evidence.facts<Calls>();
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
@@ -34,7 +34,7 @@ Findings collective_timeout(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::timeout)) {
-        // The complaint and the end of who complained may bear one time: look just before.
+        // The complaint and the exit of the rank that complained may have the same time: look just before.
         const Standstill found = Waits(evidence, outbreak.attempt, outbreak.at - Time{1}).standstill();
         std::vector<Rank> culprits = named_by_barrier(evidence, outbreak.attempt);
         if (culprits.empty()) culprits = found.culprits;

@@ -1,5 +1,5 @@
-// results/detectors/detect.cpp — Asks every detector that is switched on about one run's evidence, and says
-// what none of them could see in it.
+// results/detectors/detect.cpp — Runs the detectors on one run's evidence, says what none of them could see
+// in it, and settles findings about the same event.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace deadrank::results {
 
-// A detector of ours or of a stranger may throw; the others are heard all the same.
+// A detector may throw, our own or a third party's; the others still run.
 
 namespace {
 
@@ -52,13 +52,13 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
         } catch (const std::exception& problem) {
             all.push_back(crash(*detector, evidence, problem.what()));
         } catch (...) {
-            all.push_back(crash(*detector, evidence, "it threw something that is no exception"));
+            all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
         }
     }
     return settle(std::move(all));
 }
 
-// By the kinds of events that are missing.
+// Derived from the kinds of events that are missing.
 
 std::vector<std::string> blind_spots(const Evidence& evidence) {
     std::set<Rank> stepped;
@@ -94,7 +94,7 @@ enum class Layer { startup, failure, consequence, value, speed, none };
 struct Rule {
     std::string_view symptom;
     Layer layer;
-    int weight;  // within a layer, at about the same time: the smaller one speaks
+    int weight;  // within a layer, at about the same time: the smaller one wins
 };
 
 constexpr std::array<Rule, 34> rules = {{
@@ -146,7 +146,7 @@ const Rule& rule_of(const Finding& finding) {
     return found == rules.end() ? unknown : *found;
 }
 
-// How long before its alarm the trouble itself may have begun: a wait must last before it is one.
+// How long before its alarm the trouble may have begun: a wait is reported only after it has lasted.
 Time lead_of(const Finding& finding) {
     if (finding.symptom == "collective_timeout_abort") return 31min;
     if (finding.symptom == "collective_deadlock_hang" || finding.symptom == "communication_setup_hang")
@@ -155,9 +155,9 @@ Time lead_of(const Finding& finding) {
     return 1s;
 }
 
-constexpr Time aftermath = 2h;  // the longest that one failure may go on to cause others
+constexpr Time aftermath = 2h;  // how long after a failure others may still follow from it
 
-// As the row of its detector says; a detector that is not ours gives none.
+// From the row of its detector; 0 for a detector that is not ours.
 int reason_of(const Finding& finding) {
     const DetectorRow* row = find_detector(finding.detector);
     return row ? row->reason : 0;
@@ -178,8 +178,8 @@ bool same_symptom(const Finding& root, const Finding& other) {
     return root.at <= other.at && other.at - root.at <= 60s;
 }
 
-// The first failing rank decides; at about the same time, the one that says more, and a failure more than
-// what follows from one.
+// The earlier finding wins. At about the same time the more specific one wins, and a failure beats its
+// consequences.
 bool earlier(const Finding& root, const Finding& other, Time tie) {
     const Time apart = other.at > root.at ? other.at - root.at : root.at - other.at;
     const auto rank_of = [](const Finding& one) {
@@ -202,9 +202,9 @@ bool failure_explains(const Finding& root, const Finding& other) {
                finding.symptom == "framework_runtime_exception" ||
                rule_of(finding).layer == Layer::consequence;
     };
-    // What is wrong with a checkpoint was so before the crash that made somebody read it.
+    // A checkpoint was wrong already before the crash after which it was loaded.
     if (vague(root) && about_saved_state(other)) return false;
-    // A job that does not come back is the news, unless what felled it says more.
+    // Keep the finding that the job does not come back, unless the failure that stopped it says more.
     if (recovery && vague(other)) return true;
     if (other_recovery && vague(root)) return false;
     if (other.symptom == "collective_deadlock_hang") {
@@ -222,7 +222,7 @@ bool value_explains(const Finding& root, const Finding& other) {
     return earlier(root, other, 1ms);
 }
 
-// Throughput as such names nobody: where it does, a rank told why it comes late.
+// low_throughput_uniform usually blames no rank. If it does, that rank's log says why it is late.
 bool says_why_late(const Finding& root, const Finding& other) {
     return root.symptom == "low_throughput_uniform" && !root.blame.ranks.empty() &&
            other.symptom == "straggler_step_time_skew" && root.blame.ranks == other.blame.ranks;
@@ -236,15 +236,15 @@ bool breaks(Layer layer) {
 
 bool explains(const Finding& root, const Finding& other) {
     if (root.symptom == other.symptom) return same_symptom(root, other);
-    // In a test, whatever went wrong is what the test reports.
+    // In a test run, the test's own report covers whatever went wrong.
     if (root.symptom == "ci_or_test_failure") return true;
     if (other.symptom == "ci_or_test_failure") return false;
     const Layer mine = rule_of(root).layer, theirs = rule_of(other).layer;
     if (mine == Layer::none || theirs == Layer::none) return false;
     if (mine == Layer::startup && theirs == Layer::startup) {
-        // Reason and symptom belong together, whatever else the start-up shows.
+        // A finding that names a reason explains its symptom, whatever else the start-up shows.
         if (names_reason(root) && !names_reason(other)) return root.at <= other.at + 10s;
-        // What rang long before about the same ranks needs no reason for its consequences.
+        // A symptom explains a reason only if it came long before, about the same ranks.
         if (names_reason(other) && !names_reason(root))
             return root.at + 10s < other.at && root.blame.ranks == other.blame.ranks;
         return earlier(root, other, 10s);
@@ -254,9 +254,9 @@ bool explains(const Finding& root, const Finding& other) {
         return breaks(mine) && other.symptom == "communication_setup_hang" && root.at <= other.at;
     if (breaks(mine) && breaks(theirs)) return failure_explains(root, other);
     if (breaks(mine)) {
-        // A wrong part of a tensor that an operation then refuses is told by the refusal.
+        // If an operation then refuses the wrong shard, that refusal is the finding to keep.
         if (from_the_start(other)) return root.symptom == "tensor_shape_or_dtype_error";
-        // A crash ends an attempt; that the next one goes on with other numbers has its own reason.
+        // A crash ends an attempt, but is no reason for the next one to resume with other numbers.
         if (other.symptom == "resume_state_regression") return about_saved_state(root);
         return root.at - lead_of(root) <= other.at;
     }
@@ -272,13 +272,13 @@ bool explains(const Finding& root, const Finding& other) {
 
 namespace {
 
-// Of two that explain each other, the earlier one does.
+// If two explain each other, the earlier one is the cause.
 bool lies_behind(const std::vector<Finding>& findings, std::size_t root, std::size_t other) {
     if (root == other || !explains(findings[root], findings[other])) return false;
     return !explains(findings[other], findings[root]) || root < other;
 }
 
-// Strikes out whatever this one explains, and what that explains in turn.
+// Strikes out every finding that this one explains, and what those explain in turn.
 void strike_out(const std::vector<Finding>& findings, std::size_t root, std::vector<bool>& open) {
     open[root] = false;
     for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -286,7 +286,7 @@ void strike_out(const std::vector<Finding>& findings, std::size_t root, std::vec
     }
 }
 
-// Nobody in the ring stands outside of it: the one nearest to a root speaks.
+// If findings explain each other in a ring, none is a root: take the one nearest to it.
 std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector<bool>& open) {
     const auto order = [&](std::size_t i) {
         return std::tuple(rule_of(findings[i]).layer, rule_of(findings[i]).weight, findings[i].at);
@@ -315,7 +315,7 @@ std::vector<Finding> settle(std::vector<Finding> findings) {
     for (std::size_t i = 0; i < findings.size(); ++i) {
         if (stays[i]) strike_out(findings, i, open);
     }
-    // A crash, the load that failed after it and the restart that failed for that may each explain the next.
+    // A crash, the load that failed after it and the restart that failed for that may form a ring.
     for (std::size_t i = best_of_ring(findings, open); i < findings.size();
          i = best_of_ring(findings, open)) {
         stays[i] = true;

@@ -1,5 +1,5 @@
-// results/detectors/detector_catalog.cpp — All detectors of our own, one line each. Their order means
-// nothing: settling is done after.
+// results/detectors/detector_catalog.cpp — All our own detectors, one line each. Their order does not matter,
+// since findings are settled afterwards.
 #include <algorithm>
 #include <utility>
 

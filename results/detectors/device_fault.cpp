@@ -1,5 +1,5 @@
-// results/detectors/device_fault.cpp — Hardware or driver reports a fault. XIDs that an application can cause
-// by itself are no hardware fault (NVIDIA's catalogue: 13, 31, 32, 43, 45, 68, 69 ask for a restart of the
+// results/detectors/device_fault.cpp — The hardware or the driver reports a fault. XIDs that an application
+// can cause by itself do not count (in NVIDIA's catalogue 13, 31, 32, 43, 45, 68, 69 ask for a restart of the
 // application at most).
 #include <algorithm>
 #include <array>
@@ -19,8 +19,8 @@ bool is_hardware(int xid) {
     return std::find(applications.begin(), applications.end(), xid) == applications.end();
 }
 
-// "node1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1005, name=python, …": by process id, else by rank of
-// the event.
+// The event's own rank, else the rank with the process id in the kernel line: "node1 kernel: NVRM: Xid
+// (PCI:0000:1b:00): 79, pid=1005, name=python, …".
 Rank process_of(const Evidence& evidence, const Event& event) {
     if (event.rank >= 0) return event.rank;
     const std::string_view line = evidence.text(event.as<DeviceError>()->message);
@@ -33,7 +33,7 @@ Rank process_of(const Evidence& evidence, const Event& event) {
     return no_rank;
 }
 
-// The host that the kernel line names, for faults that belong to no process.
+// All ranks of the host in the kernel line, for faults that belong to no process.
 std::vector<Rank> ranks_of_host(const Evidence& evidence, std::string_view line) {
     const Lives& lives = evidence.facts<Lives>();
     for (const Event* start : evidence.each<RankStart>()) {
@@ -75,7 +75,7 @@ std::vector<Finding> from_kernel(const Evidence& evidence) {
     return findings;
 }
 
-// Counters that were not zero, or rose.
+// The first sample in which a device counts uncorrected memory errors.
 std::vector<Finding> from_counters(const Evidence& evidence) {
     std::map<Rank, std::int64_t> before;
     for (const Event* event : evidence.each<DeviceSample>()) {

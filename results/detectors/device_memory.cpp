@@ -1,5 +1,5 @@
-// results/detectors/device_memory.cpp — An allocation on a device failed. The first rank decides. What was
-// asked for and what was free is in the event; without one, in the exception.
+// results/detectors/device_memory.cpp — An allocation on a device failed; the first rank decides. The sizes
+// asked for and free come from the event; without one, from the exception.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"

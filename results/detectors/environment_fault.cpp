@@ -1,6 +1,6 @@
-// results/detectors/environment_fault.cpp — A variable is missing, unreadable, misspelled or unlike its
-// peers', and something broke that it governs. Suspects in order of weight: named by the error itself,
-// absent, unreadable or contradictory, misspelled, unlike the peers'.
+// results/detectors/environment_fault.cpp — An environment variable is missing, unreadable, misspelled or
+// unlike the peers', and something that it governs broke. Suspects in order of weight: named by the error
+// itself, absent, unreadable or contradictory, misspelled, unlike the peers'.
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ struct Suspect {
     std::string cause = "misconfigured_environment_variable";
 };
 
-// Which variable an error is about, when its words do not name it.
+// The variable that an error is about, if its text does not name it.
 constexpr std::pair<std::string_view, std::string_view> speaks_of[] = {
     {"no socket interface found", "NCCL_SOCKET_IFNAME"}, {"Unable to find address for", "GLOO_SOCKET_IFNAME"},
     {"Failed to initialize any NET plugin", "NCCL_NET"}, {"Unrecognized element token", "NCCL_ALGO"},
@@ -223,8 +223,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 using Words = std::map<Rank, std::vector<std::string>>;
 
-// Where the ranks differ in nothing but a word that ends in each one's number, it is their own by right:
-// --local-rank=1.
+// True if the ranks differ only in a word that ends in the rank's own number, as they should: --local-rank=1.
 bool differ_by_rank_alone(Words by_rank) {
     const auto alike = [&] {
         return std::all_of(by_rank.begin(), by_rank.end(),
@@ -240,7 +239,7 @@ bool differ_by_rank_alone(Words by_rank) {
     return alike();
 }
 
-// "lr=0.2 on rank 1, lr=0.1 on ranks 0,2": of each value the words that not all have.
+// "lr=0.2 on rank 1, lr=0.1 on ranks 0,2": of each value, the words that not all ranks have.
 std::string difference_text(const Words& by_rank) {
     std::map<std::string, std::size_t> holders;
     for (const auto& [rank, words] : by_rank) {

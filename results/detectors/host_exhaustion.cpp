@@ -1,6 +1,6 @@
 // results/detectors/host_exhaustion.cpp — Host memory, shared memory, descriptors or disk ran out, or are
-// about to. An error tells that it ran out; a straight line upwards tells that it will. Counters are of a
-// host, so the host is blamed, and its ranks; what one process holds is that rank's.
+// about to. An error shows that one did; a steady rise shows that it will. Counters belong to a host, so the
+// host and its ranks are blamed; a process's own memory blames that rank alone.
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ struct Reading {
 struct Series {
     std::string_view what;
     std::vector<Reading> readings;
-    Rank rank = no_rank;  // whose own it is, else the node's
+    Rank rank = no_rank;  // the rank that owns it; no_rank: the node does
 };
 
 using ByNode = std::map<std::pair<std::int32_t, std::string_view>, Series>;
@@ -54,7 +54,7 @@ ByNode series_of(const Evidence& evidence) {
     return all;
 }
 
-// What each rank's process holds, against the bound that it told. Begins anew with each of its lives.
+// What each rank's process holds, against its configured limit. Starts over with each life of the process.
 std::vector<Series> series_of_processes(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, std::int64_t> limits;
@@ -78,7 +78,7 @@ std::vector<Series> series_of_processes(const Evidence& evidence) {
     return found;
 }
 
-// From its first rise on, it never falls, and rises at most looks: a leak, not a cache that fills and stays.
+// From its first rise on it never falls, and rises in most samples: a leak, not a cache that fills up.
 std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, const Series& series) {
     const auto& readings = series.readings;
     std::size_t begin = readings.size();
@@ -109,7 +109,7 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
     return std::nullopt;
 }
 
-// What was asked for and what was free is in the event.
+// The event gives the sizes asked for and free.
 std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
     for (const Event* event : evidence.each<MemoryOom>()) {
         const auto* oom = event->as<MemoryOom>();

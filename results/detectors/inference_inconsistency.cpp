@@ -1,5 +1,5 @@
-// results/detectors/inference_inconsistency.cpp — Ranks that answer together answer differently, or not as
-// one device would. One request has one answer, whoever of the group shows it, and on one device too.
+// results/detectors/inference_inconsistency.cpp — Ranks that serve together answer one request differently,
+// or not as a single device would.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -20,7 +20,7 @@ Finding inference_finding(const Evidence& evidence, std::vector<Rank> ranks, Tim
                        "framework_model_incompatibility"}};
 }
 
-// The minority of one request's answers; all of them in a tie.
+// The ranks in the minority on one request; all of them in a tie.
 std::vector<Rank> odd_answers_in(const std::vector<const Event*>& answers) {
     std::map<std::uint64_t, std::vector<Rank>> by_digest;
     for (const Event* event : answers) by_digest[event->as<ServeOutput>()->digest].push_back(event->rank);

@@ -1,5 +1,5 @@
-// results/detectors/loading_failure.cpp — Model or data could not be loaded, or were silently not loaded. At
-// a fresh start: a file that only some ranks find, or weights that never reached the model.
+// results/detectors/loading_failure.cpp — Model or data could not be loaded, or was silently not loaded, at a
+// fresh start: a file that only some ranks find, or weights that never reached the model.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// "weights" compared with their file before the first step ended.
+// The job compared its weights with their file, and they differ.
 std::vector<Finding> never_assigned(const Evidence& evidence) {
     std::vector<Rank> ranks;
     const Event* first = nullptr;
@@ -33,7 +33,7 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
              .causes = {"incomplete_checkpoint_state"}}};
 }
 
-// A checkpoint that is not there to be resumed from is the matter of checkpoint_integrity.
+// A checkpoint that is missing at resume is left to checkpoint_integrity.
 bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
     const auto& loads = evidence.each<CheckpointLoad>();
     return std::any_of(loads.begin(), loads.end(), [&](const Event* event) {

@@ -1,5 +1,5 @@
-// results/detectors/loss_anomaly.cpp — The loss is no number, stuck at zero, or leaves its band. Not a number
-// at once; zero when it stays for three steps; a jump when it is a hundredfold.
+// results/detectors/loss_anomaly.cpp — The loss is not a number, is stuck at zero, or leaves its band. Not a
+// number counts at once, zero after three steps, a jump from a hundredfold on.
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -13,8 +13,8 @@ namespace deadrank::results::detectors {
 namespace {
 
 constexpr int zeros_min = 3;
-constexpr double jump = 100;         // times the largest loss of the run before
-constexpr int loss_history_min = 3;  // losses that must have been seen before a jump is one
+constexpr double jump = 100;         // times the largest earlier loss of the run
+constexpr int loss_history_min = 3;  // earlier losses needed before a jump counts
 
 struct Curve {
     double largest = 0;
@@ -28,7 +28,7 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
     if (!std::isfinite(end.gradient_norm)) return fmt::format("a gradient norm of {}", end.gradient_norm);
     const double size = std::abs(end.loss);
     std::string words;
-    // A loss that takes both signs, as a policy's, passes zero by right: its size before says nothing.
+    // A loss that takes both signs, like a policy loss, may cross zero: its earlier size says nothing.
     curve.was_negative |= end.loss < 0;
     if (curve.seen >= loss_history_min && curve.largest > 0 && size > jump * curve.largest &&
         !curve.was_negative) {
@@ -43,7 +43,7 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
     return words;
 }
 
-// Whose own quantity was no number first: a local gradient, say, before the reduction gave it to all.
+// The first rank whose own quantity was not a number: a local gradient, say, before the reduction spread it.
 std::optional<Rank> first_local(const Evidence& evidence, std::int64_t step) {
     std::optional<Rank> first;
     for (const Event* event : evidence.each<ValueSample>()) {

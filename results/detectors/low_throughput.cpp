@@ -1,7 +1,6 @@
-// results/detectors/low_throughput.cpp — All ranks are slower than they were, or stall together again and
-// again. Against what the run itself did before, in this attempt or the last, or against what its log says it
-// should do. Where single ranks are slow the straggler detector speaks; where only the transfers are, the
-// transport's.
+// results/detectors/low_throughput.cpp — All ranks are slower than before, or stall together again and again.
+// Compared with earlier steps of this attempt, with the attempt before, or with what the log promises. A
+// single slow rank is left to straggler, slow transfers to transport_degraded.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -42,7 +41,7 @@ bool above(Time value, Time base, std::int64_t permille) {
     return base > Time{0} && value.count() > base.count() / 1000 * permille;
 }
 
-// Nobody's own time stands out.
+// No rank's own time stands out.
 bool uniform(const StepPace& step) {
     return std::none_of(step.ranks.begin(), step.ranks.end(),
                         [&](const Pace& pace) { return above(pace.own, step.own, 1080); });
@@ -50,7 +49,7 @@ bool uniform(const StepPace& step) {
 
 Time median_of(std::vector<std::int64_t> values) { return Time{median(std::move(values))}; }
 
-// From some step on, all work takes longer; or now and then all of it does.
+// From some step on all work takes longer, or now and then all of it stalls.
 std::vector<Finding> against_itself(const Paces& paces) {
     std::vector<std::int64_t> own, whole;
     int streak = 0, stalls = 0;
@@ -65,7 +64,7 @@ std::vector<Finding> against_itself(const Paces& paces) {
         }
         const Time usual_own = median_of(own), usual_whole = median_of(whole);
         const bool known = own.size() >= throughput_history_min;
-        // On a machine with more to do than processors all ranks may wait for one at once.
+        // On an oversubscribed machine all ranks may wait for a processor at the same time.
         const bool felt = step.own - usual_own >= felt_min + step.starved;
         const bool slow = known && felt && above(step.own, usual_own, throughput_slow_permille) &&
                           above(step.whole, usual_whole, throughput_slow_permille) && uniform(step);
@@ -89,14 +88,14 @@ std::vector<Finding> against_itself(const Paces& paces) {
                             duration_text(step.whole), step.step, duration_text(usual_whole)),
                 {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
         }
-        if (slow || stalled) continue;  // what is suspected does not become the measure
+        if (slow || stalled) continue;  // a suspect step must not shift the baseline
         own.push_back(step.own.count());
         whole.push_back(step.whole.count());
     }
     return {};
 }
 
-// The same job, started again, is slower from its first step on: as many ranks, and none of them stands out.
+// After a restart the same job is slower from its first step: as many ranks, and none of them stands out.
 std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces& paces) {
     struct Attempt {
         std::vector<std::int64_t> own, whole;
@@ -137,7 +136,7 @@ std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces&
     return {};
 }
 
-// value.sample "step_time" beside what was measured for this job before.
+// value.sample "step_time" against what was measured for this job before.
 std::vector<Finding> against_log(const Evidence& evidence) {
     std::map<Rank, int> slow;
     for (const Event* event : evidence.each<ValueSample>()) {
@@ -158,7 +157,7 @@ std::vector<Finding> against_log(const Evidence& evidence) {
     return {};
 }
 
-// The number before these words, or -1.
+// The number in front of these words, or -1.
 double number_before(std::string_view line, std::string_view words) {
     const auto end = line.find(words);
     if (end == std::string_view::npos) return -1;
@@ -166,8 +165,8 @@ double number_before(std::string_view line, std::string_view words) {
     return std::strtod(std::string(line.substr(begin + 1, end - begin - 1)).c_str(), nullptr);
 }
 
-// What the log says of each step, against what the settings promise: the only measure of a job that was slow
-// from its first step on. Where a single rank stands out another detector speaks.
+// The log's throughput of each step against what the settings promise: the only baseline for a job that was
+// slow from its first step. A single slow rank is left to straggler.
 std::vector<Finding> against_promise(const Evidence& evidence, const Paces& paces) {
     double promised = -1;
     for (const Event* event : evidence.each<RankConfig>()) {
@@ -193,7 +192,7 @@ std::vector<Finding> against_promise(const Evidence& evidence, const Paces& pace
     return {};
 }
 
-// Somebody tries again and again, and all wait for it.
+// A rank retries again and again, and all the others wait for it.
 std::vector<Finding> retries(const Evidence& evidence) {
     std::map<Rank, int> tries;
     for (const Event* event : evidence.each<RankLog>()) {

@@ -1,5 +1,5 @@
-// results/detectors/native_crash.cpp — A process died by a signal, without an exception first. A signal that
-// nobody sent on purpose. An abort that follows a complaint is that complaint's end.
+// results/detectors/native_crash.cpp — A process died of a signal that nobody sent on purpose, with no
+// exception before it. An abort after a complaint belongs to that complaint.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ bool complained(const Evidence& evidence, int attempt, Rank process) {
     return false;
 }
 
-// A silent SIGKILL is told by its peers when they get stuck or lose their connection. Only where the launcher
-// was quicker than they were, nobody else tells.
+// Peers of a silently killed rank usually report it when they get stuck or lose their connection. If the
+// launcher ended them first, no other rank does.
 bool told_by_nobody(const Evidence& evidence, const Lives& lives, int attempt, const Life& killed) {
     bool ended_together = true, others = false;
     for (const Life& life : lives.of(attempt)) {
@@ -60,8 +60,8 @@ Findings native_crash(const Evidence& evidence) {
                 life.signal == first->signal && life.ended - first->ended <= std::chrono::seconds(1);
             if (same && !complained(evidence, attempt, life.process)) culprits.push_back(life.process);
         }
-        // A whole node that is gone at once did not crash: its end is told by the recovery that follows or
-        // fails.
+        // A whole node that is gone at once did not crash: the recovery that follows, or its failure, reports
+        // it.
         if (first->signal == 9 && culprits.size() > 1 && !lives.whole_nodes(culprits).empty()) continue;
         Finding finding{
             .symptom = "native_crash_or_illegal_access",

@@ -1,5 +1,5 @@
-// results/detectors/package_failure.cpp — A package could not be built, found or imported. A package that was
-// looked for and not found says so itself; else the traceback does.
+// results/detectors/package_failure.cpp — A package could not be built, found or imported. The package.load
+// event says so; without one, the traceback does.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"

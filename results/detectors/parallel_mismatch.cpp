@@ -1,5 +1,5 @@
-// results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank,
-// which no layout can spoil.
+// results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank, where no
+// parallel layout can be wrong.
 #include "results/detectors/detector.h"
 #include "results/facts/findings.h"
 
@@ -7,7 +7,7 @@ namespace deadrank::results::detectors {
 
 Findings parallel_mismatch(const Evidence& evidence) {
     auto finding = first_wrong(evidence, Origin::reference);
-    // What was served is compared with one device as well, and is the matter of inference_inconsistency.
+    // Served tokens are compared with a single device as well; inference_inconsistency reports those.
     if (!finding || finding->blame.variable.starts_with("reference.token")) return {};
     finding->symptom = "parallel_result_mismatch";
     finding->causes = {"gradient_scaling_or_reduction_error", "shard_layout_or_offset_error",

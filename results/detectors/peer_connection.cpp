@@ -1,6 +1,6 @@
-// results/detectors/peer_connection.cpp — A connection broke during work. The one whom all accuse is to
-// blame, not the first who complained. Accusations are weighed: who died first, else the node whose port is
-// down or erring, else the host that most complaints name.
+// results/detectors/peer_connection.cpp — A connection broke during work. Blame the rank or host that others
+// accuse, not the first that complained: the process that died first, else the node whose port is down or
+// erring, else the host that most complaints name.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -22,7 +22,7 @@ struct Culprit {
 
 constexpr Time at_one_time = std::chrono::milliseconds(50), whole_attempt = std::chrono::hours(1);
 
-// A process that ended before anybody complained, and not by the launcher's hand. The kernel closes a dying
+// A process that ended before any complaint, and not by the launcher's SIGTERM. The kernel closes a dying
 // process's connections before its parent hears of the end, so its exit may be seen a little later.
 Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
     const auto fell = [&](const Life& life) { return life.signal != 15 && !outbreak.includes(life.process); };
@@ -32,8 +32,8 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
         if (before && fell(life) && (!first || life.ended < first->ended)) first = &life;
     }
     if (!first) return {};
-    // What fells a node or a group of processes fells all at about one time. Who ended well was felled by
-    // nobody, and is no consequence: each went by itself while others waited.
+    // What kills a node or a group of processes kills all of them at about one time. Processes that exited
+    // cleanly were not killed: each left by itself while others waited.
     const bool well = first->signal == 0 && first->code == 0;
     std::vector<Rank> ranks;
     for (const Life& life : lives.of(outbreak.attempt)) {
@@ -56,7 +56,7 @@ std::int32_t node_named(const Evidence& evidence, std::string_view text) {
     return -1;
 }
 
-// A port that is down, or counts more errors and retransmits than all others.
+// A port that is down, or counts more than twice the errors and retransmits of any other.
 Culprit bad_port(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
     std::map<std::int32_t, std::int64_t> trouble;
     for (const Event* event : evidence.each<LinkSample>()) {
@@ -82,7 +82,7 @@ Culprit bad_port(const Evidence& evidence, const Lives& lives, const Outbreak& o
             fmt::format("the port of node {} is the worst", worst)};
 }
 
-// Of an accused host's ranks those that ended before anybody elsewhere complained; all, where none did.
+// The ranks of the accused host that ended before any other host complained; if none did, all its ranks.
 std::vector<Rank> ended_before(const Lives& lives, std::int32_t node, Time accused, int attempt) {
     std::vector<Rank> ranks;
     for (const Life& life : lives.of(attempt)) {
@@ -92,7 +92,7 @@ std::vector<Rank> ended_before(const Lives& lives, std::int32_t node, Time accus
     return ranks.empty() ? lives.on_node(node) : ranks;
 }
 
-// The host that most of the others accuse; a host that accuses all and is accused by all stands alone.
+// The host that most complaints from other hosts name, even if it accuses all of them itself.
 Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
     std::map<std::int32_t, int> accused;
     std::map<std::int32_t, Time> since;
@@ -111,7 +111,7 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const auto ties = std::count_if(accused.begin(), accused.end(),
                                     [&](const auto& entry) { return entry.second == most->second; });
-    if (ties == 2) {  // a connection has two ends: which of them broke nobody can tell
+    if (ties == 2) {  // a connection has two ends, and either may have broken
         std::vector<std::int32_t> ends;
         for (const auto& [node, count] : accused) {
             if (count == most->second) ends.push_back(node);
@@ -127,8 +127,8 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
             fmt::format("{} complaints name node {}", most->second, most->first)};
 }
 
-// Whoever ended first was asked to (SIGTERM), by nobody who had lost anything, and the job was started again:
-// its peers only saw it go.
+// The first process to end was asked to (SIGTERM), had complained of nothing, and the job was restarted: its
+// peers only saw it go.
 bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
     if (outbreak.attempt + 1 >= lives.attempts()) return false;
     const auto all = lives.of(outbreak.attempt);
@@ -138,8 +138,7 @@ bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
            first->ended <= outbreak.at + std::chrono::milliseconds(500) && !outbreak.includes(first->process);
 }
 
-// A rank whose wait is over lets go of its connections: its peers, whose wait is over as well, may see that
-// first.
+// A rank that times out closes its connections; peers that time out at the same moment may see that first.
 bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
     const auto& all = evidence.facts<Complaints>().all();
     return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
@@ -160,8 +159,8 @@ Findings peer_connection(const Evidence& evidence) {
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);
         if (culprit.why.empty() && others_time_out(evidence, outbreak)) continue;
-        // A single voice tells of itself.
-        if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "nobody else complained of anything"};
+        // With no other suspect, the ranks that complained are blamed themselves.
+        if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "no other rank complained"};
         Finding finding{.symptom = "remote_peer_connection_error",
                         .blame = blame_ranks(lives, culprit.ranks),
                         .at = outbreak.at,

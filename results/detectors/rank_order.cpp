@@ -1,6 +1,6 @@
-// results/detectors/rank_order.cpp — Setup returned, but ranks are claimed twice, groups have other members
-// than they should, or the order is not the hosts'. The launch plan is known: the k-th process of the n-th
-// node is rank n × processes per node + k.
+// results/detectors/rank_order.cpp — Set-up returned, but two processes claim one rank, groups have other
+// members than they should, or ranks are not in the order of the hosts. By the launch plan the k-th process
+// of the n-th node is rank n × processes per node + k.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// Groups of these names part the world: no rank is in two of them.
+// Groups of these names partition the world: no rank is in two of one name.
 constexpr std::array<std::string_view, 8> partitions = {"tp", "dp", "pp", "ep", "edp", "cp", "sp", "mp"};
 
 struct Claim {
@@ -43,7 +43,7 @@ Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at,
             .causes = {std::move(cause), "misconfigured_environment_variable"}};
 }
 
-// Two processes with one rank: the one whose own number it is not; both, when it is neither's.
+// Two processes claim one rank: blame the one whose own number differs; both, if both differ.
 std::vector<Finding> doubled(const Lives& lives, const std::vector<Claim>& claims) {
     std::map<Rank, std::vector<Claim>> by_rank;
     for (const Claim& claim : claims) by_rank[claim.rank].push_back(claim);
@@ -69,7 +69,7 @@ std::vector<Finding> doubled(const Lives& lives, const std::vector<Claim>& claim
                                "misconfigured_environment_variable")};
 }
 
-// Each rank once, but not where the launcher put it.
+// Every rank is claimed once, but not where the launcher put it.
 std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& claims) {
     std::vector<Rank> moved;
     Time at{0};
@@ -87,7 +87,7 @@ std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& clai
         rank_order_finding(lives, std::move(moved), at, std::move(says), "rank_or_device_derivation_error")};
 }
 
-// Members of one communicator that do not believe in the same list, or that are not in it.
+// Members of one communicator that believe in different member lists, or that are not in the list.
 std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<TextId, std::int32_t>, std::vector<const Joining*>> beliefs;
@@ -131,7 +131,7 @@ bool parts_the_world(std::string_view name) {
     return std::find(partitions.begin(), partitions.end(), name) != partitions.end();
 }
 
-// All who joined a group of that name whose list has a rank twice.
+// All ranks that joined a group of that name whose list has a rank twice.
 std::vector<Rank> joiners_of_doubled(const Evidence& evidence, int attempt, std::string_view name) {
     std::vector<Rank> joined;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
@@ -142,7 +142,7 @@ std::vector<Rank> joiners_of_doubled(const Evidence& evidence, int attempt, std:
     return joined;
 }
 
-// A list with one rank twice, or two groups of one kind that share a rank.
+// A member list with one rank twice, or two groups of one kind that share a rank.
 std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::string_view, std::map<Rank, const Communicator*>> seats;
@@ -179,7 +179,7 @@ Findings rank_order(const Evidence& evidence) {
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto claims = claims_of(evidence, attempt);
         if (auto found = doubled(lives, claims); !found.empty()) return found;
-        // After a restart an agent may hand out ranks anew.
+        // After a restart an agent may assign ranks differently.
         if (auto found = permuted(lives, claims); attempt == 0 && !found.empty()) return found;
         for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
             if (comm.attempt != attempt) continue;

@@ -1,6 +1,6 @@
-// results/detectors/replica_divergence.cpp — Ranks that must hold the same hold different things. The
-// majority decides who is odd. The first step at which a group disagrees. In a pair, or without a majority,
-// all are named.
+// results/detectors/replica_divergence.cpp — Ranks that must hold the same data hold different data. Judged
+// at the first step at which a group disagrees: the majority decides which ranks are odd; in a pair, or
+// without a majority, all are named.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -20,7 +20,7 @@ struct Group {
 
 std::uint64_t digest_of(const Event* event) { return event->as<ParametersDigest>()->digest; }
 
-// Those who do not hold what most hold; everybody, where most do not agree.
+// The ranks that do not hold what most hold; all of them, without a majority.
 std::vector<Rank> odd_replicas_in(const Group& group) {
     std::map<std::uint64_t, std::size_t> votes;
     for (const Event* event : group.digests) ++votes[digest_of(event)];
@@ -48,7 +48,7 @@ Findings replica_divergence(const Evidence& evidence) {
         group.digests.push_back(event);
         group.differ |= digest_of(group.digests.front()) != digest->digest;
     }
-    // Of all groups, those that part first, at the same step.
+    // Of all groups, those that diverge first, at the same step.
     std::int64_t first_step = std::numeric_limits<std::int64_t>::max();
     int first_attempt = std::numeric_limits<int>::max();
     for (const auto& [key, group] : groups) {

@@ -1,6 +1,6 @@
-// results/detectors/resharding.cpp — A sound checkpoint does not fit the ranks: shards are missing, doubled,
-// or for another layout. Missing and doubled shards show when they are written; a layout that does not fit,
-// when it is read.
+// results/detectors/resharding.cpp — A sound checkpoint does not fit the ranks: shards are missing,
+// duplicated, or for another layout. Missing and duplicated shards show at the save, a layout that does not
+// fit shows at the load.
 #include <fmt/format.h>
 #include <map>
 
@@ -13,7 +13,7 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// When every rank had gone on after this save or left, so that nobody will complete it any more.
+// When every rank had gone on past this save or exited, so that no rank could complete it any more.
 Time left_behind(const Evidence& evidence, const SavedStep& saved) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, Time> gone_on;
@@ -63,7 +63,7 @@ std::vector<Finding> at_save(const Evidence& evidence) {
         const Time at = left_behind(evidence, saved);
         if (saved.whole() || at == never || somebody_died_before(lives, saved.attempt, at)) continue;
         const auto missing = saved.missing();
-        // Where each rank writes one shard, the missing ones name their ranks.
+        // If each rank writes one shard, a missing shard names its rank.
         const bool one_each = saved.shards == lives.count();
         return {reshard_finding(lives, one_each ? missing : std::vector<Rank>{}, at, saved.step,
                                 fmt::format("the checkpoint of step {} lacks shard {} of {}", saved.step,
@@ -72,7 +72,7 @@ std::vector<Finding> at_save(const Evidence& evidence) {
     return {};
 }
 
-// The file was never meant to exist: the checkpoint is whole, the reader asks for another layout.
+// The file was never meant to exist: the checkpoint is complete, but the reader asks for another layout.
 std::vector<Finding> at_load(const Evidence& evidence) {
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
     std::vector<Rank> ranks;

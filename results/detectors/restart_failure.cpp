@@ -1,5 +1,5 @@
-// results/detectors/restart_failure.cpp — After a fault the job did not come back by itself. A node that is
-// gone, a job asked to leave, or attempt after attempt without a step.
+// results/detectors/restart_failure.cpp — The job did not recover from a fault by itself: a node is gone, the
+// job was asked to leave, or attempt after attempt made no progress.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, st
             .causes = {std::move(cause)}};
 }
 
-// Somebody had told of trouble of its own: a launcher that ends the others for it may do so before anybody
-// sees them end, and its own end may be seen later than theirs.
+// Another rank had complained of trouble of its own. Exits do not decide: a launcher may end the other ranks
+// before any exit is seen, and the failed rank's exit may be seen last.
 bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& others, int attempt, Time by) {
     const auto& all = evidence.facts<Complaints>().all();
     return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
@@ -34,7 +34,8 @@ bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& othe
     });
 }
 
-// The launcher saw the job end, and nobody saw the ends of any process of some node.
+// The launcher saw the job end, but no exit was seen of any process of some node. A node that was heard of
+// after another rank had ended was not lost: the launcher ended its ranks before they could report it.
 std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
     if (stops.empty() || lives.nodes() < 2) return {};
@@ -46,19 +47,21 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     const auto nodes = lives.whole_nodes(unseen);
     if (nodes.empty() || static_cast<int>(nodes.size()) == lives.nodes()) return {};
     if (somebody_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
-    Time last{0};
+    Time last{0}, first_end = never;
     for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
+    for (const Life& life : lives.of(attempt)) first_end = std::min(first_end, life.ended);
+    if (last >= first_end) return {};
     Finding found = restart_finding(
         lives, unseen, stops.back()->at,
-        fmt::format("node {} was last heard of at {} and nobody saw its ranks end; the job stopped",
+        fmt::format("node {} was last heard of at {} and no exit of its ranks was seen; the job stopped",
                     ranges_text(nodes), duration_text(last)),
         "hardware_or_link_fault");
     found.blame.component = "node";
     return {found};
 }
 
-// All processes of one node were killed within a second, nothing else had failed, and the job ended of it:
-// whoever watches that node went down, and the rest could not go on without it.
+// All processes of one node were killed within a second, nothing else had failed, and the job ended: that
+// node's agent went down, and the rest could not go on without it.
 std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
     if (stops.empty() || stops.back()->as<JobStop>()->code == 0 || lives.nodes() < 2) return {};
@@ -82,7 +85,7 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
                             "unpropagated_rank_failure")};
 }
 
-// Everybody was asked to leave, nobody had failed.
+// All ranks were asked to leave, and none had failed.
 std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
     if (stops.empty() || stops.back()->as<JobStop>()->code == 0) return {};
@@ -117,7 +120,7 @@ std::int64_t finished_in(const Lives& lives, int attempt) {
     return step;
 }
 
-// Who failed first there.
+// The process that failed first in that attempt.
 const Life* first_failure(const Lives& lives, int attempt) {
     const Life* first = nullptr;
     for (const Life& life : lives.of(attempt)) {
@@ -127,7 +130,7 @@ const Life* first_failure(const Lives& lives, int attempt) {
     return first;
 }
 
-// What it said of its end, so that nobody has to look for the traceback behind the restart.
+// What that process complained of, so that nobody has to search for the traceback.
 std::string last_words(const Evidence& evidence, int attempt, Rank process) {
     const auto first = evidence.facts<Complaints>().first_of_each(attempt);
     const auto own = std::find_if(first.begin(), first.end(),
@@ -135,7 +138,7 @@ std::string last_words(const Evidence& evidence, int attempt, Rank process) {
     return own == first.end() ? std::string() : fmt::format("; it said: {}", heart_of(own->text));
 }
 
-// The last attempt did not get further than those before it.
+// The last attempt got no further than those before it.
 std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const int last = lives.attempts() - 1;
     if (last == 0) return {};

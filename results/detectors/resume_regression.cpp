@@ -1,5 +1,5 @@
-// results/detectors/resume_regression.cpp — Training went on from another state than it had left. What a step
-// gave before the interruption, it must give after it; and what is restored must be what was saved.
+// results/detectors/resume_regression.cpp — Training resumed from another state than it had left. A step must
+// give the same results after the interruption as before it, and what is restored must be what was saved.
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -35,8 +35,8 @@ bool apart(double a, double b) {
     return std::abs(a - b) > 1e-6 * std::max({1e-9, std::abs(a), std::abs(b)});
 }
 
-// The first step that some rank read other samples for than in an attempt before: from there on the numbers
-// differ by right.
+// The first step for which a rank read other samples than in an earlier attempt: from there on the results
+// may legitimately differ.
 std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
     std::map<std::pair<Rank, std::int64_t>, std::pair<int, std::pair<std::int64_t, TextId>>> before;
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
@@ -51,7 +51,7 @@ std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
     return first;
 }
 
-// The same step of the same rank in two attempts.
+// Compares the same step of the same rank in two attempts.
 void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempts() < 2) return;
@@ -82,7 +82,7 @@ void compare_attempts(const Evidence& evidence, Regression& found) {
     }
 }
 
-// A digest named "restored" stands for what was there when it was saved.
+// A digest named "restored" must equal the one taken after that step.
 void compare_restored(const Evidence& evidence, Regression& found) {
     std::map<std::int64_t, std::uint64_t> before;
     for (const Event* event : evidence.each<ParametersDigest>()) {
@@ -99,7 +99,7 @@ void compare_restored(const Evidence& evidence, Regression& found) {
     }
 }
 
-// Another shard's bytes, or older ones, under this name.
+// The load returned another shard's bytes, or older ones.
 void compare_loads(const Evidence& evidence, Regression& found) {
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
     for (const Event* event : evidence.each<CheckpointLoad>()) {
@@ -127,7 +127,7 @@ std::int64_t last_ended_before(const Evidence& evidence, const Lives& lives, int
     return last;
 }
 
-// A newer whole checkpoint was there, and an older one, or none, was taken.
+// A newer complete checkpoint existed, but an older one, or none, was loaded.
 void compare_steps(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
@@ -140,8 +140,8 @@ void compare_steps(const Evidence& evidence, Regression& found) {
             if (saved.attempt < attempt && saved.whole()) latest = std::max(latest, saved.step);
         }
         const std::int64_t first = event->as<StepBegin>()->step;
-        // An attempt that ended within its last save has not moved the marker yet: one checkpoint back is
-        // right.
+        // If an attempt ended within its last save, its marker has not moved yet: resuming one checkpoint
+        // back is right.
         if (latest < 0 || first > latest) continue;
         std::int64_t before = -1;
         for (const SavedStep& saved : checkpoints.steps()) {

@@ -1,5 +1,5 @@
-// results/detectors/runtime_exception.cpp — A framework raised an exception that is about nothing more
-// specific. What is left when no more specific word was found in the exception.
+// results/detectors/runtime_exception.cpp — A framework raised an exception in which no more specific phrase
+// was found.
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
 

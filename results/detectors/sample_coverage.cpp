@@ -1,6 +1,6 @@
 // results/detectors/sample_coverage.cpp — Samples are seen twice, left out, or come in the same order every
-// epoch. Within one epoch no sample twice, but for ranks that compute one sample together; no two epochs in
-// the same shuffled order; after a restart the same samples as before.
+// epoch. Within an epoch no sample may come twice, except on ranks that compute it together; no two epochs
+// may have the same shuffled order; after a restart the samples must be the same as before.
 #include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -37,7 +37,7 @@ std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& 
     return ids;
 }
 
-// Ranks that share a model have one place in the data: the lowest of them stands for all.
+// Ranks that share a model read the same samples: the lowest of them stands for all.
 std::vector<Rank> replicas_of(const Evidence& evidence, int attempt) {
     std::vector<Rank> head(static_cast<std::size_t>(evidence.facts<Lives>().count()));
     for (std::size_t i = 0; i < head.size(); ++i) head[i] = static_cast<Rank>(i);
@@ -66,7 +66,7 @@ struct Seen {
     std::int64_t step;
 };
 
-using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: one, where all is well
+using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: a single entry, if all is well
 
 Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event,
                        std::string says, std::vector<std::string> causes) {
@@ -79,8 +79,7 @@ Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const 
     return found;
 }
 
-// Of all ranks in conflict, the one in conflict with more others than anybody else; all, when nobody stands
-// out.
+// The rank in conflict with more ranks than any other; all ranks in conflict, if none stands out.
 std::vector<Rank> who_stands_out(const std::map<Rank, std::set<Rank>>& partners) {
     std::size_t most = 0, ties = 0;
     for (const auto& [rank, others] : partners) most = std::max(most, others.size());
@@ -112,7 +111,7 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
                 return one.replica == replica && one.step == batch->step;
             });
             if (again) continue;
-            for (const Seen& one : readers) {  // each of them, or whoever came first would stand out
+            for (const Seen& one : readers) {  // count every pair, or the first reader would stand out
                 partners[event->rank].insert(one.rank);
                 partners[one.rank].insert(event->rank);
                 ++conflicts;
@@ -131,7 +130,7 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
                            {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
 }
 
-// The first shuffled batch of an epoch is that of the epoch before.
+// An epoch begins with the same shuffled batch as the epoch before.
 std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<Rank, std::int64_t>, const Event*> firsts;
@@ -209,8 +208,8 @@ std::vector<Finding> wrongly_counted(const Evidence& evidence) {
     return {found};
 }
 
-// Everybody went home early and said that all was well. The last batch of an epoch may be dropped on purpose;
-// a quarter of the job is not.
+// The job exited cleanly long before the configured steps were done. The last batch of an epoch may be
+// dropped on purpose; a quarter of the job may not.
 std::vector<Finding> ended_early(const Evidence& evidence) {
     std::int64_t planned = -1, done = -1;
     const Event* last = nullptr;
@@ -231,7 +230,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
         .symptom = "wrong_sample_coverage",
         .blame = {},
         .at = stops.back()->at,
-        .says = fmt::format("the job ended well after {} of {} configured steps", done + 1, planned),
+        .says = fmt::format("the job exited cleanly after only {} of {} configured steps", done + 1, planned),
         .causes = {"uneven_work_or_data_partition", "misconfigured_resource_or_distributed_settings"}};
     found.blame.step = done;
     return {found};

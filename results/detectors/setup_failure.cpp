@@ -1,6 +1,6 @@
-// results/detectors/setup_failure.cpp — Rendezvous or a communicator ended with an error. Those who caused it
-// are named, not those who waited for them. Complaints before a rank was through its set-up, weighed: an
-// error of one's own says more than not reaching somebody, and that more than having waited for others.
+// results/detectors/setup_failure.cpp — Rendezvous or communicator creation ended with an error. Blame the
+// ranks that caused it, not those that waited for them. Complaints from before a rank finished set-up are
+// weighed: its own error counts most, then not reaching a peer, then having waited.
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ Weight weight_of(const Complaint& complaint) {
     return own_error;
 }
 
-// Ranks that got through set-up, and when: their first communicator was ready.
+// Ranks that finished set-up, and when: their first communicator was ready.
 std::map<Rank, Time> through(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, Time> ready;
@@ -51,7 +51,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
             complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout;
         if (complaint.trouble == Trouble::setup || (early && about_others)) found.push_back(complaint);
     }
-    // Library errors of a communicator's creation, whatever their words.
+    // Library errors while creating a communicator, whatever their text.
     std::set<Rank> known;
     for (const Complaint& complaint : found) known.insert(complaint.process);
     const Lives& lives = evidence.facts<Lives>();
@@ -70,7 +70,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
     return found;
 }
 
-// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names its ranks.
+// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
     if (at == std::string_view::npos) return {};
@@ -82,7 +82,7 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     return sorted(std::move(processes));
 }
 
-// Who never came to the meeting at which all ranks are counted when a group was made.
+// Ranks that never entered the store-based barrier, which counts all ranks when a group is created.
 std::vector<Rank> missed_barrier(const Evidence& evidence, int attempt, std::string_view barrier) {
     const Lives& lives = evidence.facts<Lives>();
     std::set<Rank> came;
@@ -99,7 +99,7 @@ std::vector<Rank> missed_barrier(const Evidence& evidence, int attempt, std::str
 
 constexpr std::string_view barrier_prefix = "store_based_barrier_key:";
 
-// "8/12 clients joined": where only logs tell, the eight are those that complain of it, if they are as many.
+// "8/12 clients joined": if there are only logs, the eight are the ranks that complain, if eight do.
 std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complaint& complaint) {
     std::set<Rank> came;
     for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt)) {
@@ -114,8 +114,8 @@ std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complai
     return joined == came.size() ? came : std::set<Rank>{};
 }
 
-// All waited, and told of it: for those who believe in another world or endpoint, who never came, or who had
-// ended on their way.
+// All complaints are about waiting: for ranks that believe in another world or endpoint, that never came, or
+// that had exited on their way.
 std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
     const Lives& lives = evidence.facts<Lives>();
     const Time told = complaint.at;
@@ -154,7 +154,7 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
     return absent;
 }
 
-// Everybody waited for a world of another size than the launcher started.
+// Every rank waited for a world of another size than the launcher started.
 bool other_world(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     bool any = false;

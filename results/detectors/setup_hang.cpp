@@ -1,6 +1,6 @@
-// results/detectors/setup_hang.cpp — Rendezvous or a communicator never returned. Those who never came are to
-// blame. Who entered and did not leave waits; whom they wait for is in the list of members, or in the world
-// size that they believe in.
+// results/detectors/setup_hang.cpp — Rendezvous or communicator creation never returned. A rank that entered
+// and did not leave is waiting; the member list, or the world size that it believes in, says for which ranks.
+// Blame the ranks that never came.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -28,7 +28,7 @@ Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Ran
     return life ? std::min(life->ended, until) : until;
 }
 
-// Its client has said, as torch's does at each try, that it does not reach the store.
+// Its client logged, as torch's does at each try, that it cannot reach the store.
 bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
     const Lives& lives = evidence.facts<Lives>();
     const auto logs = evidence.each<RankLog>();
@@ -39,7 +39,7 @@ bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
     });
 }
 
-// At the store: whoever has not left it.
+// Ranks that entered the store and have not left it, and the ranks that they wait for.
 Hold at_store(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     Hold hold{.where = "rendezvous"};
@@ -57,9 +57,9 @@ Hold at_store(const Evidence& evidence, int attempt) {
     for (Rank rank = 0; rank < lives.count(); ++rank) {
         if (came.count(rank) == 0) hold.awaited.insert(rank);
     }
-    // Nobody is missing, but some wait for a larger world than was started.
+    // No rank is missing, but some expect another world size than was started.
     if (hold.awaited.empty()) hold.awaited = odd;
-    // Others reached the store and gave up: whoever still tries has not reached it.
+    // Other ranks have left the store again: a rank that still tries has never reached it.
     if (hold.awaited.empty() && hold.waiting.size() < came.size()) {
         for (const auto& [rank, since] : hold.waiting) hold.awaited.insert(rank);
     }
@@ -76,14 +76,14 @@ Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
     std::set<Rank> came;
     for (const Joining& joining : comm.joinings) {
         came.insert(joining.process);
-        // Who gave up after a long wait has waited all the same.
+        // A rank that gave up after a long wait has waited all the same.
         const bool gave_up = joining.result == Code::timeout && joining.left != never &&
                              joining.left - joining.entered >= lives.hang_after();
         if (gave_up) hold.waiting[joining.process] = joining.entered;
         const bool stays = joining.left == never;
         const Life* life = lives.find(comm.attempt, joining.process);
         if (stays && life && !life->failed()) hold.waiting[joining.process] = joining.entered;
-        // A rank that was ended from outside while it waited still tells that it waited.
+        // A rank that was killed from outside while it waited has waited all the same.
         if (stays && life && life->failed() && (life->signal == 9 || life->signal == 15)) {
             hold.waiting[joining.process] = joining.entered;
         }
@@ -95,7 +95,7 @@ Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
     return hold;
 }
 
-// Those who are waited for and wait nowhere themselves; if all wait, the smaller numbers of them.
+// Ranks that are waited for and wait nowhere themselves; if all wait, the ranks of the smallest waits.
 std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
     std::set<Rank> waiting;
     std::vector<Rank> culprits;

@@ -1,6 +1,6 @@
-// results/detectors/shard_mismatch.cpp — The parts that ranks believe to own overlap, leave gaps, or have a
-// wrong length. Parts of one tensor must tile it, as often as there are copies. The odd part is the one that
-// does not lie where its length puts it, or that is there more often than the others.
+// results/detectors/shard_mismatch.cpp — The parts of a tensor that ranks believe they own overlap, leave
+// gaps, or have a wrong length. Together they must tile the tensor, once per copy. A part is odd if it is off
+// the grid of the usual length, or if its holder breaks the order of ranks.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -22,7 +22,7 @@ struct Part {
 struct Tensor {
     std::int64_t total = 0;
     Time at{0};
-    std::vector<Part> parts = {};  // by offset, then length; those without elements left out
+    std::vector<Part> parts = {};  // by offset, then length; empty parts left out
 };
 
 std::map<std::pair<int, TextId>, Tensor> tensors_of(const Evidence& evidence) {
@@ -45,7 +45,7 @@ std::map<std::pair<int, TextId>, Tensor> tensors_of(const Evidence& evidence) {
     return tensors;
 }
 
-// Every element equally often.
+// Every element is held equally often.
 bool tiles(const Tensor& tensor) {
     std::map<std::int64_t, std::int64_t> change;
     for (const Part& part : tensor.parts) {
@@ -77,7 +77,7 @@ std::int64_t usual(const std::vector<Part>& parts, const Of& of) {
         ->first;
 }
 
-// One holder at a place where there should be another: the one out of the order of ranks.
+// A rank holds one part where another was due: the rank out of order.
 std::vector<Rank> out_of_order(const Tensor& tensor, std::size_t copies, std::int64_t length) {
     std::vector<std::pair<Rank, std::int64_t>> places;
     for (const Part& part : tensor.parts) {
@@ -124,7 +124,7 @@ Findings shard_mismatch(const Evidence& evidence) {
             where = fmt::format("rank {} holds [{}, {}) of {}", odd.front(), part.offset,
                                 part.offset + part.length, tensor.total);
         }
-        // Where a model is served, what is wrong is the answer.
+        // Where a model is served, the symptom is a wrong answer.
         const bool serves = !evidence.each<ServeOutput>().empty();
         Finding finding{
             .symptom = serves ? "inference_output_inconsistency_across_devices" : "parallel_result_mismatch",

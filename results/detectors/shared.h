@@ -1,5 +1,5 @@
-// results/detectors/shared.h — Detectors that others ask: versions and variables are reasons, and a reason
-// without a breakage is no alarm; the diagnosis looks at shards and samples again.
+// results/detectors/shared.h — Detectors that other code asks: versions and variables are reasons, reported
+// only with a breakage; the diagnosis looks at shards and samples again.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ Findings setup_failure(const Evidence& evidence);
 Findings setup_hang(const Evidence& evidence);
 Findings shard_mismatch(const Evidence& evidence);
 
-// What broke in the communication of a job: the first finding of the first of these that has one: set-up
-// failure, set-up hang, mismatch, time-out, hang.
+// What broke in a job's communication: the first finding of set-up failure, set-up hang, mismatch, time-out
+// and hang, asked in this order.
 std::optional<Finding> communication_breakage(const Evidence& evidence);
 
-// The numbers beyond which a detector speaks, for its readers. Each stands beside the constant that it is, at
-// the end of its detector's file.
+// The limits beyond which a detector reports, to be shown to readers. Each is taken from its constant, at the
+// end of the detector's file.
 struct Threshold {
     std::string_view what;
     std::int64_t number;
-    std::string_view unit = {};  // "‰", "s"; empty: so many
+    std::string_view unit = {};  // "‰", "s"; empty: a count
 };
 using Thresholds = std::vector<Threshold>;
 
-// Those of a detector's own, by its name; what a hang is, `Lives` says for all.
+// The limits of this detector; what counts as a hang is defined for all detectors in `Lives`.
 const Thresholds& thresholds_of(std::string_view detector);
 
 }  // namespace deadrank::results::detectors

@@ -1,7 +1,7 @@
-// results/detectors/straggler.cpp — One rank, fixed or rotating, comes late and the rest wait. Only a rank's
-// own time counts, not its waiting, and what the job's own steps scatter by is not late. A fixed one: four
-// steps in a row. A rotating one: most of eight steps, never the same. One who stood still: a single pause of
-// ten steps and ten seconds.
+// results/detectors/straggler.cpp — One rank, fixed or rotating, is late and the others wait. Only a rank's
+// own time counts, not its waiting, and only beyond the job's usual scatter from step to step. Fixed: late in
+// four steps in a row. Rotating: most of eight steps have a late rank, at least three different ones. Paused:
+// a single stop of ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
@@ -20,29 +20,29 @@ namespace {
 
 constexpr int straggler_streak_min = 4;
 constexpr std::int64_t straggler_slow_permille = 1080;  // of the median's own time
-constexpr std::int64_t slow_stage_permille = 1300;      // stages of a pipeline differ by right
+constexpr std::int64_t slow_stage_permille = 1300;      // pipeline stages may legitimately differ
 constexpr std::int64_t rotating_permille = 1200;
 constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
 constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has fewer processors than work
 constexpr Time pause_min = std::chrono::seconds(10);
-// A process may lose its processor for one time slice of the scheduler, whoever it is.
+// Any process may lose its processor for one time slice of the scheduler.
 constexpr Time late_min = std::chrono::milliseconds(5);
-constexpr std::int64_t scatter_factor = 3;  // times what the same rank's steps differ by, one from the next
+constexpr std::int64_t scatter_factor = 3;  // times the usual difference between consecutive steps of a rank
 constexpr std::size_t scatter_steps = 32;
 
 std::int64_t permille(Time part, Time whole) {
     return whole > Time{0} ? part.count() * 1000 / whole.count() : 1000;
 }
 
-// Worth the name only if the step feels it.
+// Counts only if it delays the whole step.
 bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
-    const Time late = pace.own - step.own - pace.starved;  // to have no processor is nobody's own time
+    const Time late = pace.own - step.own - pace.starved;  // time without a processor is not the rank's own
     return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
            late >= late_min && late >= scatter_factor * scatter;
 }
 
-// The lower one of two, or one slow rank of a pair would speak for the job.
+// The lower median, or one slow rank of a pair would pass for the usual pace.
 Time middle_of(std::vector<Time> times) {
     if (times.empty()) return Time{0};
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
@@ -50,8 +50,8 @@ Time middle_of(std::vector<Time> times) {
     return *middle;
 }
 
-// How much a rank's own time differs from one step to the next, as the job has shown so far. A rank that is
-// slower than the others differs from itself no more than they do.
+// How much a rank's own time usually differs from one step to the next. A slow rank's differs no more than
+// the others' do.
 class Scatter {
 public:
     void add(const StepPace& step) {
@@ -154,7 +154,7 @@ private:
     std::vector<Finding> rotating(const StepPace& step) {
         const auto slowest = std::max_element(step.ranks.begin(), step.ranks.end(),
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
-        // On a machine with more to do than processors, chance makes one rank late and then another.
+        // On an oversubscribed machine, chance makes one rank late and then another.
         const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved);
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);

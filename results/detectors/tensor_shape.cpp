@@ -1,5 +1,5 @@
-// results/detectors/tensor_shape.cpp — An operation refused tensors whose shape, index or type do not fit.
-// The exception names the operation; who raised it first is to blame.
+// results/detectors/tensor_shape.cpp — An operation refused tensors whose shape, index or type does not fit.
+// The exception names the operation; the first rank to raise it is to blame.
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
 

@@ -1,6 +1,5 @@
-// results/detectors/test_failure.cpp — A project's own test failed. One finding for a red report. A process
-// that failed names itself; of a test that stood still until time was up, those are named whom the others
-// waited for.
+// results/detectors/test_failure.cpp — A project's own test failed: one finding per failed report. Blame the
+// process that failed; if the test hung until its time-out, the ranks that the others waited for.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"

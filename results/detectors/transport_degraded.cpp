@@ -1,7 +1,6 @@
-// results/detectors/transport_degraded.cpp — Collectives are right but slow, or run over another transport
-// than their peers'. The choice of transport shows at creation; lost messages in the ports' counters; lost
-// bandwidth in calls that take twice as long as they did, or did before a restart, or as those of an equal
-// group do.
+// results/detectors/transport_degraded.cpp — Collectives are correct but slow, or use another transport than
+// their peers. The choice of transport shows at communicator creation; lost messages in port counters; lost
+// bandwidth in calls that take twice as long as before, as before a restart, or as in an equal group.
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ constexpr std::size_t transport_history_min = 3;
 constexpr std::ptrdiff_t transport_streak_min = 4;
 constexpr std::int64_t retransmits_min = 8;
 constexpr std::int64_t promise_slow_permille = 1300;
-constexpr std::int64_t downs_min = 2;  // a port that went down once is somebody else's news
+constexpr std::int64_t downs_min = 2;  // a single drop is left to other detectors
 
 Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
                           std::string cause) {
@@ -35,7 +34,7 @@ Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Ti
             .causes = {std::move(cause), "network_path_or_topology_misselection"}};
 }
 
-// A library whose transfers are made by threads of the job's processes: they wait for a processor like those.
+// A library whose transfers run on threads of the job's processes, and so compete for its processors.
 bool by_processor(const Evidence& evidence) {
     const auto left = evidence.each<CommInitLeave>();
     return std::any_of(left.begin(), left.end(), [&](const Event* event) {
@@ -44,7 +43,7 @@ bool by_processor(const Evidence& evidence) {
     });
 }
 
-// The links that a communicator of these ranks needs: between two nodes it is one, else it is not told.
+// The link that these ranks use: named only between two nodes, else just its kind.
 std::string link_of(const Evidence& evidence, const Blame& blame) {
     if (blame.nodes.size() == 2) return fmt::format("link {}-{}", blame.nodes[0], blame.nodes[1]);
     if (by_processor(evidence)) return "network";
@@ -52,7 +51,7 @@ std::string link_of(const Evidence& evidence, const Blame& blame) {
     return evidence.facts<Lives>().nodes() > 1 ? "link" : "nvlink";
 }
 
-// TCP where an RDMA port stands in the machine, or where another group of the job uses it.
+// TCP although the machine has an RDMA port, or another group of the job uses one.
 std::vector<Finding> chosen_badly(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     bool rdma = false;
@@ -99,7 +98,7 @@ std::int32_t node_of_port(const Evidence& evidence, std::string_view port) {
     return -1;
 }
 
-// Ports that had to send again more than chance explains, or that went down more than once.
+// Ports that retransmitted more than chance explains, or went down more than once.
 std::vector<Finding> lossy(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::string_view, const LinkSample*> first_seen;
@@ -131,7 +130,7 @@ std::vector<Finding> lossy(const Evidence& evidence) {
     return {found};
 }
 
-// A pair that was tried before training, as its line says it.
+// A pair of ranks measured before training, as its log line gives it.
 struct TriedPair {
     Rank from = no_rank, to = no_rank;
     double reached = 0, expected = 0;
@@ -147,9 +146,9 @@ std::optional<TriedPair> tried_in(std::string_view line) {
     return whole ? std::optional(pair) : std::nullopt;
 }
 
-// Pairs that reach less than was promised, tried before anything could be compared with anything else. A
-// place (a node; on one node a rank) that has only slow pairs, while others have none, is to blame; of a
-// single slow pair both ends are; where all pairs are slow nobody is.
+// Pairs measured before training that reach less than promised; there is nothing else to compare with yet.
+// Blame a place (a node; on one node a rank) whose pairs are all slow while other pairs are not; for a single
+// slow pair both ends; if all pairs are slow, nobody.
 std::vector<Finding> slower_than_promised(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<std::pair<std::int32_t, std::int32_t>> slow;
@@ -193,14 +192,14 @@ std::vector<Finding> slower_than_promised(const Evidence& evidence) {
     return {found};
 }
 
-// What a step must feel before it is worth an alarm.
+// How much a call must delay a step before it is worth an alarm.
 Time felt(const Evidence& evidence) {
     const Time least =
         by_processor(evidence) ? Time(std::chrono::milliseconds(5)) : Time(std::chrono::microseconds(20));
     return std::max(least, evidence.facts<Lives>().median_step() / 20);
 }
 
-// How long the threads that make a transfer had no processor, as the ranks' hooks tell it now and then.
+// How long the transfer threads had no processor, as the ranks' hooks report now and then.
 class Starvation {
 public:
     explicit Starvation(const Evidence& evidence) {
@@ -212,7 +211,7 @@ public:
         }
     }
 
-    // The most of any of these ranks around this moment.
+    // The longest that any of these ranks waited around this moment.
     Time around(const std::vector<Rank>& ranks, Time at) const {
         Time most{0};
         for (const Rank rank : ranks) {
@@ -229,8 +228,8 @@ private:
     std::map<Rank, std::vector<std::pair<Time, Time>>> told_;
 };
 
-// The first of several slow calls in a row after which most stay slow: a bad link does, a busy machine does
-// not.
+// The call that completes a streak of slow ones after which most stay slow: a bad link stays slow, a busy
+// machine does not.
 const Transfer* onset(const std::vector<Transfer>& calls, Time felt, const std::vector<Rank>& ranks,
                       const Starvation& starvation, Time& usual) {
     std::vector<std::int64_t> before;
@@ -271,7 +270,7 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
     return found;
 }
 
-// The same group of the same job took less than half of that before it was started again.
+// Before the restart the same group took less than half as long.
 std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
                                               const std::vector<CommTransfers>& all) {
     const Lives& lives = evidence.facts<Lives>();
@@ -353,7 +352,7 @@ Findings transport_degraded(const Evidence& evidence) {
     if (slow.empty()) slow = slower_than_last_attempt(evidence, all);
     if (slow.empty()) slow = slower_than_equals(evidence, all);
     if (slow.empty()) return {};
-    // The smallest group that suffers is nearest to the bad link.
+    // The smallest affected group is nearest to the bad link.
     return {*std::min_element(slow.begin(), slow.end(), [](const Finding& a, const Finding& b) {
         return std::pair(a.blame.ranks.size(), a.at) < std::pair(b.blame.ranks.size(), b.at);
     })};

@@ -1,5 +1,5 @@
-// results/detectors/unbalanced_memory.cpp — One device carries much more than its peers. Half as much again
-// as the median, and a tenth of the device: what a plan does not explain.
+// results/detectors/unbalanced_memory.cpp — One device holds much more than its peers: half as much again as
+// the median, and a tenth of the device, more than a layout explains.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int looks_min = 3;
 
-// What others put on a device that is not theirs.
+// What ranks put on a device that is not their own.
 std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
     const OwnDevices& devices = evidence.facts<OwnDevices>();
     std::vector<Rank> ranks;

@@ -1,6 +1,6 @@
 // results/detectors/unexpected_parallelization.cpp — Ranks train alone, or in smaller groups than configured.
-// The launcher says how many there are; a rank that got through set-up believing in fewer works alone. So
-// does a group smaller than the configuration says, and so do replicas that never call each other.
+// The launcher gives the world size; a rank that finished set-up with a smaller one works alone. So does a
+// group smaller than configured, and so do replicas that never call each other.
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -49,7 +49,7 @@ std::vector<Finding> worlds_of_one(const Evidence& evidence) {
                                 "WORLD_SIZE", "misconfigured_environment_variable")};
 }
 
-// "tp_size" of rank.config against the communicator "tp".
+// "tp_size" of rank.config against the size of communicator "tp".
 std::vector<Finding> small_groups(const Evidence& evidence) {
     const Calls& calls = evidence.facts<Calls>();
     std::map<std::pair<Rank, std::string>, std::int32_t> configured;

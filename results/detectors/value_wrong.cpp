@@ -1,7 +1,7 @@
-// results/detectors/value_wrong.cpp — A logged quantity is not what it should be. Where the job computes a
-// definition beside a value, the first step at which they part is named. Learning rates and seeds have no
-// such definition: a rate is wrong where a rank leaves its peers, or where all of them hold another constant
-// than the configuration that they printed; a seed where ranks with different samples have the same.
+// results/detectors/value_wrong.cpp — A logged quantity is not what it should be. If the job computes a
+// definition beside a value, the first step at which they differ is reported. Learning rates and seeds have
+// none: a rate is wrong if a rank departs from its peers, or if all hold another constant than the configured
+// one; a seed, if ranks with different samples share it.
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr double rounding = 0.01;  // logs and fixed-point numbers keep few digi
 using ByRank = std::map<Rank, const Event*>;
 using BySteps = std::map<std::int64_t, ByRank>;
 
-// The values of this name in the first attempt.
+// The values of this name in the first attempt, by step.
 BySteps logged(const Evidence& evidence, std::string_view name) {
     const Lives& lives = evidence.facts<Lives>();
     BySteps steps;
@@ -48,8 +48,7 @@ Finding wrong_value(const Evidence& evidence, std::vector<Rank> ranks, const Eve
     return finding;
 }
 
-// The ranks that differ from what more than half of them have, or, in a tie, from what all of them had
-// before.
+// The ranks that differ from the value of more than half, or, in a tie, from the value that all had before.
 std::vector<Rank> apart_from_most(const ByRank& values, std::optional<double>& most) {
     std::map<double, std::size_t> counts;
     for (const auto& [rank, event] : values) ++counts[value_of(*event)];
@@ -64,7 +63,7 @@ std::vector<Rank> apart_from_most(const ByRank& values, std::optional<double>& m
     return odd;
 }
 
-// Ranks that had their peers' rate and have it no more. Who had another one from the beginning may have other
+// Ranks that once had their peers' rate and no longer do. A rank that differed from the start may have other
 // parameters.
 std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const BySteps& rates) {
     std::set<Rank> alike;
@@ -96,8 +95,8 @@ std::optional<double> configured_rate(const Evidence& evidence) {
     return std::atof(std::string(*told.begin()).c_str()) / 1e9;
 }
 
-// One constant on all ranks, and another one in the configuration. A rate that moves follows a schedule, of
-// which the evidence says nothing.
+// All ranks hold one constant, and the configuration says another. A rate that moves follows a schedule,
+// which the evidence does not show.
 std::optional<Finding> rate_unlike_its_configuration(const Evidence& evidence, const BySteps& rates) {
     const auto configured = configured_rate(evidence);
     if (!configured || rates.size() < steps_to_call_it_constant) return std::nullopt;
@@ -122,7 +121,7 @@ std::optional<Finding> rate_unlike_its_configuration(const Evidence& evidence, c
     return finding;
 }
 
-// Ranks that train on different samples draw from one stream.
+// Ranks that train on different samples draw from one random stream.
 std::optional<Finding> seeds_that_coincide(const Evidence& evidence) {
     const BySteps seeds = logged(evidence, "dropout.seed");
     if (seeds.empty()) return std::nullopt;

@@ -1,6 +1,5 @@
 // results/detectors/version_skew.cpp — Ranks run different versions of one package, and something broke: the
-// versions are the reason behind the symptom. Versions that differ and harm nobody are a note for the
-// operator, not an alarm.
+// versions are the reason behind the symptom. A harmless difference is a note for the operator, not an alarm.
 #include <array>
 #include <fmt/format.h>
 
@@ -13,10 +12,10 @@ namespace deadrank::results::detectors {
 
 namespace {
 
-// Where several differ, what speaks on the wire is suspected first.
+// If several packages differ, those used in communication are suspected first.
 constexpr std::array<std::string_view, 6> suspects = {"nccl", "gloo", "torch", "cuda", "driver", "python"};
 
-// A version that most did not tell is no difference: NCCL prints its own on the first rank alone.
+// A version that most ranks did not report is no difference: NCCL prints its own on the first rank only.
 std::optional<Difference> skew_of(const PairTables& versions, std::string_view package) {
     auto found = difference_in(versions, package);
     return found && !found->usual_value.empty() ? found : std::nullopt;

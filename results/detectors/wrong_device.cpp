@@ -1,5 +1,5 @@
 // results/detectors/wrong_device.cpp — Work landed on a device that is not the rank's own. device.bind says
-// where it landed; whose device that is follows from the ranks of its host: the n-th has the n-th one.
+// where it landed; the n-th rank of a host owns its n-th device.
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
@@ -17,7 +17,7 @@ Findings wrong_device(const Evidence& evidence) {
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
         const std::string_view what = evidence.text(bind->what);
-        // Memory that lies on a stranger's device is the matter of unbalanced_memory.
+        // Memory on another rank's device is left to unbalanced_memory.
         const std::int32_t own = devices.of(event->rank);
         if (own < 0 || own == bind->actual || what == "weights" || what == "context") continue;
         ranks.push_back(event->rank);

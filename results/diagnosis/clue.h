@@ -1,6 +1,6 @@
-// results/diagnosis/clue.h — A feature of the evidence beside a finding: what sets causes of one symptom
-// apart. Which cause it speaks for is data (scenarios/clues.toml); here it is only seen. Blind, as detectors
-// are.
+// results/diagnosis/clue.h — A feature of the evidence, apart from the finding, that distinguishes the causes
+// of one symptom. Which cause it supports is data (scenarios/clues.toml); here it is only found. Like
+// detectors, it never sees the truth.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ struct Clue {
 // In the order of the files below. Each id at most once.
 std::vector<Clue> clues_in(const Evidence& evidence, const Finding& finding);
 
-// Every id that may come; a test holds them against the table.
+// Every id that may occur; a test compares them with the table.
 std::vector<std::string_view> all_clues();
 
-// The files: each adds what it sees.
+// One function per file: each adds what it sees.
 using Clues = std::vector<Clue>;
 void environment_clues(const Evidence& evidence, const Finding& finding, Clues& clues);
 void machine_clues(const Evidence& evidence, const Finding& finding, Clues& clues);
@@ -31,7 +31,7 @@ void communication_clues(const Evidence& evidence, const Finding& finding, Clues
 void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues);
 void state_clues(const Evidence& evidence, const Finding& finding, Clues& clues);
 
-// True when `rank` is among those that the finding blames; of a finding that blames nobody, any rank is.
+// True when the finding blames `rank`, or blames no rank at all.
 bool blamed(const Finding& finding, Rank rank);
 
 }  // namespace deadrank::results::diagnosis

@@ -1,4 +1,5 @@
-// results/diagnosis/communication_clues.cpp — Who was called together, who came, and what was left out.
+// results/diagnosis/communication_clues.cpp — Which ranks a call needed and which came, and which calls were
+// left out.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -32,7 +33,7 @@ Time last_heard(const Evidence& evidence, Rank rank, Time before) {
     return last;
 }
 
-// Those who were waited for: in another call of their own, between calls, or gone.
+// The ranks that were waited for: in another call of their own, between calls, or gone.
 void absent_ones(const Evidence& evidence, int attempt, const Standstill& found, Time when, Clues& clues) {
     const Lives& lives = evidence.facts<Lives>();
     for (const Rank rank : found.culprits) {
@@ -72,7 +73,7 @@ void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) 
             {"subgroup", fmt::format("the call was made in the group {}", found.last.comm->name)});
 }
 
-// Does anybody but the odd ones ever make this call in that communicator?
+// Does any rank but the odd ones ever make this call in that communicator?
 bool made_by_others(const Communicator& comm, const Disagreement& odd, Time until) {
     for (const auto& [seq, collective] : comm.collectives) {
         for (std::size_t place = 0; place < collective.calls.size(); ++place) {
@@ -97,7 +98,7 @@ void disagreements(const Evidence& evidence, const Finding& finding, Clues& clue
                 {odd.skipped ? "call_left_out" : "call_differs",
                  fmt::format("{} in call {} of {}: {}", ranks_text(odd.odd), seq, comm.name, odd.aspect)});
             if (!made_by_others(comm, odd, finding.at))
-                clues.push_back({"call_nobody_else_makes", fmt::format("nobody else calls {} in {}",
+                clues.push_back({"call_nobody_else_makes", fmt::format("no other rank calls {} in {}",
                                                                        name_of(odd.unusual->op), comm.name)});
             return;
         }
@@ -164,8 +165,8 @@ void rendezvous(const Evidence& evidence, Clues& clues) {
                                            elsewhere)});
 }
 
-// Code of the server that is wrong is wrong on all ranks of a replica alike; a rank that goes another way
-// than those who answer with it has decided something for itself.
+// A bug in the server's code affects all ranks of a replica alike; a rank that differs from the ranks that
+// answer with it has made a decision of its own.
 void serving(const Evidence& evidence, const Finding& finding, Clues& clues) {
     if (evidence.each<ServeOutput>().empty()) return;
     const std::set<Rank> blamed(finding.blame.ranks.begin(), finding.blame.ranks.end());

@@ -1,5 +1,5 @@
-// results/diagnosis/diagnosis.cpp — Points are added up: how often a pair was reported, what the detector
-// thinks, and what each clue of the evidence speaks for. Ties stand in the order of the taxonomy.
+// results/diagnosis/diagnosis.cpp — Adds up points: how often a pair was reported, what the detector
+// suggests, and which causes each clue supports. Ties keep the order of the taxonomy.
 #include "results/diagnosis/diagnosis.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
         for (const auto& pair : taxonomy_.pairs) {
             if (pair.symptom == finding_.symptom) add_pair(pair);
         }
-        // The words of a log name causes more narrowly than a detector's class does.
+        // A log's words name causes more precisely than a detector's class does.
         const bool words = finding_.detector == by_words;
         for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i) {
             add(finding_.causes[i], table_.detector[i] + (words ? words_weigh : 0),
@@ -83,7 +83,7 @@ private:
     std::map<std::string, LikelyCause> by_cause_;
 };
 
-// Of this pair; where the taxonomy has no such pair, what heals the cause elsewhere, most often first.
+// The fixes of this pair, or if the taxonomy has no such pair, of the cause elsewhere, most frequent first.
 std::vector<std::string> fixes_of(const scenarios::Taxonomy& taxonomy, const std::string& symptom,
                                   const std::string& cause) {
     std::map<std::string, std::int64_t> elsewhere;
@@ -111,7 +111,7 @@ void add_fixes(Diagnosis& diagnosis, const scenarios::Taxonomy& taxonomy) {
             by_fix[fixes[i]].of.push_back(one.cause);
         }
     }
-    // What heals the most likely cause comes first, whatever the sum over the others.
+    // The fix of the most likely cause comes first, whatever the sum over the others.
     if (!diagnosis.causes.empty()) {
         const auto best = fixes_of(taxonomy, diagnosis.finding->symptom, diagnosis.causes.front().cause);
         if (!best.empty()) weights[best.front()] += 1'000;
@@ -121,7 +121,7 @@ void add_fixes(Diagnosis& diagnosis, const scenarios::Taxonomy& taxonomy) {
                      [&](const LikelyFix& a, const LikelyFix& b) { return weights[a.fix] > weights[b.fix]; });
 }
 
-// Without those of a detector that crashed.
+// Without the findings of a detector that crashed, whose symptom is not in the taxonomy.
 std::vector<Finding> known_of(std::vector<Finding> findings, const scenarios::Taxonomy& taxonomy) {
     std::erase_if(findings,
                   [&](const Finding& one) { return !scenarios::find(taxonomy.symptoms, one.symptom); });
@@ -140,7 +140,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
     }
     for (const Finding& finding : findings) {
         if (!scenarios::find(taxonomy.symptoms, finding.symptom)) continue;  // a detector that crashed
-        // Beside what the words tell, detectors that had nothing but words tell nothing more.
+        // Once the words are read, detectors that had only the same words add nothing.
         if (diagnosis.finding == finding || (diagnosis.finding && diagnosis.finding->detector == by_words))
             continue;
         if (diagnosis.finding)

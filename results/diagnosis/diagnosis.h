@@ -1,5 +1,5 @@
 // results/diagnosis/diagnosis.h — From findings to likely causes and fix patterns, each with its reasons. It
-// sees evidence and findings, never truth; what speaks for what is data (taxonomy.toml's pairs and
+// sees evidence and findings, never truth; what supports which cause is data (taxonomy.toml's pairs and
 // clues.toml).
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace deadrank::results::diagnosis {
 
 struct Reason {
-    std::int64_t points = 0;  // below 0: it speaks against
+    std::int64_t points = 0;  // below 0: it speaks against the cause
     std::string says;
 };
 
@@ -27,7 +27,7 @@ struct LikelyCause {
 
 struct LikelyFix {
     std::string fix;
-    std::vector<std::string> of;  // the causes it is the fix of, most likely first
+    std::vector<std::string> of;  // the causes that it fixes, most likely first
 };
 
 struct Diagnosis {
@@ -36,10 +36,10 @@ struct Diagnosis {
     std::vector<LikelyCause> causes;  // most likely first
     std::vector<LikelyFix> fixes;     // likewise
 
-    Incident incident;  // of imported logs and dumps: what their words tell; else only the outcome
+    Incident incident;  // of imported logs and dumps: what they say; else only the outcome
 
-    // A finished run in which nothing was found. Logs that tell nothing are not healthy: their outcome says
-    // so.
+    // A finished run without findings. Logs that were not understood are not healthy: their outcome is
+    // unknown.
     bool healthy() const {
         return incident.outcome == IncidentOutcome::healthy || incident.outcome == IncidentOutcome::completed;
     }

@@ -34,7 +34,7 @@ void versions(const PairTables& tables, Clues& clues) {
     }
 }
 
-// What an attempt was started with, and the one before it was not.
+// Versions that an attempt was started with and the one before it was not.
 void versions_since(const Evidence& evidence, int attempt, Clues& clues) {
     if (attempt < 1) return;
     const auto change = change_between({evidence, attempt - 1, PairTables::Of::versions},
@@ -65,7 +65,7 @@ bool is_variable(std::string_view name) {
     return any;
 }
 
-// rank.config: one value a rank and name; what is each rank's own is left out.
+// rank.config: one value per rank and name, without "rank", which differs by design.
 void settings(const Evidence& evidence, Clues& clues) {
     std::map<std::string_view, std::map<std::string_view, std::set<Rank>>> by_name;
     for (const Event* event : evidence.each<RankConfig>()) {

@@ -1,6 +1,6 @@
-// results/diagnosis/incident_reading.cpp — Of all that was complained of, the nearest to the cause is taken:
-// a fault of the machine before a process's own error, that before waiting, waiting before the noise of peers
-// that are gone. Among equals a known phrase beats a bare exception, and the first beats the later.
+// results/diagnosis/incident_reading.cpp — Takes the complaint that is nearest to the cause: a fault of the
+// machine before a process's own error, that before waiting, and waiting before the echo of peers that are
+// gone. Among equals a known phrase beats a bare exception, and an earlier complaint a later one.
 #include "results/diagnosis/incident_reading.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using detectors::Signature;
 
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
 
-// A bare exception of which no phrase is known.
+// An exception without any known phrase.
 constexpr Signature bare{{},
                          Nearness::own,
                          "framework_runtime_exception",
@@ -41,7 +41,7 @@ constexpr Signature bad_access{
 
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 
-// From the exception on: what stands before are frames, which name functions and not errors.
+// From the exception on: the frames before it name functions, not errors.
 std::string_view said_by(std::string_view block) {
     std::size_t from = 0, best = block.npos;
     while (from < block.size()) {
@@ -83,7 +83,7 @@ struct Complained {
     bool block = false;
     std::size_t place = 0;
     bool mild = false;  // printed as a warning: the program went on
-    bool over = false;  // printed as news: the log goes on after it
+    bool over = false;  // printed as information: the log continues after it
 
     // Smaller is nearer to the cause.
     auto key() const {
@@ -92,7 +92,7 @@ struct Complained {
     }
 };
 
-// A library that raises says what it wants of whoever called it, or which number it could not work with.
+// A library's exception says what it wants of its caller, or which number it could not work with.
 Signature bare_exception(std::string_view words) {
     Signature meant = bare;
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
@@ -107,7 +107,7 @@ Signature bare_exception(std::string_view words) {
     return meant;
 }
 
-// "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the words.
+// "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the text.
 bool said_calmly(std::string_view text) {
     const auto letter = [&](std::size_t at) {
         return at < text.size() && (std::isalpha(static_cast<unsigned char>(text[at])) || text[at] == '_');
@@ -120,7 +120,7 @@ bool said_calmly(std::string_view text) {
     return has_any(text, {"WARN", "Warning:", " INFO ", "[INFO]"});
 }
 
-// What a phrase means depends on what the program was doing: the frames say it.
+// What a phrase means depends on what the program was doing, which the frames show.
 Signature in_context(Signature meant, std::string_view text) {
     const bool saving = has_any(text, {"save_checkpoint", "save_pretrained", "in save_model", "in _save",
                                        "in save\n", "torch.save(", "save_state_dict"});
@@ -198,7 +198,7 @@ private:
         // c10d warns of each address that it tries in vain, libraries of what they can do without. NCCL's
         // warnings are its errors.
         const bool warned = log->level <= 1 || (!block && said_calmly(text));
-        // A loss is told at the level of all news, whatever its value is.
+        // A loss is logged at the usual level, whatever its value is.
         const bool mild = warned && known->nearness == Nearness::own &&
                           known->symptom != "loss_nan_or_divergence" && text.find(" NCCL WARN ") == text.npos;
         all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
@@ -211,7 +211,7 @@ private:
         return best == all_.end() ? nullptr : &*best;
     }
 
-    // The job came to its end after this was said, and nothing worse followed.
+    // The job completed after this was logged, and nothing worse followed.
     bool went_on(const Complained& complained) const {
         if (finished_ == 0 || finished_ <= complained.place ||
             complained.meant.nearness == Nearness::hardware)
@@ -222,8 +222,8 @@ private:
                failed_exits().empty();
     }
 
-    // An exception that was logged and not passed on, a warning of a job that somebody stopped: nobody is
-    // known to have ended of it.
+    // An exception that was logged and not raised again, or a warning in a job that was stopped from outside:
+    // no process is known to have ended because of it.
     bool got_over(const Complained& complained) const {
         if (!complained.mild || !failed_exits().empty() || any(Nearness::ending)) return false;
         return complained.over || any(Nearness::stopped);
@@ -233,7 +233,7 @@ private:
                            [&](const Complained& one) { return one.meant.nearness == nearness; });
     }
 
-    // In order of time; whom a launcher ended to clean up is not among them.
+    // In order of time, without the processes that a launcher ended to clean up.
     std::vector<const Event*> failed_exits() const {
         std::vector<const Event*> exits;
         for (const Event* event : evidence_.each<RankExit>()) {
@@ -250,7 +250,7 @@ private:
         incident_.lines.push_back({one.rank, one.event->at, std::string(one.text)});
     }
 
-    // Whose it was; where the line does not say it, another line of the same trouble may.
+    // The rank that it is about; where the line does not say, another line about the same trouble may.
     Rank said_of(const Complained& best) const {
         if (best.rank != no_rank) return best.rank;
         for (const Complained& one : all_) {
@@ -261,8 +261,8 @@ private:
         return no_rank;
     }
 
-    // The first to speak of the same trouble: a store that could not listen, not the group that then was not
-    // there.
+    // The first complaint about the same trouble: the store that could not listen, not the group then
+    // missing.
     const Complained& began_with(const Complained& best) const {
         if (best.meant.words.empty()) return best;
         for (const Complained& one : all_) {
@@ -324,13 +324,13 @@ private:
         }
     }
 
-    // Ended from outside, or well, or nobody knows.
     bool hosts_known() const {
         const auto starts = evidence_.each<RankStart>();
         return std::any_of(starts.begin(), starts.end(),
                            [](const Event* one) { return one->as<RankStart>()->host != TextId::none; });
     }
 
+    // Ended from outside, completed, or unknown.
     void without_a_name(const Complained* best) {
         const bool ended = any(Nearness::ending), stopped = any(Nearness::stopped);
         const auto exits = failed_exits();
@@ -363,7 +363,7 @@ private:
     const std::vector<Finding>& findings_;
     Incident incident_;
     std::vector<Complained> all_;
-    std::vector<Quote> strange_;  // lines that sound bad and mean nothing to us
+    std::vector<Quote> strange_;  // lines that sound bad but are not known
     std::size_t finished_ = 0;    // place after the last proof of a good end; 0 = none
 };
 

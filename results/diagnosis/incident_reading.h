@@ -1,5 +1,5 @@
-// results/diagnosis/incident_reading.h — What the words of an incident's logs tell: what happened, who began
-// it, and whether anything was understood at all. A log of which nothing is known is "unknown", never
+// results/diagnosis/incident_reading.h — What the logs of an incident say: what happened, which rank began
+// it, and whether anything was understood at all. A log that was not understood is "unknown", never
 // "healthy".
 #pragma once
 
@@ -15,9 +15,9 @@ namespace deadrank::results::diagnosis {
 
 enum class IncidentOutcome {
     healthy,    // a run of our own in which no detector found anything
-    completed,  // a log proves that the job came to its end
-    found,      // a bug has a name
-    stopped,    // somebody or a limit ended it from outside
+    completed,  // a log proves that the job completed
+    found,      // a bug was identified
+    stopped,    // a person or a limit ended it from outside
     unknown,    // it failed and no line says why, or nothing was understood
 };
 std::string_view name_of(IncidentOutcome outcome);
@@ -32,9 +32,9 @@ struct Quote {
 struct Incident {
     IncidentOutcome outcome = IncidentOutcome::unknown;
     std::optional<Finding> finding;
-    std::vector<Quote> lines;  // what speaks for it; of an unknown outcome, what sounds most like the cause
+    std::vector<Quote> lines;  // what supports it; if unknown, what sounds most like the cause
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
-    std::vector<Rank> ended;   // who left first, where only that is known
+    std::vector<Rank> ended;   // which ranks left first, where only that is known
     int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended
     detectors::LogRead reading;
 };
@@ -42,14 +42,14 @@ struct Incident {
 // Evidence that import made of logs and dumps.
 bool is_imported(const Evidence& evidence);
 
-// `findings` are the detectors'. Where dumps tell who was in which collective, they know more than words do.
+// `findings` are the detectors'. Dumps that show which rank was in which collective know more than words do.
 Incident read_incident(const Evidence& evidence, const std::vector<Finding>& findings);
 
-// Time-outs of collectives, as the ranks that waited print them: who is to blame, and why.
+// Time-outs of collectives, as the waiting ranks print them: which ranks are to blame, and why.
 struct Waited {
-    std::vector<Rank> blamed;  // empty when the lines do not tell
+    std::vector<Rank> blamed;  // empty when the lines do not say
     std::string says;
-    std::vector<std::string> causes;  // likeliest first; empty where the lines do not tell
+    std::vector<std::string> causes;  // likeliest first; empty where the lines do not say
 };
 Waited who_was_waited_for(const Evidence& evidence, const detectors::LogRead& reading);
 

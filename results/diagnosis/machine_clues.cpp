@@ -80,7 +80,7 @@ void memory(const Evidence& evidence, const Finding& finding, Clues& clues) {
     }
 }
 
-// Whoever waited until its own watchdog rang, and was ended by that, is not the failure: it is its echo.
+// A rank that waited until its own watchdog ended it is not the failure but its echo.
 std::set<Rank> ended_by_their_watchdog(const Evidence& evidence, int attempt) {
     std::set<Rank> echoes;
     for (const Complaint& complaint : evidence.facts<Complaints>().first_of_each(attempt)) {
@@ -89,7 +89,7 @@ std::set<Rank> ended_by_their_watchdog(const Evidence& evidence, int attempt) {
     return echoes;
 }
 
-// Processes of which the last attempt saw an end before the alarm.
+// How processes of this attempt ended before the alarm.
 void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
     const Lives& lives = evidence.facts<Lives>();
     const int attempt = lives.attempt_at(finding.at);
@@ -113,11 +113,11 @@ void ends(const Evidence& evidence, const Finding& finding, Clues& clues) {
             early = true;
             const bool all_steps = life.finished >= furthest;
             clues.push_back({all_steps ? "finished_all_steps" : "finished_early",
-                             fmt::format("rank {} had left in peace after step {}{}", life.process,
-                                         life.finished, all_steps ? ", the last that anybody began" : "")});
+                             fmt::format("rank {} had exited normally after step {}{}", life.process,
+                                         life.finished, all_steps ? ", the last that any rank began" : "")});
         }
     }
-    // Logs of an incident in which no launcher speaks of an end prove none either way.
+    // Imported logs in which no launcher reports an exit do not show whether any process ended.
     const bool ends_told = !is_imported(evidence) || !evidence.each<RankExit>().empty();
     if (!any && !early && ends_told)
         clues.push_back({"nobody_ended", "every process was there when the alarm rang"});

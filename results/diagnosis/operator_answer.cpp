@@ -1,4 +1,4 @@
-// results/diagnosis/operator_answer.cpp — The words of an answer. What nobody knows is said as such, with the
+// results/diagnosis/operator_answer.cpp — The text of an answer. What is unknown is called unknown, with the
 // lines that sound most like the cause.
 #include "results/diagnosis/operator_answer.h"
 
@@ -123,7 +123,7 @@ std::string without_finding(const Incident& incident, const AnswerOptions& optio
                 "  {}\n",
                 style.paint(
                     Ink::yellow,
-                    "stopped from outside: by somebody, a limit or a preemption; no error came before it"));
+                    "stopped from outside: by a person, a limit or a preemption; no error came before it"));
             break;
         default:
             text =

@@ -1,5 +1,5 @@
-// results/diagnosis/operator_answer.h — A diagnosis for whoever is on call: what happened, who began it, why,
-// how sure that is, what to look at next, and which played bug is like it.
+// results/diagnosis/operator_answer.h — A diagnosis for an operator on call: what happened, which rank began
+// it, why, how certain that is, what to look at next, and which scenario is like it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// results/diagnosis/state_clues.cpp — Samples, checkpoints, restarts and stages: state that is divided or
-// kept.
+// results/diagnosis/state_clues.cpp — Samples, checkpoints, restarts and stages: state that is divided among
+// ranks or kept.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -54,7 +54,7 @@ void checkpoints(const Evidence& evidence, const Finding& finding, Clues& clues)
         if (event->at > finding.at) break;
         if (!never_written && load->bytes > 0 && !saved.ever_written(load->digest, event->at)) {
             never_written = true;
-            clues.push_back({"bytes_never_written", fmt::format("nobody wrote what rank {} read from {}",
+            clues.push_back({"bytes_never_written", fmt::format("no rank wrote what rank {} read from {}",
                                                                 event->rank, evidence.text(load->path))});
         }
         const SavedStep* step = saved.find(load->step, event->at);
@@ -72,7 +72,7 @@ void checkpoints(const Evidence& evidence, const Finding& finding, Clues& clues)
     }
 }
 
-// What was asked for, beside what a whole save holds.
+// Compares what was asked for with what a complete save holds.
 void wanted_and_held(const Evidence& evidence, const Finding& finding, Clues& clues) {
     const Checkpoints& saved = evidence.facts<Checkpoints>();
     bool beyond = false;

@@ -1,4 +1,4 @@
-// results/diagnosis/value_clues.cpp — How a number is wrong: by which factor, since when, on whom.
+// results/diagnosis/value_clues.cpp — How a number is wrong: by which factor, since when, on which ranks.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -37,8 +37,8 @@ std::int64_t factor_of(double value, double right) {
                : 0;
 }
 
-// One bit of a float as programs hold it. The lowest of the exponent is a factor of two, which has likelier
-// reasons, and the low ones of the mantissa are rounding.
+// Do they differ in one bit of a 32-bit float? Not the lowest of the exponent, a factor of two with likelier
+// reasons, nor the low ones of the mantissa, which are rounding.
 bool one_bit_of_a_float(double value, double right) {
     const auto one = static_cast<float>(value), other = static_cast<float>(right);
     if (!std::isfinite(one) || !std::isfinite(other) || other == 0) return false;
@@ -49,8 +49,8 @@ bool one_bit_of_a_float(double value, double right) {
     return std::has_single_bit(bits) && !is_round && bit >= mantissa - told && bit != mantissa && bit != 31;
 }
 
-// Of some weight: sums and factors of real numbers do not do that. In a sum of whole numbers it is a power of
-// two.
+// Do they differ in one bit of some weight? Sums and factors of real numbers do not; in a sum of whole
+// numbers it is a power of two.
 bool one_bit(double value, double right) {
     const double off = std::fabs(value - right);
     int exponent = 0;
@@ -121,7 +121,7 @@ void call_counts(const Evidence& evidence, const Finding& finding, Clues& clues)
                                                 finding.blame.ranks.front(), mine, others)});
 }
 
-// What is drawn by chance must be drawn alike, or apart, on purpose.
+// Random numbers have to be the same on all ranks, or different, on purpose.
 void chance(const Evidence& evidence, Clues& clues) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const std::string_view name = evidence.text(event->as<ValueSample>()->name);

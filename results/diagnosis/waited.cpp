@@ -1,7 +1,7 @@
-// results/diagnosis/waited.cpp — Seven ranks of eight time out in the same call: the eighth says nothing and
-// is the one to name. One rank of four times out in another call, or is behind the others: it went another
-// way. A rank that had left minutes before the others rang was waited for in vain. A time-out that names a
-// step above the first proves that set-up was over, and began at its stamp minus what it "ran for".
+// results/diagnosis/waited.cpp — When seven of eight ranks time out in the same call, the silent eighth is to
+// blame. When one of four times out in another call, or behind the others, it took another path. A rank that
+// left before the others timed out was waited for in vain. A time-out in a call after the first of its group
+// proves that set-up was over.
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
     return ranks;
 }
 
-// The value that few have where most agree; nobody when there is no majority.
+// The ranks whose value differs from that of the majority; empty when there is no majority.
 template <class Value>
 std::vector<Rank> few_with_another(const std::map<Rank, Value>& values) {
     std::map<Value, std::vector<Rank>> by_value;
@@ -158,7 +158,7 @@ private:
                 fmt::format("{} did not come to a monitored barrier", detectors::ranks_text(named_)),
                 {unpropagated, divergence, machine}};
     }
-    // It left before the others rang, and not of waiting itself.
+    // A rank left before the others timed out, and not because of a time-out of its own.
     Waited gone_before() const {
         for (const Event* event : evidence_.each<RankExit>()) {
             const auto* exit = event->as<RankExit>();
@@ -184,7 +184,7 @@ private:
                             calls[few.front()]),
                 {other_order, divergence, unpropagated}};
     }
-    // Who has asked for fewer calls than the others has not come as far.
+    // Ranks that have enqueued fewer calls than the others are behind.
     Waited behind_others() const {
         std::map<Rank, std::int64_t> asked, at;
         for (const auto& [rank, one] : by_rank_) {
@@ -205,7 +205,7 @@ private:
         }
         return {};
     }
-    // World size told, most rang, few did not.
+    // The world size is known and most ranks timed out: the few that did not are to blame.
     Waited silent() const {
         const auto world = static_cast<std::size_t>(reading_.ranks_told);
         if (by_rank_.size() < 2 || world <= by_rank_.size() ||

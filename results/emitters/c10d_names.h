@@ -1,5 +1,5 @@
 // results/emitters/c10d_names.h — Our words in c10d's spelling, and back: groups, operations, element types,
-// sizes, and the wall clock that a run's zero stands for.
+// sizes, and the wall clock at a run's zero.
 #pragma once
 
 #include <string>
@@ -19,22 +19,22 @@ std::int64_t wall_clock(Time at);  // nanoseconds since 1970
 std::string group_name(CommId comm);
 std::string group_description(std::string_view name);  // "world" is "default_pg"
 
-// What a tensor's sizes are on this rank; `count` is NCCL's: sent in an all-gather, received in a
-// reduce-scatter, for each peer in an all-to-all.
+// The elements in a call's input and output on this rank; `count` is NCCL's: sent in an all-gather, received
+// in a reduce-scatter, for each peer in an all-to-all.
 std::pair<std::int64_t, std::int64_t> element_counts(Op op, std::int64_t count, std::int32_t size);
 std::int64_t count_of(Op op, std::int64_t in, std::int64_t out, std::int32_t size);
 
 std::string_view scalar_type(Dtype dtype);  // "Float"
 Dtype dtype_of_scalar_type(std::string_view name);
 
-// "nccl:all_reduce", "nccl:send 0->1", "nccl:recv 1<-0"; places are those in the group.
+// "nccl:all_reduce", "nccl:send 0->1", "nccl:recv 1<-0"; ranks are those in the group.
 std::string profiling_name(Op op, Rank place, Rank peer);
 
 struct ProfiledOp {
     Op op = Op::none;
     Rank peer = no_rank;
 };
-// Any library's name, and any spelling that torch has had; op none for others.
+// Accepts any library's prefix and every spelling that torch has used; `op` is none for other names.
 ProfiledOp op_of_profiling_name(std::string_view name);
 
 

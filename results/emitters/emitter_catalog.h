@@ -19,8 +19,8 @@ struct EmittedFile {
     std::string bytes;
 };
 
-// In the order given, which decides in which order some file systems list them. `taken`: the moment of the
-// run that they are dated with, as files of a real machine would be; `never` leaves the clock's. Errors: io.
+// Writes in the order given, in which some file systems then list them. `taken`: the moment of the run with
+// which the files are dated, as on a real machine; `never` leaves the clock's. Errors: io.
 scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
                                     const std::filesystem::path& directory, Time taken = never);
 

@@ -11,15 +11,15 @@
 
 namespace deadrank::results::emitters {
 
-// PyTorch's Flight Recorder: of each rank, the last collectives it entered and how far each had come. One
-// pickle a rank, or the JSON of its control plane.
+// PyTorch's Flight Recorder: for each rank, the last collectives it entered and how far each got. One pickle
+// per rank, or the JSON of its control plane.
 
-// What differs between releases of torch; the tables are in flight_recorder_profiles.cpp.
+// What differs between releases of torch; the table is in releases.cpp.
 struct FlightRecorderProfile {
     std::string torch;          // "2.11": the first release that writes this
     std::string version;        // of the dump
     std::string prefix;         // of the file's name, before the rank
-    std::string library_key;    // under which the library's version stands; empty = not written
+    std::string library_key;    // key of the library's version; empty = not written
     bool threads = true;        // thread_id and thread_name
     std::size_t buffer = 2000;  // entries kept
 };
@@ -40,9 +40,9 @@ enum class DumpForm { pickle, json };
 // from the end of its process.
 std::vector<RankDump> dumping_ranks(const Evidence& evidence, const Snapshot& snapshot);
 
-// Files in order of falling rank: where a directory lists the newest first, rank 0 is the first that is read.
-// Each rank's profile is that of the torch it said it has. `prefix`: what TORCH_FR_DUMP_TEMP_FILE says on all
-// of them; empty = each release's own.
+// Files by descending rank: where a directory lists the newest first, rank 0 is then read first. A rank's
+// profile follows the torch version that it reported. `prefix`: TORCH_FR_DUMP_TEMP_FILE on all ranks; empty =
+// each release's own.
 std::vector<EmittedFile> flight_recorder_files(const Evidence& evidence, const Snapshot& snapshot,
                                                DumpForm form = DumpForm::pickle,
                                                std::string_view prefix = {});

@@ -12,8 +12,8 @@
 
 namespace deadrank::results::emitters {
 
-// One ring buffer a node, as dmesg -T prints it. The patterns that health checks look for are theirs: "NVRM:
-// Xid (PCI:…): N, …" and the killer's "Out of memory: Killed process".
+// One ring buffer per node, as dmesg -T prints it, with the lines that health checks look for: "NVRM: Xid
+// (PCI:…): N, …" and the killer's "Out of memory: Killed process".
 
 std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& snapshot) {
     const auto places = places_of(evidence, snapshot.at);
@@ -27,7 +27,7 @@ std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& s
         const auto found = places.find(event.rank);
         if (event.at > snapshot.at) break;
         if (const auto* error = event.as<DeviceError>(); error && event.rank == no_rank) {
-            // A line that names its node already: "node1 kernel: NVRM: …".
+            // A line that already names its node: "node1 kernel: NVRM: …".
             const std::string_view line = evidence.text(error->message);
             const std::size_t kernel = line.find(" kernel: ");
             if (kernel == line.npos) continue;
@@ -51,8 +51,8 @@ std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& s
     return files;
 }
 
-// A WARN has an empty line before it; the rest differs by release. What a run did not print is printed here
-// from its events, so that INFO is whole.
+// A WARN has an empty line before it; the rest differs by release. What a run did not print is derived from
+// its events, so that INFO is complete.
 
 namespace {
 
@@ -77,7 +77,7 @@ public:
 
 private:
     void begin(std::string_view environment) {
-        text_.clear();  // a later life has a log of its own
+        text_.clear();  // a restarted process has a log of its own
         text_ += fmt::format("NCCL version {}+cuda{}\n", place_.nccl, place_.cuda);
         for (std::size_t at = 0; at < environment.size();) {
             const std::size_t end = std::min(environment.find('\n', at), environment.size());
@@ -98,7 +98,7 @@ private:
     }
     void complete(const CommInitLeave& leave) {
         const auto [rank, size] = sizes_[leave.comm];
-        // The rank stands in front of the first line alone.
+        // Only the first line is preceded by the rank.
         const std::size_t bracket = profile_.starts.find("] ");
         const std::string call =
             bracket == std::string::npos ? profile_.starts : profile_.starts.substr(bracket + 2);
@@ -117,7 +117,7 @@ private:
         if (!profile_.function) place = place.substr(0, place.find(' '));
         text_ += fmt::format("\n{}{} {} NCCL WARN {}\n", stamp(), nccl_prefix(place_), place, words);
     }
-    // The line is that of one release; the file has not moved.
+    // The line number is that of one release; the file is the same in all.
     static std::string_view where(std::string_view words) {
         if (words.find("Mismatched NCCL version") != words.npos) return "init.cc:1043 (initTransportsRank)";
         if (words.find("Bootstrap") != words.npos) return "bootstrap.cc:122 (bootstrapNetInit)";
@@ -202,7 +202,7 @@ std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& sna
     return files;
 }
 
-// The agent's log has a time on each of its own lines; an error file is there only where a rank ended with an
+// The agent's log has a time on each of its own lines; an error file exists only where a rank ended with an
 // exception under @record.
 
 namespace {

@@ -14,8 +14,8 @@ namespace deadrank::results::emitters {
 struct WatchdogProfile {
     std::string torch;    // since this release
     bool c10_prefix;      // "[rank1]:[E…]", else "[E ProcessGroupNCCL.cpp:…]"
-    std::string source;   // file:line after the time; the line is of one release only
-    std::string timeout;  // {rank} {seq} {op} {in} {out} {limit} {ran} stand for what they say
+    std::string source;   // file:line after the time; the line number is that of one release
+    std::string timeout;  // with {rank} {seq} {op} {in} {out} {limit} {ran} to be filled in
 };
 const std::vector<WatchdogProfile>& watchdog_profiles();
 const WatchdogProfile& watchdog_profile(std::string_view torch);
@@ -23,19 +23,18 @@ const WatchdogProfile& watchdog_profile(std::string_view torch);
 // What differs between releases of NCCL in its own log.
 struct NcclLogProfile {
     std::string nccl;    // since this release
-    std::string starts;  // what stands before "comm 0x…" at Init START; {rank} is the rank
-    bool stamps;         // NCCL_DEBUG_TIMESTAMP_LEVELS exists; a WARN has the time without being asked
-    bool function;       // a WARN names its function behind file:line
+    std::string starts;  // what precedes "comm 0x…" at Init START; {rank} is the rank
+    bool stamps;         // NCCL_DEBUG_TIMESTAMP_LEVELS exists; a WARN has the time by default
+    bool function;       // a WARN names its function after file:line
 };
 const std::vector<NcclLogProfile>& nccl_log_profiles();
 const NcclLogProfile& nccl_log_profile(std::string_view nccl);
 
-// logs/rank_<R>.log: standard error of each rank. A watchdog's line is put into the words of the rank's
-// torch.
+// logs/rank_<R>.log: standard error of each rank. A watchdog's line has the wording of the rank's torch.
 std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& snapshot);
 
-// nccl/<host>.<pid>.log, as NCCL_DEBUG_FILE=%h.%p, NCCL_DEBUG=INFO and, where the release knows them, stamps
-// on every level; in the words of the process's NCCL.
+// nccl/<host>.<pid>.log, as with NCCL_DEBUG_FILE=%h.%p, NCCL_DEBUG=INFO and, where the release has them,
+// stamps on every level; in the wording of the process's NCCL.
 std::vector<EmittedFile> nccl_logs(const Evidence& evidence, const Snapshot& snapshot);
 
 // torchrun/agent.log, torchrun/attempt_<N>/<rank>/error.json where a rank raised.
@@ -44,7 +43,7 @@ std::vector<EmittedFile> torchrun_files(const Evidence& evidence, const Snapshot
 // kernel/<host>.log: dmesg -T of each node, with XIDs and the out-of-memory killer.
 std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& snapshot);
 
-// A "Watchdog caught" line taken apart.
+// A parsed "Watchdog caught" line.
 struct WatchdogLine {
     Rank rank = no_rank;
     std::int64_t seq = 0, in = 0, out = 0, limit_ms = 0, ran_ms = 0;

@@ -13,8 +13,8 @@
 
 namespace deadrank::results::emitters {
 
-// Launch counts are counted where a rank enters; a process that has exited does not answer, and after a
-// minute it is considered dead.
+// A launch counts when a rank enters it. An exited process does not answer; after a minute it is considered
+// dead.
 
 namespace {
 
@@ -79,7 +79,7 @@ private:
                  [&](RasRank& rank) { rank.async_error = static_cast<int>(error->code); });
         }
     }
-    // A process begins anew: what its earlier life had joined is gone.
+    // The process restarts: what its earlier life had joined is gone.
     void forget(Rank process) {
         ended_.erase(process);
         for (auto& [comm, members] : comms_)
@@ -244,7 +244,7 @@ std::string mismatch_text(const RasCommunicator& comm, std::size_t group) {
             const std::string up_to = count > 0 ? fmt::format("launched up to operation {}", count)
                                                 : std::string("not launched any operations");
             if (ranks.size() > 1) text += fmt::format("  {} ranks have {}\n", ranks.size(), up_to);
-            if (i == 0) continue;  // the many are not listed
+            if (i == 0) continue;  // the majority is not listed
             for (const RasRank* rank : ranks) {
                 text += ranks.size() > 1
                             ? fmt::format("  Rank {} -- {}\n", rank->rank, place_text(*rank))

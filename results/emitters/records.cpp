@@ -1,5 +1,5 @@
-// results/emitters/records.cpp — Inspector writes a collective when it is over, so what hangs is not in its
-// file.
+// results/emitters/records.cpp — Inspector writes a collective when it is over, so one that hangs is not in
+// its file.
 #include "results/emitters/records.h"
 
 #include <fmt/format.h>

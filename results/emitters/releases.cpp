@@ -8,7 +8,7 @@
 
 namespace deadrank::results::emitters {
 
-// Dump versions by release of torch. That of 2.11 was read from a dump of its own, the older ones from the
+// Dump versions by release of torch: 2.11's was read from one of its dumps, the older ones from the
 // analyzer's checks.
 
 const std::vector<FlightRecorderProfile>& flight_recorder_profiles() {
@@ -63,7 +63,7 @@ const NcclLogProfile& nccl_log_profile(std::string_view nccl) {
 
 namespace {
 
-// The number behind `name`, which ends with '='.
+// The number after `name`, which ends with '='.
 std::int64_t number_after(std::string_view line, std::string_view name) {
     const std::size_t at = line.find(name);
     if (at == std::string_view::npos) return 0;

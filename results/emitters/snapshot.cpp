@@ -13,7 +13,7 @@ namespace deadrank::results::emitters {
 
 namespace {
 
-constexpr Time watchdogs_apart{5'000'000'000};  // within it, all that time out of one hang have dumped
+constexpr Time watchdogs_apart{5'000'000'000};  // within it, all watchdogs of one hang have dumped
 
 struct IsProgress {
     template <class P>
@@ -67,7 +67,7 @@ Snapshot snapshot_of(const Evidence& evidence) {
     return {evidence.observed_until(), SnapshotReason::watched};
 }
 
-// Bus addresses are those of the series that exporters give.
+// Bus addresses are the same as in the exporters' series.
 
 std::map<Rank, ProcessPlace> places_of(const Evidence& evidence, Time at) {
     std::map<Rank, ProcessPlace> places;

@@ -8,13 +8,13 @@
 
 namespace deadrank::results::emitters {
 
-// The moment at which somebody would look: dumps and RAS answers are taken then. It is worked out from
-// evidence alone, so that no tool is told when the fault was.
+// The moment at which an operator would take dumps and ask RAS. It is derived from evidence alone, so that no
+// tool learns when the fault was.
 
 enum class SnapshotReason {
     watchdog,  // a watchdog ended its process, and dumped before
-    silence,   // nobody made progress for a minute, and an operator looks
-    ended,     // the job came to its end
+    silence,   // no rank made progress for a minute, and an operator looks
+    ended,     // the job ended
     watched,   // neither: the end of observation
 };
 
@@ -23,12 +23,12 @@ struct Snapshot {
     SnapshotReason reason = SnapshotReason::watched;
 };
 
-inline constexpr Time patience{60'000'000'000};  // an operator's, until she looks at a silent job
+inline constexpr Time patience{60'000'000'000};  // how long an operator waits before looking at a silent job
 
 Snapshot snapshot_of(const Evidence& evidence);
 
-// When somebody who asks again and again, as pollers of RAS do, first sees a minute without progress while
-// the job still runs; the snapshot's moment when that never was.
+// When a poller, of RAS for example, first sees a minute without progress while the job still runs; the
+// snapshot's moment when it never does.
 Time first_silence(const Evidence& evidence);
 
 // Who ran where, as log lines name a process: host, pid, device, rank.

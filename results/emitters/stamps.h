@@ -1,5 +1,4 @@
-// results/emitters/stamps.h — What the files of other programs look like: wall-clock times as each writes
-// them, and what differs between releases.
+// results/emitters/stamps.h — Wall-clock times as other programs write them, and their release numbers.
 #pragma once
 
 #include <cstdlib>
@@ -21,7 +20,7 @@ std::string iso_stamp(Time at);     // "2026-01-01T00:01:02Z"
 // Nanoseconds since 1970.
 std::optional<std::int64_t> read_nccl_stamp(std::string_view text);
 
-// What differs between releases of the tools whose files we write.
+// Release numbers of the tools whose files we write.
 
 // "2.11.0+cu130" → {2, 11}
 inline std::pair<int, int> release(std::string_view words) {

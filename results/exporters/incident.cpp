@@ -13,7 +13,7 @@ void add_effect(Incident& incident, const Signature& signature, const SignatureC
     const auto known = [&](const Effect& one) {
         return one.signature == &signature && one.target == target && one.at <= at;
     };
-    // Two causes with one consequence, or a circle among them, strike once.
+    // A consequence of two causes, or in a cycle of them, strikes once.
     if (std::any_of(incident.effects.begin(), incident.effects.end(), known)) return;
     incident.effects.push_back({&signature, target, at, until});
     for (const Consequence& consequence : signature.then) {
@@ -33,7 +33,7 @@ Incident incident_of(const Signature& signature, const SignatureCatalog& catalog
                       .targets = std::move(targets),
                       .at = window.fault_at,
                       .within = signature.within};
-    // Leave a fifth of the run after the repair, where one sees whether alerts clear.
+    // Leave at least 8 % of the run after the repair, to see whether alerts clear.
     incident.until = std::min(window.fault_at + signature.lasts, window.duration * 0.92);
     for (const Target& target : incident.targets) {
         add_effect(incident, signature, catalog, target, incident.at, incident.until);

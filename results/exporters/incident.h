@@ -1,5 +1,5 @@
-// results/exporters/incident.h — One failure at one place and time, with what follows from it: what the world
-// does to the metrics. Made from a signature, or from a scenario's faults and what became of the job.
+// results/exporters/incident.h — One failure at one place and time with its consequences, as effects on the
+// metrics. Made from a signature, or from a scenario's faults and what became of the job.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace deadrank::results::exporters {
 
-// Where and how long things are watched. Seconds since the run's start.
+// What is watched of a run, in seconds since its start.
 struct Window {
     double duration = 2700;
     double scrape = 15;
@@ -20,7 +20,7 @@ struct Window {
     int samples() const { return static_cast<int>((history + duration) / scrape) + 1; }
     double start() const {
         return history;
-    }  // what promtool calls this moment, where 0 is the start of history
+    }  // the run's start on promtool's clock, where 0 is the start of history
 };
 
 struct Cluster {
@@ -37,7 +37,7 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
-// One signature at work.
+// One signature, applied to a target.
 struct Effect {
     const Signature* signature = nullptr;
     Target target;
@@ -62,16 +62,16 @@ struct Incident {
 
 Incident healthy_run();
 
-// The signature strikes `target`; its consequences follow. The repair comes `lasts` later, in time to see
-// alerts clear.
+// The signature strikes `targets`; its consequences follow. The repair comes `lasts` later, early enough to
+// see alerts clear.
 Incident incident_of(const Signature& signature, const SignatureCatalog& catalog, std::vector<Target> targets,
                      const Window& window);
 
-// Adds a signature and its consequences at `at` to an incident that there is.
+// Adds a signature and its consequences at `at` to an existing incident.
 void add_effect(Incident& incident, const Signature& signature, const SignatureCatalog& catalog,
                 Target target, double at, double until);
 
-// The default place: neither the first nor the last of anything, so that "always node 0" does not look right.
+// The default place: neither the first nor the last of anything, so that "always node 0" is never right.
 Target usual_target(const Cluster& cluster, Scope scope);
 
 }  // namespace deadrank::results::exporters

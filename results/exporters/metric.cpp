@@ -103,10 +103,10 @@ Result<void> resolve_follows(MetricCatalog& catalog, const std::filesystem::path
         if (metric.follows.empty()) continue;
         const Metric* leader = catalog.find(metric.follows);
         if (leader == nullptr || !leader->follows.empty())
-            return refuse(
-                ErrorCode::bad_input,
-                "'" + metric.name + "' follows '" + metric.follows + "', which is no metric of its own",
-                "name a metric that has levels", {place.string(), 0, 0});
+            return refuse(ErrorCode::bad_input,
+                          "'" + metric.name + "' follows '" + metric.follows +
+                              "', which itself follows another metric or does not exist",
+                          "name a metric that has levels", {place.string(), 0, 0});
         metric.type = leader->type;
         metric.value = leader->value, metric.rate = leader->rate, metric.noise = leader->noise;
         metric.quantum = leader->quantum, metric.every = leader->every, metric.floor = leader->floor;

@@ -1,5 +1,5 @@
 // results/exporters/metric.h — One metric family of an exporter: its labels, whether a stock install has it,
-// and how it behaves while all is well. The tables lie in results/exporters/metrics/*.toml.
+// and how it behaves on a healthy cluster. The tables are in results/exporters/metrics/*.toml.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ using Labels = std::map<std::string, std::string>;  // sorted by name, as Promet
 
 enum class MetricType { gauge, counter };
 
-// What there is one instance of.
+// What a metric has one series for.
 enum class Scope { target, node, gpu, port, nic, mount, rank, communicator, job };
 
 struct Variant {
@@ -27,13 +27,13 @@ struct Variant {
 };
 
 struct Metric {
-    std::string name;       // as the exporter says it
+    std::string name;       // as the exporter shows it
     std::string canonical;  // training signals: the word of the name map
     std::string old;        // its name in dcgm-exporter 1.x
     std::string exporter;   // dcgm, node, inspector, training, prometheus
     std::string job;        // label of the scrape target
     int port = 0;
-    std::string instance;  // of an exporter that runs once for the whole cluster; empty = one a node
+    std::string instance;  // of an exporter that runs once for the whole cluster; empty = one per node
     Scope scope = Scope::node;
     MetricType type = MetricType::gauge;
     bool stock = true;     // on in a stock install
@@ -46,15 +46,15 @@ struct Metric {
     double rate = 0;         // healthy growth a second of a counter
     double noise = 0;        // standard deviation of a gauge
     double quantum = 1;      // noise comes in steps of it
-    double every = 0;        // seconds between two writes of the source; 0 = each scrape reads anew
+    double every = 0;        // seconds between two writes of the source; 0 = written for each scrape
     bool unix_time = false;  // seconds since 1970 on a real machine; since the run's start in a unit test
     bool clock = false;      // the value is the present time
     double clock_every = 0;  // the value is the last multiple of it
     bool floor = false;      // a counter that is shown in whole numbers
     bool per_rank = false;   // the level is the number of ranks
 
-    // The same quantity from another exporter: levels and what failures do to them are those of this metric,
-    // times `unit`.
+    // The metric of another exporter for the same quantity: its levels, and what failures do to them, apply
+    // here too, times `unit`.
     std::string follows;
     double unit = 1;
 
@@ -62,7 +62,7 @@ struct Metric {
     std::vector<Variant> variants;
 };
 
-// An exporter that is not simulated, known by how the names of its metrics begin.
+// An exporter that is not simulated, recognised by the prefixes of its metrics' names.
 struct OtherExporter {
     std::string name;
     std::vector<std::string> prefixes;
@@ -73,7 +73,7 @@ struct MetricCatalog {
     std::vector<OtherExporter> others;  // metrics/known.toml
     std::set<std::string> real;         // metrics of real exporters that are not simulated, by name
 
-    // Whose metric this is, by the longest beginning that fits; empty when it is nobody's.
+    // Which exporter this metric belongs to, by the longest prefix that fits; empty when none does.
     std::string other_exporter(std::string_view name) const;
 
     const Metric* find(std::string_view name) const;  // by its name or by its 1.x name

@@ -1,5 +1,5 @@
-// results/exporters/noise.h — Chance by counter: value = f(series, sample). No state, so nothing depends on
-// what else is made.
+// results/exporters/noise.h — Counter-based random numbers: value = f(series, sample). There is no state, so
+// no value depends on which others are made.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ inline std::uint64_t hash_of(std::string_view text) {
     return hash;
 }
 
-// About a normal distribution, by the sum of four even ones; never further out than 3.5.
+// Roughly a normal distribution, as the sum of four uniform ones; never beyond 3.5.
 inline double tremble(std::uint64_t key, std::uint64_t sample) {
     const std::uint64_t bits = mixed(key ^ mixed(sample));
     double sum = 0;

@@ -66,7 +66,7 @@ Result<void> read_counters(const std::filesystem::path& file, Profile& profile, 
         const auto fields = fields_of(line);
         if (fields.size() < 2 || fields[0].empty() ||
             (fields[1] != "gauge" && fields[1] != "counter" && fields[1] != "label")) {
-            return refuse(ErrorCode::bad_input, "'" + line + "' is no line of a counters file",
+            return refuse(ErrorCode::bad_input, "'" + line + "' is not a line of a counters file",
                           "the form is FIELD, gauge|counter|label, help", {file.string(), number, 0});
         }
         switch_on(fields, profile, catalog);

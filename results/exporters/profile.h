@@ -1,5 +1,5 @@
-// results/exporters/profile.h — Which metrics exist at this operator's site, and what she calls them.
-// The default is what stock installs give; her own counters.csv and her name map overrule it.
+// results/exporters/profile.h — Which metrics exist at this operator's site, and what they are called there.
+// The default is what stock installs give; the operator's counters.csv and name map override it.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace deadrank::results::exporters {
 // --map names.toml: tables [metrics], [labels], [extra], [jobs], [cluster] host, and [[target]] for more `up`
 // series.
 struct NameMap {
-    std::map<std::string, std::string> metrics;  // canonical signal or exporter's name → hers
-    std::map<std::string, std::string> labels;   // our label → hers; an empty text drops it
+    std::map<std::string, std::string> metrics;  // canonical signal or exporter's name → the site's
+    std::map<std::string, std::string> labels;   // our label → the site's; an empty text drops it
     Labels extra;                                // on every series
     std::map<std::string, std::string> jobs;     // exporter → value of the label job
     std::string host = "gpu-node-###";           // the run of # becomes the node's number

@@ -68,7 +68,7 @@ private:
                            [&](const Active& one) { return one.change->gone && one.on(t); });
     }
 
-    // What a healthy counter would show, and how far this one is off it.
+    // The value of a healthy counter, plus how far this one is off it.
     double counted(double t) {
         const double usual = level_.value + level_.rate * (healthy_uptime + t);
         double rate = level_.rate;
@@ -90,7 +90,7 @@ private:
         return std::round(total * 1000) / 1000;
     }
 
-    // How many jumps fall between the sample before and this one.
+    // How many jumps fall between the previous sample and this one.
     double jumps(const Active& one, double t) const {
         const auto until = [&](double time) -> double {
             if (time < one.begin) return 0;
@@ -178,7 +178,7 @@ bool concerns(const Series& series, const Effect& effect, const Change& change) 
     return false;
 }
 
-// Does this change let the scrapes of the series' exporter fail?
+// Does this change make the scrapes of the series' exporter fail?
 bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (change.down_target.empty()) return false;
     if (change.down_target == "*") return series.node >= 0 && series.metric->instance.empty();
@@ -260,7 +260,7 @@ std::vector<Series> render(const World& world, const Incident& incident,
             Variant level{.value = metric.value, .rate = metric.rate};
             if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
             if (world.profile.old_names && metric.scope == Scope::gpu) {
-                series.labels.erase("err_code");  // 1.x had neither these labels nor the changes of them
+                series.labels.erase("err_code");  // 1.x had neither these labels nor changes of them
                 series.labels.erase("err_msg");
             }
             const auto active = active_on(world, incident, series);
@@ -281,7 +281,7 @@ int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 int direction_of(const Change& change, const Metric& metric, const Variant& level) {
     if (metric.unix_time || change.freeze || change.nan || change.reset || change.boot) return 0;
     const bool counter = metric.type == MetricType::counter;
-    // What stays within the noise has no direction.
+    // A level within the noise has no direction.
     if (change.set && std::abs(*change.set - level.value) <= 3.5 * metric.noise) return 0;
     if (change.set) return counter ? 0 : sign(*change.set - level.value);
     if (change.scale) return sign((*change.scale - 1) * level.value);

@@ -21,7 +21,7 @@ struct World {
     Cluster cluster;
     Window window;
     std::uint64_t seed = 1;
-    double epoch = 0;  // what the clock says when the run begins; unix times are told from there
+    double epoch = 0;  // wall clock when the run begins; unix times count from there
 };
 
 // `wanted` decides by shown name; empty = all.
@@ -37,8 +37,8 @@ struct Moved {
     int direction = 0;
 };
 
-// Shown names of the metrics that an incident moves under this profile. Those whose series do no more than
-// vanish are told apart: only rules about absence can see that.
+// Shown names of the metrics that an incident moves under this profile. Those whose series only vanish are
+// separate: only rules about absence can see that.
 struct Touched {
     std::set<std::string> moved, vanished;
     std::map<std::string, std::vector<Moved>> series;  // of those moved

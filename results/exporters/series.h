@@ -45,7 +45,7 @@ std::string number_text(double value);
 // Prometheus' remote-write protocol 0.1.0: protobuf by hand, in snappy's block format with literals only,
 // which every decoder accepts.
 
-// WriteRequest of the samples [first, last) of these series; sample 0 lies at `start_ms`. Absent samples are
+// WriteRequest of the samples [first, last) of these series; sample 0 is at `start_ms`. Absent samples are
 // left out.
 std::string write_request(std::span<const Series> series, std::size_t first, std::size_t last,
                           std::int64_t start_ms, std::int64_t step_ms);

@@ -1,6 +1,6 @@
 // results/exporters/signature.cpp — Reads the signature tables. A change without an action, or a consequence
-// that names no signature, is refused: a failure that silently shows nothing would judge every alert as
-// missed.
+// that names no signature, is refused: if a failure silently showed nothing, every alert would count as
+// having missed it.
 #include "results/exporters/signature.h"
 
 #include <algorithm>
@@ -155,7 +155,7 @@ Result<void> check_consequences(const SignatureCatalog& catalog) {
         for (const Consequence& consequence : one.then) {
             if (catalog.find(consequence.signature) != nullptr) continue;
             return refuse(ErrorCode::bad_input, "signature '" + one.id + "' leads to '" +
-                                                    consequence.signature + "', which is none");
+                                                    consequence.signature + "', which is not a signature");
         }
     }
     return {};

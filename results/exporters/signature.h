@@ -13,7 +13,7 @@
 
 namespace deadrank::results::exporters {
 
-// Whom a change touches, relative to what is struck.
+// Which series a change touches, relative to what is struck.
 enum class Whom { target, node, peers, job };
 
 struct Change {

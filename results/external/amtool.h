@@ -1,5 +1,5 @@
-// results/external/amtool.h — Whom Alertmanager would notify of an alert, asked of its own tool without a
-// server.
+// results/external/amtool.h — Which receivers Alertmanager would notify of an alert, according to amtool,
+// without a server.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace deadrank::results::external {
 
 class Amtool {
 public:
-    // Checks the configuration at once. Errors: environment (no such program), bad_input (it refuses the
+    // Checks the configuration at once. Errors: environment (no such program), bad_input (amtool rejects the
     // file).
     static scenarios::Result<Amtool> open(const std::string& name, const std::string& config);
 

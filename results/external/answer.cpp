@@ -1,4 +1,4 @@
-// results/external/answer.cpp — Strict on purpose: a detector whose words are half understood is not judged.
+// results/external/answer.cpp — Strict on purpose: a half-understood detector is not judged.
 #include "results/external/answer.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ private:
         answer_.version = json.value("version", "");
         answer_.symptoms = json.value("symptoms", std::vector<std::string>());
         for (const std::string& symptom : answer_.symptoms) {
-            if (!knows(symptom)) return no(fmt::format("'{}' is no symptom of the taxonomy", symptom));
+            if (!knows(symptom)) return no(fmt::format("'{}' is not a symptom of the taxonomy", symptom));
         }
         return {};
     }
@@ -74,7 +74,7 @@ private:
         Finding finding;
         finding.symptom = json.at("symptom").get<std::string>();
         if (!knows(finding.symptom))
-            return no(fmt::format("'{}' is no symptom of the taxonomy", finding.symptom));
+            return no(fmt::format("'{}' is not a symptom of the taxonomy", finding.symptom));
         finding.detector = json.value("detector", "");
         finding.says = json.value("says", "");
         finding.causes = json.value("causes", finding.causes);

@@ -1,5 +1,5 @@
-// results/external/answer.h — What a detector wrote on its standard output, read strictly: one JSON object a
-// line, each of them a finding or, once and first, who the detector is.
+// results/external/answer.h — What a detector wrote on its standard output, read strictly: one JSON object
+// per line, each a finding; only the first may say who the detector is.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct Answer {
     std::vector<Finding> findings;
 };
 
-// What a finding may speak of.
+// What a finding may name.
 struct Limits {
     std::vector<std::string> symptoms;  // ids of the taxonomy; empty = any
     std::int32_t world_size = 0;        // ranks are below it; 0 = any
     Time observed_until{0};             // nothing can be known later; a finding without time gets this one
 };
 
-// Errors: bad_input with the line's number, for the first line that is no finding.
+// Errors: bad_input with the line's number, for the first line that is not a finding.
 scenarios::Result<Answer> read_answer(std::string_view output, const Limits& limits);
 
 }  // namespace deadrank::results::external

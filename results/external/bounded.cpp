@@ -28,8 +28,8 @@ using scenarios::refuse;
 using scenarios::Result;
 using Clock = std::chrono::steady_clock;
 
-// Ours, but for the names that are given: of a name that stands twice, shells take the last and others the
-// first.
+// The given variables, then ours with other names: when a name occurs twice, shells take the last and others
+// the first.
 std::vector<std::string> with_ours(const std::vector<std::string>& given) {
     std::vector<std::string> variables = given;
     for (char** one = environ; *one != nullptr; ++one) {
@@ -70,8 +70,8 @@ public:
     Watch(pid_t child, const Bounds& bounds, BoundedAnswer& answer)
         : child_(child), bounds_(bounds), answer_(answer), begin_(Clock::now()) {}
 
-    // Until both pipes are closed and the child has ended. A grandchild may hold a pipe open longer than the
-    // child lives; then the child's end counts.
+    // Until both pipes are closed and the child has ended. A grandchild may keep a pipe open after that; then
+    // the child's end counts.
     void read_all(int out, int err) {
         std::array<pollfd, 2> watched = {{{out, POLLIN, 0}, {err, POLLIN, 0}}};
         bool ended = false;

@@ -1,5 +1,5 @@
-// results/external/bounded.h — Runs a stranger's program within bounds of time, of output and of our own
-// descriptors, and remembers what it answered.
+// results/external/bounded.h — Runs another project's program within bounds of time and output, without our
+// descriptors, and remembers its answers.
 #pragma once
 
 #include <atomic>
@@ -30,13 +30,13 @@ enum class Ending { by_itself, signal, out_of_time, too_much_output, stopped };
 struct BoundedAnswer {
     Ending ending = Ending::by_itself;
     int code = 0;    // exit status, when it ended by itself
-    int signal = 0;  // what ended it, when it was a signal not ours
+    int signal = 0;  // the signal that ended it, when it was not ours
     std::string out, err;
     double seconds = 0;  // wall time
 
     bool well() const { return ending == Ending::by_itself && code == 0; }
     std::string how() const;  // "ended with code 3", "was still running after 60 s and was ended"
-    // The last lines of what it said on standard error, in one line; for a reader of our sentence.
+    // The last lines of its standard error, joined into one line for an error message.
     std::string last_words() const;
 };
 
@@ -46,18 +46,18 @@ scenarios::Result<BoundedAnswer> run_bounded(const std::vector<std::string>& arg
                                              const std::string& input = {},
                                              const std::vector<std::string>& environment = {});
 
-// A line of what a program said, without the blanks around it.
+// The line without the blanks around it.
 std::string_view trimmed(std::string_view line);
 
-// What a tool has answered, by what it was asked. Healthy nodes print the same kernel log, and a program
-// that is started costs seconds.
+// A tool's answers by their input: healthy nodes print the same kernel log, and starting a program costs
+// seconds.
 
 class Memo {
 public:
     using Answer = scenarios::Result<BoundedAnswer>;
 
-    // The answer given to these files before; else that of `tool`, kept if it ended by itself. Threads may
-    // ask at once: at worst the tool is asked twice.
+    // The earlier answer to the same files; else that of `tool`, kept if it ended by itself. Threads may ask
+    // at the same time: at worst the tool runs twice.
     Answer ask(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool);
 
 private:

@@ -1,5 +1,5 @@
-// results/external/c10d.cpp — Its words are taken literally: a time-out names nobody, and a mismatch names
-// the two that were compared, of whom the second stands for the culprit.
+// results/external/c10d.cpp — Its messages are taken literally: a time-out names no rank, and a mismatch
+// names the two that were compared, of which the second is taken for the culprit.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 struct Words {
     std::string_view text, symptom;
-    std::string_view names;  // the rank stands behind these words; empty = nobody is named
+    std::string_view names;  // the rank follows these words; empty = no rank is named
 };
 constexpr std::array<Words, 7> known = {{
     {"Detected mismatch between collectives on ranks", "collective_mismatch_error", "but Rank "},

@@ -1,5 +1,5 @@
 // results/external/command_detector.cpp — Evidence goes to a scratch directory; the answer is read from
-// standard output, and nothing else of the program counts.
+// standard output, and no other output counts.
 #include "results/external/command_detector.h"
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// results/external/command_detector.h — Anybody's detector as one of ours: a command that gets the evidence
+// results/external/command_detector.h — A user's detector as one of ours: a command that gets the evidence
 // and answers with findings. README.md has the protocol.
 #pragma once
 
@@ -14,13 +14,13 @@
 namespace deadrank::results::external {
 
 struct DetectorCommand {
-    std::string name;               // how findings are signed; from the command when it does not say
+    std::string name;               // signs its findings; taken from the command when the detector gives none
     std::vector<std::string> argv;  // "{evidence}" in a word stands for the evidence directory
 
     bool takes_directory() const;  // otherwise events are on its standard input
 };
 
-// Words as a shell divides them, with single and double quotes; nothing is expanded. "NAME=COMMAND …" names
+// Splits words as a shell does, with single and double quotes; nothing is expanded. "NAME=COMMAND …" names
 // it. Errors: usage (empty, or an open quote).
 scenarios::Result<DetectorCommand> parse_command(std::string_view text);
 
@@ -31,15 +31,15 @@ public:
     std::string_view name() const override { return command_.name; }
     std::vector<std::string_view> symptoms() const override;
     // Throws std::runtime_error with one sentence: it could not be started, crashed, took too long, or its
-    // words are no findings.
+    // output is not findings.
     std::vector<Finding> examine(const Evidence& evidence) const override;
 
     // The same, with the failure as an Error.
     scenarios::Result<Answer> ask(const Evidence& evidence) const;
-    // About an evidence file's bytes as they are, for who wants to know what it does with strange ones.
+    // The same for an evidence file's bytes as they are, to see what it does with malformed ones.
     scenarios::Result<Answer> ask_bytes(std::string_view file, const Limits& limits) const;
 
-    // Asks it about a run of no events, and remembers what it calls itself and what it reports.
+    // Asks it about a run without events, and remembers its name and the symptoms that it reports.
     scenarios::Result<Answer> introduce();
 
 private:

@@ -20,8 +20,8 @@ public:
     std::vector<Finding> examine(const Evidence& evidence) const override;
 };
 
-// Meta's GPU cluster monitoring: its health check for XIDs, node by node, on a kernel log that a dmesg of
-// ours prints.
+// Meta's GPU cluster monitoring: its health check for XIDs, node by node, on a kernel log printed by our
+// stand-in for dmesg.
 
 class Gpucm final : public Detector {
 public:
@@ -38,8 +38,8 @@ private:
     mutable Memo memo_;  // most nodes have nothing to say
 };
 
-// What an answer of NCCL's RAS says about the job, read as an operator reads it: who lags behind in
-// launches, who does not answer.
+// What an answer of NCCL's RAS says about the job, read as an operator reads it: which ranks lag in launches,
+// and which do not answer.
 
 struct RasTrouble {
     enum class Kind { missing, lagging, error };
@@ -49,7 +49,7 @@ struct RasTrouble {
     std::string says;
 };
 
-// Errors: bad_input, when it is no status of RAS in JSON.
+// Errors: bad_input, when it is not a RAS status in JSON.
 scenarios::Result<emitters::RasReport> read_ras_json(std::string_view text);
 std::vector<RasTrouble> troubles_in(const emitters::RasReport& report);
 
@@ -71,7 +71,7 @@ std::vector<FlightRecorderProblem> read_flight_recorder_report(std::string_view 
 
 class Torchfrtrace final : public Detector {
 public:
-    // Errors: environment, when there is no torch that has it.
+    // Errors: environment, when no installed torch has it.
     static scenarios::Result<Torchfrtrace> find(const Bounds& bounds = {});
 
     std::string_view name() const override { return "torchfrtrace"; }
@@ -79,8 +79,8 @@ public:
     std::vector<Finding> examine(const Evidence& evidence) const override;
 
     const std::string& version() const { return version_; }  // of torch
-    // What it printed about the dumps in this directory. Errors: environment, with its last words, when it
-    // ended with another code than 0.
+    // Its report on the dumps in this directory. Errors: environment, with the last lines of its output, when
+    // its exit code is not 0.
     scenarios::Result<std::string> report(const std::string& directory, const std::string& prefix) const;
 
 private:
@@ -91,7 +91,7 @@ private:
 // traincheck-lint, a linter of training configurations, unmodified: it is shown the job's configuration as
 // its ranks had it when they started.
 
-// What it is shown: its own YAML form, one for each set of processes whose configuration is the same.
+// Its input: its own YAML form, one for each set of processes with the same configuration.
 struct LintedConfiguration {
     std::vector<Rank> processes;  // ascending
     std::string yaml;
@@ -102,10 +102,10 @@ struct LintViolation {
     std::string rule, message;
     bool operator==(const LintViolation&) const = default;
 };
-// Errors: bad_input, when it is no answer of `traincheck check --json`.
+// Errors: bad_input, when it is not an answer of `traincheck check --json`.
 scenarios::Result<std::vector<LintViolation>> read_lint(std::string_view json);
 
-// What its rule warns of, in our words; empty for advice that describes no failure.
+// The symptom that its rule warns of; empty for advice that describes no failure.
 std::string_view symptom_of_lint_rule(std::string_view rule);
 
 class TraincheckLint final : public Detector {

@@ -1,5 +1,4 @@
-// results/external/gpucm.cpp — Its exit code 2 means CRITICAL, and also that its command line was wrong: the
-// words decide.
+// results/external/gpucm.cpp — Exit code 2 means CRITICAL, but also a wrong command line: the output decides.
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>

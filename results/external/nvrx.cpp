@@ -1,4 +1,4 @@
-// results/external/nvrx.cpp — NVIDIA's resiliency extension as detectors: its straggler detection and its
+// results/external/nvrx.cpp — NVIDIA's resiliency extension as detectors: its restart agent and its
 // attribution of hangs.
 #include "results/external/nvrx.h"
 
@@ -17,8 +17,8 @@
 
 namespace deadrank::results::external {
 
-// Both are asked about what a job leaves behind: all ranks' output in one log, and the dumps of those who
-// could dump. Neither knows a time, so the finding is made when the files are.
+// Both read what a job leaves behind: all ranks' output in one log, and the dumps of the ranks that could
+// dump. Neither knows a time, so a finding is dated with the files.
 
 namespace {
 
@@ -178,7 +178,7 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     return findings;
 }
 
-// Its JSON and its table as values.
+// Parses its JSON and its table.
 
 namespace {
 
@@ -205,7 +205,7 @@ scenarios::Result<RestartVerdict> read_restart_response(std::string_view text) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || text_or_empty(json, "schema_version") != "restart_agent_response.v1") {
         return scenarios::refuse(scenarios::ErrorCode::bad_input,
-                                 fmt::format("'{}' is no restart_agent_response.v1", text.substr(0, 80)),
+                                 fmt::format("'{}' is not a restart_agent_response.v1", text.substr(0, 80)),
                                  "another release of the tool may answer in another form");
     }
     RestartVerdict verdict;

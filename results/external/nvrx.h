@@ -1,4 +1,4 @@
-// results/external/nvrx.h — NVIDIA's resiliency extension as detectors: its straggler detection and its
+// results/external/nvrx.h — NVIDIA's resiliency extension as detectors: its restart agent and its
 // attribution of hangs.
 #pragma once
 
@@ -19,7 +19,7 @@ struct RestartVerdict {
     std::optional<Rank> rank;
     std::string signature;
 };
-// Errors: bad_input, when it is no restart_agent_response.v1.
+// Errors: bad_input, when it is not a restart_agent_response.v1.
 scenarios::Result<RestartVerdict> read_restart_response(std::string_view json);
 
 // Our symptom for one of its classes; empty for a class that describes no failure of ours.
@@ -40,7 +40,7 @@ private:
     mutable Memo memo_;
 };
 
-// The missing ranks of its table, with the operation; one row a process group.
+// One row of its table, for a process group: the operation and the ranks that are missing.
 struct AttributionRow {
     std::string group, op;
     std::vector<Rank> missing;

@@ -1,4 +1,4 @@
-// results/external/promtool.cpp — promtool: its tests of rules, and what it prints, read.
+// results/external/promtool.cpp — promtool: runs its checks and tests of rules, and parses its output.
 #include "results/external/promtool.h"
 
 #include <cstdlib>
@@ -108,12 +108,12 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     return read;
 }
 
-// A character-level reader of promtool's report; commas inside quoted labels are no separators, and what is
-// not understood is kept as a line instead of being dropped.
+// A character-level reader of promtool's report; commas inside quoted labels do not separate, and what is not
+// understood is kept as a line instead of being dropped.
 
 namespace {
 
-// A Go-quoted text beginning at `at`; leaves `at` behind its closing quote.
+// A Go-quoted text beginning at `at`; leaves `at` past its closing quote.
 std::optional<std::string> go_quoted(std::string_view text, std::size_t& at) {
     if (at >= text.size() || text[at] != '"') return std::nullopt;
     std::string value;

@@ -1,4 +1,4 @@
-// results/external/promtool.h — promtool: its tests of rules, and what it prints, read.
+// results/external/promtool.h — promtool: runs its checks and tests of rules, and parses its output.
 #pragma once
 
 #include <map>
@@ -47,7 +47,7 @@ struct TestAnswer {
 
 TestAnswer read_test_output(int code, const std::string& out, const std::string& err);
 
-// "{a=\"b\", …} 1E+00, {…} 0E+00" or "nil". nullopt when it is no such list.
+// "{a=\"b\", …} 1E+00, {…} 0E+00" or "nil"; nullopt for anything else.
 std::optional<std::vector<Sample>> read_samples(std::string_view text);
 
 class Promtool {
@@ -60,7 +60,8 @@ public:
 
     scenarios::Result<std::vector<LoadTrouble>> check_rules(const std::string& file) const;
 
-    // Answers are kept below `cache` by the bytes of what was asked; an empty text keeps none.
+    // Answers are kept below `cache` under `key`, which covers all that was asked; an empty `cache` keeps
+    // none.
     scenarios::Result<TestAnswer> test_rules(const std::string& test_file, const std::string& cache,
                                              const std::string& key) const;
 

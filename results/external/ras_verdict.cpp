@@ -1,5 +1,5 @@
-// results/external/ras_verdict.cpp — The JSON form does not name a mismatch: counts are compared across
-// ranks. Who is in the minority with fewer launches lags; in a tie, whoever has fewer.
+// results/external/ras_verdict.cpp — The JSON form does not name a mismatch, so counts are compared across
+// ranks: the minority lags if it has fewer launches; in a tie, the ranks with fewer do.
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// results/external/tool_program.cpp — Other people's programs: where they are and in which release, started
-// over pipes, read to their end. Loopback and pipes only.
+// results/external/tool_program.cpp — Other projects' programs: finds them and their releases, starts them,
+// and reads their output to its end. Loopback and pipes only.
 #include "results/external/tool_program.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace deadrank::results::external {
 
-// mkdtemp gives it to this user alone.
+// mkdtemp makes it accessible to this user alone.
 
 scenarios::Result<Scratch> Scratch::make(const std::filesystem::path& where) {
     std::error_code error;
@@ -68,7 +68,7 @@ std::string tools_python() { return find_program((tools_home() / "bin" / "python
 
 std::string package_version(const std::string& python, const std::string& package) {
     if (python.empty()) return {};
-    Bounds patient;  // a busy machine does not make a tool absent
+    Bounds patient;  // a tool is not absent because the machine is busy
     patient.time = std::chrono::minutes(5);
     const auto answer = run_bounded({python, "-c",
                                      "import importlib.metadata as m, sys\n"
@@ -113,7 +113,7 @@ void read_both(int out, int err, ProgramAnswer& answer) {
     }
 }
 
-// Of a name that is there twice, some programs take the first and the loader takes the last.
+// When a name occurs twice, some programs take the first and the loader the last.
 bool said_anew(std::string_view entry, const std::vector<std::string>& environment) {
     const std::string_view name = entry.substr(0, entry.find('=') + 1);
     return std::any_of(environment.begin(), environment.end(),

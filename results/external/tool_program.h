@@ -1,5 +1,5 @@
-// results/external/tool_program.h — Other people's programs: where they are and in which release, started
-// over pipes, read to their end. Loopback and pipes only.
+// results/external/tool_program.h — Other projects' programs: finds them and their releases, starts them, and
+// reads their output to its end. Loopback and pipes only.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 namespace deadrank::results::external {
 
-// Between us and a program that we start. Both ends are -1 where none could be made.
+// A pipe to or from a program that we start. Both ends are -1 where none could be made.
 
 struct Pipe {
     int read_end = -1, write_end = -1;
@@ -32,7 +32,7 @@ struct Pipe {
     }
 };
 
-// What execve takes: the texts, which must stay where they are, and a null.
+// argv or envp for execve: pointers into the texts, which must outlive them, and a null.
 inline std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> out;
     for (std::string& text : texts) out.push_back(text.data());
@@ -40,7 +40,7 @@ inline std::vector<char*> pointers(std::vector<std::string>& texts) {
     return out;
 }
 
-// A directory of our own for as long as somebody else's tool reads it; gone afterwards.
+// A directory of our own while another program reads it; removed afterwards.
 
 class Scratch {
 public:
@@ -58,7 +58,7 @@ private:
     std::filesystem::path path_;
 };
 
-// Where other people's tools are, and which release of them is there.
+// Where other projects' tools are, and which release of each is installed.
 
 // What DEADRANK_TOOLS says, else the directory 'tools' in deadrank's cache.
 std::filesystem::path tools_home();
@@ -73,7 +73,7 @@ std::string tools_python();
 // The release of a package as its own metadata says it; empty when this Python does not have it.
 std::string package_version(const std::string& python, const std::string& package);
 
-// Runs somebody else's program to its end and returns what it said. Loopback and pipes only.
+// Runs another project's program to its end and returns its output. Loopback and pipes only.
 
 struct ProgramAnswer {
     int code = 0;  // exit status; 128 + signal when a signal ended it
@@ -81,8 +81,8 @@ struct ProgramAnswer {
     double cpu_seconds = 0;  // of the program and its children
 };
 
-// `argv[0]` is looked up in PATH. `environment`: NAME=value, instead of ours of that name. Errors:
-// environment (it cannot be started), io.
+// `argv[0]` is looked up in PATH. `environment`: NAME=value, replacing ours of that name. Errors: environment
+// (it cannot be started), io.
 scenarios::Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
                                              const std::vector<std::string>& environment = {});
 

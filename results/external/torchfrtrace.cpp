@@ -60,7 +60,7 @@ Result<Torchfrtrace> Torchfrtrace::find(const Bounds& bounds) {
     tool.python_ = torch_python();
     tool.version_ = package_version(tool.python_, "torch");
     if (!tool.version_.empty()) {
-        // Looked for as a file: to import torch takes seconds.
+        // Looked for as a file: importing torch takes seconds.
         const auto there = run_bounded({tool.python_, "-c",
                                         "import importlib.util as u, pathlib, sys\n"
                                         "torch = u.find_spec('torch')\n"
@@ -138,7 +138,7 @@ std::vector<Finding> Torchfrtrace::examine(const Evidence& evidence) const {
     return findings;
 }
 
-// Reads its report line by line. Culprits come in changing order, so they are a set.
+// Reads its report line by line. The order of culprits varies, so they are a set.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// results/external/traincheck.cpp — It is asked before anything has happened, so its finding is made when the
-// last rank has started. Exit code 1 means that it found something.
+// results/external/traincheck.cpp — It is asked when the job has only started, so its finding is dated with
+// the start of the last rank. Exit code 1 means that it found something.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -37,7 +37,7 @@ const Rule* find_rule(std::string_view id) {
     return found == std::end(rules) ? nullptr : found;
 }
 
-// What a site knows of its own network: ports of InfiniBand stand in its machines.
+// Do the machines have InfiniBand ports? A site knows that of its own network.
 bool has_infiniband(const Evidence& evidence) {
     for (const Event* event : evidence.each<LinkSample>()) {
         if (evidence.text(event->as<LinkSample>()->link).find("mlx5") != std::string_view::npos) return true;
@@ -45,7 +45,7 @@ bool has_infiniband(const Evidence& evidence) {
     return false;
 }
 
-// A word of YAML: numbers as they are, so that its rules can count with them.
+// A YAML scalar: numbers stay numbers, so that its rules can calculate with them.
 std::string word(std::string_view value) {
     const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
     return number && value.size() < 10 ? std::string(value) : nlohmann::json(std::string(value)).dump();
@@ -70,7 +70,7 @@ std::string yaml_of(const Evidence& evidence, const Lives& lives, const Pairs* e
         const std::string value = value_of(environment, name);
         if (!value.empty()) text += fmt::format("  {}: {}\n", name, word(value));
     }
-    // An empty section would be read as none at all.
+    // An empty section would be read as a missing one.
     text += "  DEADRANK: 1\n";
     return text;
 }
@@ -97,7 +97,7 @@ Result<std::vector<LintViolation>> read_lint(std::string_view text) {
     const auto found = json.is_object() ? json.find("violations") : json.end();
     if (!json.is_object() || found == json.end() || !found->is_array()) {
         return scenarios::refuse(ErrorCode::bad_input,
-                                 fmt::format("'{}' is no answer of traincheck", text.substr(0, 80)),
+                                 fmt::format("'{}' is not an answer of traincheck", text.substr(0, 80)),
                                  "another release of the tool may answer in another form");
     }
     std::vector<LintViolation> violations;

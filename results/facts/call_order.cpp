@@ -6,11 +6,11 @@
 
 namespace deadrank::results::detectors {
 
-// Only built for processes under suspicion, so that clarity wins over speed.
+// Only built for processes under suspicion, so clarity beats speed.
 
 namespace {
 
-constexpr std::size_t memory = 12;  // so many calls back make the situation
+constexpr std::size_t memory = 12;  // how many earlier calls are compared
 
 }  // namespace
 
@@ -50,7 +50,7 @@ std::optional<std::size_t> Program::like(std::size_t index) const {
         best = earlier;
         if (length == memory) break;
     }
-    // One call that fits says little; two in a row, or a whole short lap, say what came next.
+    // One matching call says little; two in a row, or a whole short lap, predict the next call.
     return best_length >= 2 ? best : std::nullopt;
 }
 
@@ -80,13 +80,13 @@ std::size_t Program::first_unusual() const {
     return steps_.size();
 }
 
-// A rendezvous says the same at both ends of a job; the step in between tells them apart.
+// A rendezvous looks the same at both ends of a job; a step in between tells them apart.
 
 bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before) {
     const Lives& lives = evidence.facts<Lives>();
     const Life* life = lives.find(attempt, process);
     if (!life || life->step < 0) return false;
-    // Events are in order of time: nearly every rendezvous lies before the first step, and costs one look.
+    // Events are in order of time: nearly every rendezvous comes before the first step, and costs one look.
     const auto steps = evidence.each<StepBegin>();
     const Time begin = lives.begins(attempt);
     auto step =

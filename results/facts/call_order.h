@@ -11,10 +11,9 @@
 
 namespace deadrank::results::detectors {
 
-// The calls of one process in their order, and whether one of them was usual there. Training repeats itself:
-// what followed the same calls before is what should follow now.
+// Training repeats itself: what followed the same calls before should follow now.
 
-// What makes two calls the same step of a program. Communicators are compared by name: dp here is dp there.
+// What makes two calls the same step of a program. Communicators are compared by name: dp equals dp.
 struct Act {
     std::string_view group;
     Op op = Op::none;
@@ -35,21 +34,21 @@ struct ProgramStep {
 
 class Program {
 public:
-    // The collectives of this process in this attempt, until that time.
+    // The collectives of this process in this attempt, up to `until`.
     Program(const Evidence& evidence, int attempt, Rank process, Time until = never);
 
     const std::vector<ProgramStep>& steps() const { return steps_; }
     std::optional<std::size_t> index_of(CommId comm, std::int64_t seq) const;
 
-    // What came after the longest run of calls that ended like the calls before `index`; nullopt on the first
+    // What followed the longest run of earlier calls that matches those before `index`; nullopt on the first
     // lap.
     std::optional<Act> usual_at(std::size_t index) const;
-    // What used to come after that.
+    // What usually followed that call.
     std::optional<Act> usual_after(std::size_t index) const;
 
-    // Was the call at `index` left out what used to be there, in favour of what used to follow it?
+    // Was the usual call at `index` skipped, in favour of the one that usually follows it?
     bool skipped_at(std::size_t index) const;
-    // The first call that was not the usual one; size() when all were.
+    // The first call that was not the usual one; size() if there is none.
     std::size_t first_unusual() const;
 
 private:
@@ -58,8 +57,8 @@ private:
     std::vector<ProgramStep> steps_;
 };
 
-// The meeting at the end of a job: a rendezvous that a process enters after it has worked. What it waits for
-// there is not a beginning.
+// The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
+// there is not a set-up wait.
 
 struct Leaving {
     Rank process = no_rank;
@@ -67,7 +66,7 @@ struct Leaving {
     Time left = never;
 };
 
-// Of one attempt, in the order in which they came.
+// Of one attempt, in order of arrival.
 std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt);
 
 // Did this process begin a step, in this attempt, before that moment?

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Rank members_max = 1'000'000;
 
-// A member's place; the communicator grows for members who never said that they joined.
+// A member's place. The communicator grows for members that never reported joining.
 std::size_t seat(Communicator& comm, Rank process) {
     const std::size_t place = comm.place_of(process);
     if (place == comm.processes.size()) comm.processes.push_back(process);
@@ -45,7 +45,7 @@ std::vector<Rank> parse_members(std::string_view words) {
 
 namespace {
 
-// Of a huge job only a sample may be watched, and the launcher says whom: nobody else is missed. Empty: all.
+// In a huge job the launcher may name a sample of ranks to observe: only they can be missed. Empty: all.
 std::vector<Rank> observed_ranks(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
@@ -64,7 +64,7 @@ Time Collective::complete_at() const {
 }
 
 std::size_t Communicator::place_of(Rank process) const {
-    // Most often a process sits where its number says, or where its rank in a world would be.
+    // Two short cuts: a process often sits at the index of its own number, or members are in order.
     const auto guess = static_cast<std::size_t>(std::max(process, 0));
     if (guess < processes.size() && processes[guess] == process) return guess;
     const auto sorted = std::lower_bound(processes.begin(), processes.end(), process);
@@ -178,7 +178,7 @@ void Calls::take_collectives(const Evidence& evidence) {
         if (collective.calls.size() < comm.processes.size()) collective.calls.resize(comm.processes.size());
         if (!collective.calls[place].what) collective.calls[place] = {enter, event->at};
     }
-    for (Communicator& comm : communicators_) {  // members who joined after some of these calls
+    for (Communicator& comm : communicators_) {  // members that joined after some of these calls
         for (auto& [seq, collective] : comm.collectives) collective.calls.resize(comm.processes.size());
     }
     for (const Event* event : evidence.each<CollectiveLeave>()) {
@@ -206,7 +206,7 @@ void Calls::take_collectives(const Evidence& evidence) {
 void Calls::take_p2p(const Evidence& evidence) {
     const auto enters = evidence.each<P2pEnter>();
     const auto leaves = evidence.each<P2pLeave>();
-    // Both are in order of time, and calls end soon: what is open stays short.
+    // Both are in order of time and calls end soon, so the list of open calls stays short.
     std::size_t next = 0;
     const auto finish = [&](const Event* event) {
         const auto* leave = event->as<P2pLeave>();
@@ -239,13 +239,13 @@ void Calls::take_p2p(const Evidence& evidence) {
     while (next < leaves.size()) finish(leaves[next++]);
 }
 
-// The first fingerprint of a text is its own rank's, whatever number the rank has in the group.
+// The first fingerprint in a text is the printing rank's own, whatever its number in the group.
 
 namespace {
 
 constexpr std::string_view own_call = " is running collective: CollectiveFingerPrint(";
 
-// Up to the shape: types and devices follow in a page of tensor options, and are part of the comparison only.
+// Up to the shape: types and devices follow in a page of tensor options, and matter only for comparing.
 std::string_view short_form(std::string_view fingerprint) {
     return fingerprint.substr(0, fingerprint.find(", TensorDtypes="));
 }

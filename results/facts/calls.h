@@ -39,7 +39,7 @@ struct P2pCall {
     Code result = Code::ok;
 };
 
-// One member's way into the communicator.
+// How one member joined the communicator.
 struct Joining {
     Rank process = no_rank;
     Time entered{0};
@@ -56,7 +56,7 @@ struct Communicator {
     std::vector<Rank> processes = {};  // by place; no_rank = nobody came there
     std::vector<Joining> joinings = {};
     std::map<std::int64_t, Collective> collectives = {};
-    std::vector<P2pCall> open_p2p = {};  // those that have not come to a good end
+    std::vector<P2pCall> open_p2p = {};  // calls without a successful end
 
     std::size_t place_of(Rank process) const;  // size() when it is no member
 };
@@ -68,7 +68,7 @@ public:
     const std::vector<Communicator>& communicators() const { return communicators_; }
     const Communicator* find(int attempt, CommId id) const;
 
-    // Which process claims this rank; the one of that number when nobody says.
+    // Which process claims this rank; if none does, the process of that number.
     Rank process_of(int attempt, Rank rank) const;
 
 private:
@@ -88,11 +88,11 @@ private:
 std::vector<Rank> parse_members(std::string_view words);
 
 // What c10d under TORCH_DISTRIBUTED_DEBUG=DETAIL prints of a rank's own call when calls do not match. Each
-// rank compares itself with the first that differs, so one text alone names two ranks and no culprit; all of
-// them together do.
+// rank compares itself with the first that differs, so one text names two ranks and no culprit; all texts
+// together do.
 
 struct OddFingerprint {
-    std::vector<Rank> odd = {};     // processes, ascending; none when no call was that of more than half
+    std::vector<Rank> odd = {};     // processes, ascending; empty if no call has a majority
     std::string_view usual = {};    // "SequenceNumber=20, OpType=ALLREDUCE, TensorShape=[16]"
     std::string_view unusual = {};  // of the first odd one
 

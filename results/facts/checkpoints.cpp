@@ -1,4 +1,4 @@
-// results/facts/checkpoints.cpp — A step saved again after a restart is another save.
+// results/facts/checkpoints.cpp — Groups saves by step; a step saved after a restart is another save.
 #include "results/facts/checkpoints.h"
 
 #include <algorithm>

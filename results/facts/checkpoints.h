@@ -1,5 +1,4 @@
-// results/facts/checkpoints.h — What was written, by whom, and whether all shards of a step are
-// there.
+// results/facts/checkpoints.h — What was written, by which rank, and whether all shards of a step exist.
 #pragma once
 
 #include <map>

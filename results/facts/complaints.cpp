@@ -8,17 +8,17 @@
 
 namespace deadrank::results::detectors {
 
-// A table of phrases, the specific before the general: the first that fits decides.
+// A table of phrases, the specific before the general: the first match decides.
 
 namespace {
 
 struct Phrase {
     std::string_view words;
     Trouble trouble;
-    bool (*also)(std::string_view text) = nullptr;  // what the words alone do not say
+    bool (*also)(std::string_view text) = nullptr;  // a further condition on the text
 };
 
-// Part of a checkpoint as frameworks name them: torch's own, DeepSpeed's, Megatron-LM's, Lightning's.
+// Whether the file is part of a checkpoint, as torch, DeepSpeed, Megatron-LM or Lightning name it.
 bool names_a_checkpoint(std::string_view text) {
     constexpr std::string_view before = "No such file or directory: '";
     const std::size_t from = text.find(before) + before.size();
@@ -58,7 +58,7 @@ constexpr Phrase phrases[] = {
 
     {"Mismatched NCCL version", Trouble::setup},
     {"Duplicate GPU detected", Trouble::setup},
-    {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // since 2.30, in its stead
+    {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // replaces it since 2.30
     {"no socket interface found", Trouble::setup},
     {"Unable to find address for", Trouble::setup},
     {"Failed to initialize any NET plugin", Trouble::setup},
@@ -179,7 +179,7 @@ constexpr Phrase phrases[] = {
     {"HFValidationError", Trouble::loading},
 };
 
-// The head of a traceback alone says nothing yet: what it is about comes in a line of its own.
+// The head of a traceback says nothing yet: the exception follows on a line of its own.
 bool is_exception(std::string_view text) {
     return text.find("Error: ") != std::string_view::npos ||
            text.find("Exception: ") != std::string_view::npos;
@@ -247,7 +247,7 @@ std::vector<Complaint> Complaints::first_of_each(int attempt) const {
             first.push_back(complaint);
             continue;
         }
-        // What says more replaces a bare exception, as long as it is the same event.
+        // A more specific complaint about the same event replaces a bare exception.
         Complaint& kept = first[known->second];
         if (kept.trouble == Trouble::exception && complaint.at - kept.at < std::chrono::seconds(1)) {
             const Time at = kept.at;
@@ -263,7 +263,7 @@ std::string_view heart_of(std::string_view text) {
     if (text.starts_with("Traceback")) {
         if (const auto second = text.find('\n'); second != std::string_view::npos) {
             const auto last = text.rfind('\n');
-            // Frames are indented; the exception itself is not, and may go on over further lines.
+            // Frames are indented; the exception itself is not, and may continue over further lines.
             std::size_t line = second + 1;
             while (line < text.size() && text[line] == ' ') {
                 const auto next = text.find('\n', line);
@@ -277,7 +277,7 @@ std::string_view heart_of(std::string_view text) {
     return text.substr(0, 160);
 }
 
-// A second apart is another event: virtual and real jobs fail within milliseconds.
+// A second apart counts as another event: virtual and real jobs fail within milliseconds.
 
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time) {
     std::optional<std::int64_t> step;

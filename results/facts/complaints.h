@@ -12,12 +12,12 @@
 
 namespace deadrank::results::detectors {
 
-// What ranks said when something went wrong, sorted by what it is about. The texts are those of NCCL, c10d,
-// gloo, torchrun, DeepSpeed and Megatron, as printed; nobody is asked to print others.
+// What ranks said when something went wrong, sorted by topic. The texts are those of NCCL, c10d, gloo,
+// torchrun, DeepSpeed and Megatron, as printed; a job need not print anything else.
 
 enum class Trouble {
     none,
-    launcher,    // a report on somebody else's end
+    launcher,    // a report on the end of another process
     mismatch,    // ranks issued different calls
     timeout,     // a watchdog, or a bound on one operation
     connection,  // an established connection broke
@@ -37,7 +37,7 @@ enum class Trouble {
     exception,  // any other
 };
 
-// What the text is about; `none` when it is no complaint.
+// What the text is about; `none` if it is no complaint.
 Trouble trouble_in(std::string_view text);
 
 struct Complaint {
@@ -47,33 +47,33 @@ struct Complaint {
     Trouble trouble = Trouble::none;
     std::string_view text;
     CommId comm = 0;     // of comm.error; 0 = unknown
-    bool final = false;  // the process ended of it, or said so in a traceback
+    bool final = false;  // the process died of it, or said so in a traceback
 };
 
 class Complaints {
 public:
     explicit Complaints(const Evidence& evidence);
 
-    const std::vector<Complaint>& all() const { return all_; }  // in order of time, launcher's left out
-    // The first one of each process in that attempt, in order of time.
+    const std::vector<Complaint>& all() const { return all_; }  // in order of time, without the launcher's
+    // The first complaint of each process in that attempt, in order of time.
     std::vector<Complaint> first_of_each(int attempt) const;
 
 private:
     std::vector<Complaint> all_;
 };
 
-// The line that says it: the last one of a traceback, else the first; at most 160 bytes.
+// The line that matters: the last one of a traceback, else the first; at most 160 bytes.
 std::string_view heart_of(std::string_view text);
 
-// Ranks whose first complaint is about one kind of trouble, at about one time. A rank that complains of
-// something else first is a victim or a case of its own.
+// Ranks whose first complaint is about one kind of trouble, at about the same time. A rank that complains of
+// something else first is a victim, or a separate case.
 
 struct Outbreak {
     int attempt = 0;
     Time at{0};
-    std::vector<Rank> ranks = {};           // ascending; those who complained within a second of the first
-    std::string_view text = {};             // of the first
-    std::optional<std::int64_t> step = {};  // that the first was in; none before training
+    std::vector<Rank> ranks = {};           // ascending; complained within a second of the first
+    std::string_view text = {};             // of the first rank
+    std::optional<std::int64_t> step = {};  // of the first rank; none before training
 
     bool includes(Rank rank) const { return std::count(ranks.begin(), ranks.end(), rank) > 0; }
 };
@@ -84,7 +84,7 @@ std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble);
 // The step that a rank was in at that time.
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time);
 
-// A finding that says who, how many, and the first one's own words.
+// A finding that says which ranks, how many, and quotes the first one.
 Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::string_view symptom,
                    std::vector<std::string> causes);
 

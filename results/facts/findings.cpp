@@ -11,7 +11,7 @@
 
 namespace deadrank::results::detectors {
 
-// A rank's node is blamed with it: the one who repairs needs to know where it stands.
+// A rank's node is blamed with it, since whoever repairs it must know where it is.
 
 std::string ranks_text(const std::vector<Rank>& ranks) {
     if (ranks.empty()) return "no rank";
@@ -35,7 +35,7 @@ Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks) {
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-// Equal to six figures is equal: real jobs print rounded numbers.
+// Equal to six figures counts as equal: real jobs print rounded numbers.
 
 namespace {
 
@@ -68,7 +68,7 @@ std::vector<WrongValue> wrong_values(const Evidence& evidence) {
     return wrong;
 }
 
-// What is wrong by definition explains what differs from the reference later, or in the same step.
+// A value wrong by definition explains one that differs from the reference later, or in the same step.
 
 namespace {
 

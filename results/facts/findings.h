@@ -12,7 +12,7 @@
 
 namespace deadrank::results::detectors {
 
-// Words and blame that all detectors say alike.
+// Wording and blame that all detectors share.
 
 // "rank 3", "ranks 0-2,5"; "no rank" when there is none.
 std::string ranks_text(const std::vector<Rank>& ranks);
@@ -20,7 +20,7 @@ std::string ranks_text(const std::vector<Rank>& ranks);
 // Sorted, each once, no_rank left out.
 std::vector<Rank> sorted(std::vector<Rank> ranks);
 
-// Blames these ranks, and their nodes where the ranks are all of them.
+// Blames these ranks, and the nodes they run on.
 Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks);
 
 // The first 8 bytes of a digest as 16 hex digits.
@@ -36,14 +36,14 @@ struct WrongValue {
     Origin origin = Origin::definition;
 };
 
-// In order of time. By its name a value is compared with a reference run ("reference.…") or with the job's
-// own definition; after a restore it tells of the restore. "weights…" are the matter of loading_failure,
-// "step_time" of low_throughput.
+// In order of time. The name says what a value is compared with: a reference run ("reference.…"), or the
+// job's own definition; after a restore it is about the restore. "weights…" are left to loading_failure,
+// "step_time" to low_throughput.
 std::vector<WrongValue> wrong_values(const Evidence& evidence);
 
 // One finding for all ranks on which a quantity went wrong at the same step.
 
-// The first step with such a value; nothing when there is none of that origin, or one of another came before.
+// The first step with such a value; nothing if there is none of that origin, or one of another came before.
 std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin);
 
 }  // namespace deadrank::results::detectors

@@ -1,4 +1,4 @@
-// results/facts/lives.cpp — One pass over all events; processes keep their numbers over restarts.
+// results/facts/lives.cpp — Built in one pass over all events; processes keep their numbers across restarts.
 #include "results/facts/lives.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::int64_t median(std::vector<std::int64_t> values) {
 
 namespace {
 
-// How long steps took, over all processes; the first of each is warm-up and left out where there are others.
+// Over all processes; the first step of each is warm-up, and left out if there are others.
 Time median_step_of(const Evidence& evidence) {
     std::vector<Time> began;
     std::vector<std::int64_t> first, later;

@@ -41,7 +41,7 @@ public:
     int nodes() const { return nodes_; }
     std::int32_t node_of(Rank process) const;
     std::vector<Rank> on_node(std::int32_t node) const;
-    // The nodes whose every process is among these; empty when some rank lies beyond them.
+    // The nodes all of whose processes are among these; empty if some rank is not on such a node.
     std::vector<std::int32_t> whole_nodes(const std::vector<Rank>& processes) const;
 
     Time median_step() const { return median_step_; }  // 0 when no step ended
@@ -58,7 +58,7 @@ private:
     Time median_step_{0};
 };
 
-// The middle of them, 0 when there are none. The order of `values` is lost.
+// The upper median of them, 0 if there are none.
 std::int64_t median(std::vector<std::int64_t> values);
 
 }  // namespace deadrank::results::detectors

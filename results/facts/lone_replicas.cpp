@@ -1,4 +1,4 @@
-// results/facts/lone_replicas.cpp — The calls of one step as a graph of processes; its parts are
+// results/facts/lone_replicas.cpp — One step's calls as a graph of processes, whose connected parts are
 // counted.
 #include "results/facts/lone_replicas.h"
 
@@ -45,7 +45,7 @@ struct Replicas {
     }
 };
 
-// By the calls between the first step's begin and `until`: what set-up did together is no training together.
+// By the calls from the first step's begin to `until`: meeting in set-up is not training together.
 Parts parts_of(const Evidence& evidence, Time until) {
     const auto steps = evidence.each<StepBegin>();
     const Time from = steps.empty() ? Time{0} : steps.front()->at;

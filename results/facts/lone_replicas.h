@@ -1,5 +1,5 @@
-// results/facts/lone_replicas.h — Ranks that say to hold the same parameters, and yet share no call
-// in a whole step: they train alone, or in parts.
+// results/facts/lone_replicas.h — Ranks that claim to hold the same parameters, yet share no call in a whole
+// step: they train alone, or in parts.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ struct LoneReplicas {
     std::vector<Rank> ranks;
     std::size_t parts = 0;  // of ranks that share calls
     Time at{0};             // when the last of them had ended its first step
-    bool worlds = false;    // each believes to be the whole world
+    bool worlds = false;    // each believes it is the whole world
 };
 
-// Of the first such group. Nothing where all replicas meet, directly or through others.
+// The first such group. Nothing if all replicas meet, directly or through others.
 std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

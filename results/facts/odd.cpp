@@ -1,4 +1,4 @@
-// results/facts/odd.cpp — Who is odd: in one meeting, or in a group beside its siblings.
+// results/facts/odd.cpp — Which ranks are odd: in one collective, or in a group beside its siblings.
 #include "results/facts/odd.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ Habit habit_of(const Evidence& evidence, const Communicator& comm, const Collect
     return {usual && !(*usual == program.steps()[*index].act), program.skipped_at(*index)};
 }
 
-// Without a majority: the party that does not do what it used to do.
+// Without a majority, the odd party is the one that departs from its own habit.
 void order_by_habit(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                     std::vector<Party>& parties) {
     if (parties.size() != 2 || parties[0].processes.size() != parties[1].processes.size()) return;
@@ -83,7 +83,7 @@ void order_by_habit(const Evidence& evidence, const Communicator& comm, const Co
 
 Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
                              const Collective& collective) {
-    // Nearly all meetings agree: look twice only where they do not.
+    // Nearly all collectives agree: look closer only at those that do not.
     const CollectiveEnter* first = nullptr;
     bool differ = false;
     for (const Call& call : collective.calls) {
@@ -106,12 +106,12 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
     return found;
 }
 
-// Only asked about one group that stands still, so each list is made anew.
+// Only asked about one stuck group, so each list is built from scratch.
 
 namespace {
 
 using CallList = std::vector<std::tuple<std::string_view, Op, std::int32_t>>;  // the last is a message's peer
-constexpr std::size_t groups_max = 64;  // so many siblings tell as much as all
+constexpr std::size_t groups_max = 64;  // as many siblings as are worth comparing
 
 class Lists {
 public:
@@ -131,7 +131,7 @@ public:
         }
     }
 
-    // Is one of the two the beginning of the other?
+    // Is one of the two lists a prefix of the other?
     bool alike(Rank one, Rank other) const {
         const CallList &a = lists_.at(one), &b = lists_.at(other);
         const std::size_t both = std::min(a.size(), b.size());

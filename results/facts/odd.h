@@ -1,5 +1,5 @@
-// results/facts/odd.h — Who is odd: in one meeting, in a group beside its siblings, or by the pattern of its
-// peers.
+// results/facts/odd.h — Which ranks are odd: in one collective, in a group beside its siblings, or by the
+// pattern of their peers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace deadrank::results::detectors {
 
-// Who is odd in one meeting: the majority decides, and in a pair the one whose call was not the usual one.
+// The odd ranks in one collective: those outside the majority, or of a pair the one with an unusual call.
 
 struct Disagreement {
     std::vector<Rank> odd = {};  // processes
@@ -26,18 +26,18 @@ struct Disagreement {
     explicit operator bool() const { return unusual != nullptr; }
 };
 
-// Compares those who came. Nothing when they agree.
+// Compares the members that came. Nothing if they agree.
 Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
                              const Collective& collective);
 
-// Groups of one name do the same thing side by side. Who does not do what its siblings do, the members of the
-// same place in the other groups, stands out even on the first step.
+// Groups of one name do the same work side by side. A member that does something else than the members at the
+// same place in the other groups stands out even on the first step.
 
-// Members whose calls, collectives and messages, part from those of every sibling: neither began the other's
-// list. Empty without siblings, and when all of them do.
+// Members whose calls, collectives and messages, differ from those of every sibling: neither list is a prefix
+// of the other. Empty without siblings, and if all members differ.
 std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
-// Which device is a rank's own, by the pattern of its peers: the n-th rank of a host takes the n-th device.
+// Which device is a rank's own, by the pattern of its peers: the n-th rank of a host owns the n-th device.
 
 class OwnDevices {
 public:

@@ -1,6 +1,6 @@
 // results/facts/paces.cpp — How long each rank took for each step, how much of that was its own, and how long
-// calls took once everybody had come. The end of an asynchronous send says nothing about who sent it, and who
-// writes a checkpoint for all is not slow.
+// calls took once all members had come. The end of an asynchronous send says nothing about its sender, and a
+// rank that writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace deadrank::results::detectors {
 
-// The end of an asynchronous send says nothing about who sent it, and is passed over.
+// The end of an asynchronous send says nothing about its sender, and is skipped.
 
 namespace {
 
@@ -20,7 +20,7 @@ struct Watch {
     Time began{0};
     Time last{0};
     Time own{0}, starved{0};
-    int open = 0;  // calls of this step whose end was not told yet
+    int open = 0;  // calls of this step that have not been seen to end
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -31,7 +31,7 @@ Time lower_median(std::vector<Time> times) {
 
 }  // namespace
 
-// A step of all ranks: what is usual there, when it ended, and who had no processor.
+// A step over all ranks: its medians, when it ended, and how long a rank had no processor.
 void Paces::close(StepPace&& step) {
     std::vector<Time> own, whole;
     for (const Pace& pace : step.ranks) {
@@ -76,7 +76,7 @@ Paces::Paces(const Evidence& evidence) {
             watch.open = std::max(0, watch.open - 1);
         } else if (const auto* sample = event.as<ValueSample>()) {
             const std::string_view name = evidence.text(sample->name);
-            // Its own thread had none, or one that it waits for: the end of a call is told by the library's.
+            // Either its own thread had no processor, or the library's thread that reports the end of calls.
             if (name == "processor_wait" || name == "transfer_wait")
                 watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
         } else if (const auto* end = event.as<StepEnd>()) {
@@ -88,7 +88,7 @@ Paces::Paces(const Evidence& evidence) {
                 last->attempt = attempt;
                 last->step = end->step;
             }
-            // The end of a call may be told later than the step's own: then it waited, nobody knows how long.
+            // A call may be reported to end after the step: then the rank waited, for an unknown time.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
             last->ranks.push_back(
                 {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
@@ -97,7 +97,7 @@ Paces::Paces(const Evidence& evidence) {
     for (auto& [key, step] : steps) close(std::move(step));
 }
 
-// A transfer begins when the last member came, or when the one before it was over.
+// A transfer begins when the last member came, or when the transfer before it ended.
 
 std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
     std::vector<CommTransfers> all;
@@ -111,7 +111,7 @@ std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
             if (complete == never || left == never || collective.calls.size() < 2) continue;
             const CollectiveEnter& what = *collective.calls.front().what;
             const Time began = std::max(complete, before);
-            // With asynchronous calls the later of two ends is seen first where it is waited for.
+            // With asynchronous calls the end of a later one may be seen first, if it is waited for first.
             const Time first_left =
                 std::min_element(collective.calls.begin(), collective.calls.end(),
                                  [](const Call& a, const Call& b) { return a.left < b.left; })

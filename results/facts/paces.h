@@ -1,5 +1,5 @@
 // results/facts/paces.h — How long each rank took for each step, how much of that was its own, and how long
-// calls took once everybody had come.
+// calls took once all members had come.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace deadrank::results::detectors {
 
-// How long each rank took for each step, and how much of that was its own: the time in which it waited for
-// nobody. A stretch that ends with a call was its own work, one that ends with a call's end was waiting.
+// A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
+// own work; a stretch up to the end of a call was waiting.
 
 struct Pace {
     Rank process = no_rank;
     Time own{0};
     Time whole{0};
     Time ended{0};
-    Time starved{0};  // of its own: it could have worked, and had no processor; 0 where nobody told
+    Time starved{0};  // of its own: ready to work, but without a processor; 0 if not reported
 };
 
 // One training step of one attempt, over all ranks that ended it.
@@ -30,7 +30,7 @@ struct StepPace {
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
     Time ended{0};       // when the last rank ended it
-    Time starved{0};     // the most that one of them had no processor
+    Time starved{0};     // the longest that one of them had no processor
     bool first = false;  // of its attempt: warm-up
 };
 
@@ -39,7 +39,7 @@ public:
     explicit Paces(const Evidence& evidence);
 
     const std::vector<StepPace>& steps() const { return steps_; }  // by attempt and step
-    bool pipelined() const { return pipelined_; }  // ranks send to each other: stages differ by right
+    bool pipelined() const { return pipelined_; }  // ranks send to each other: stages may legitimately differ
 
 private:
     void close(StepPace&& step);
@@ -48,7 +48,7 @@ private:
     bool pipelined_ = false;
 };
 
-// How long calls took once everybody had come: the network's share, free of stragglers.
+// How long calls took once all members had come: the network's share, free of stragglers.
 
 // Calls that move the same amount the same way.
 struct TransferKind {
@@ -67,7 +67,7 @@ struct CommTransfers {
     std::map<TransferKind, std::vector<Transfer>> kinds = {};  // in order of sequence
 };
 
-// By communicator, in the order of their creation. Calls that did not end for all are left out.
+// By communicator, in order of creation. Calls that did not end on all members are left out.
 std::vector<CommTransfers> transfers_of(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

@@ -1,5 +1,4 @@
-// results/facts/pairs.cpp — Texts are shared between ranks, so comparing their ids first saves
-// nearly all of the work.
+// results/facts/pairs.cpp — Ranks share texts, so comparing text ids first saves nearly all of the work.
 #include "results/facts/pairs.h"
 
 #include <algorithm>
@@ -61,7 +60,7 @@ std::optional<Difference> difference_in(const PairTables& tables, std::string_vi
             sides.push_back({value, {static_cast<Rank>(i)}});
     }
     if (sides.size() < 2) return std::nullopt;
-    // In a tie, a value that somebody set stands out from none.
+    // In a tie the ranks that set a value are odd, not those without one.
     std::stable_sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
         return std::pair(a.ranks.size(), !a.value) > std::pair(b.ranks.size(), !b.value);
     });

@@ -1,5 +1,5 @@
-// results/facts/pairs.h — The "NAME=value" lines of rank.start (environment, versions) as tables,
-// and who differs from the others.
+// results/facts/pairs.h — The "NAME=value" lines of rank.start (environment, versions) as tables, and which
+// ranks differ from the others.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ namespace deadrank::results::detectors {
 
 using Pairs = std::map<std::string_view, std::string_view>;
 
-// Each distinct text is taken apart once, however many ranks have it.
+// Each distinct text is parsed once, however many ranks have it.
 class PairTables {
 public:
     enum class Of { environment, versions };
     PairTables(const Evidence& evidence, int attempt, Of what);
 
-    // By process; null for those that were not seen to start.
+    // By process; null for a process that was not seen to start.
     const std::vector<const Pairs*>& by_process() const { return by_process_; }
-    // All names that anybody has, sorted.
+    // All names that any process has, sorted.
     std::vector<std::string_view> names() const;
 
 private:
@@ -38,18 +38,18 @@ struct Difference {
     bool odd_has_none = false;
 };
 
-// Who differs in this name. In a tie, those who set it where others did not; else those who differ from the
-// lowest rank. Nothing when all agree.
+// Which ranks differ in this name. In a tie, those that set it where others did not; else those that differ
+// from the lowest rank. Nothing if all agree.
 std::optional<Difference> difference_in(const PairTables& tables, std::string_view name);
 
-// What every process that was seen in both has otherwise in the later table than in the earlier one.
+// A name that changed between the two tables for every process that was seen in both.
 struct Change {
     std::string_view name;
     std::string_view before;  // "" where it had none
     std::string_view after;
 };
 
-// Nothing when no name changed for all of them; of several the first in the order of names.
+// Nothing if no name changed for all of them; of several, the first by name.
 std::optional<Change> change_between(const PairTables& earlier, const PairTables& later);
 
 }  // namespace deadrank::results::detectors

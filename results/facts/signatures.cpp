@@ -1,5 +1,5 @@
-// results/facts/signatures.cpp — The table, the specific before the general, and a search that passes over a
-// text once: three letters of each phrase say which phrases can begin at a place.
+// results/facts/signatures.cpp — The table of phrases, the specific before the general, and a search in one
+// pass over the text: three letters of each phrase say which phrases can begin at a place.
 #include "results/facts/signatures.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr std::string_view layout = "layout_dependent_checkpoint_format";
 constexpr std::string_view misaligned = "misaligned_parameters_tensors_or_model_structure";
 constexpr std::string_view uneven = "uneven_work_or_data_partition";
 
-// Phrases are parted by bars; "A&B" asks for both in one text.
+// Bars separate phrases; "A&B" requires both in one text.
 struct Row {
     Nearness nearness;
     std::string_view symptom;
@@ -301,7 +301,7 @@ bool begins_with_exception(std::string_view line) {
     std::size_t end = 0;
     while (end < line.size() && end < 120 && in_exception_name(line[end])) ++end;
     const std::string_view name = line.substr(0, end);
-    // "Error: …" alone is what programs print themselves.
+    // Programs print a bare "Error: …" themselves; it is no exception.
     if (name.size() < 6 || (end < line.size() && line[end] != ':' && line[end] != '(')) return false;
     const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
     for (const std::string_view kind : {"Error", "Exception", "Interrupt", "Exit", "Timeout"}) {
@@ -326,7 +326,7 @@ std::optional<LogRead> LogRead::of_line(std::string_view line) {
     std::size_t at = 0;
     for (std::int64_t* field : fields) {
         if (field == &read.stamps && line.find(" stamps") == line.npos) {
-            read.stamps = 1;  // written before they were counted
+            read.stamps = 1;  // written by a version that did not count them
             break;
         }
         at = line.find_first_of("0123456789", at);

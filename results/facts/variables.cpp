@@ -1,4 +1,4 @@
-// results/facts/variables.cpp — Names from NCCL's, PyTorch's and gloo's documentation.
+// results/facts/variables.cpp — Names are from the documentation of NCCL, PyTorch and gloo.
 #include "results/facts/variables.h"
 
 #include <algorithm>
@@ -107,18 +107,18 @@ std::string objection(const Variable& variable, std::string_view value) {
                 return fmt::format("{}='{}' is the loopback, which no other host reaches", variable.name,
                                    value);
             }
-            // A list of exceptions takes the place of the built-in one, which leaves the loopback out.
+            // A list of exclusions replaces the built-in one, which excludes the loopback.
             if (value.starts_with('^') && value.find("lo") == std::string_view::npos) {
                 return fmt::format("{}='{}' lets the loopback be chosen", variable.name, value);
             }
             return {};
         case Holds::port:
             if (integer && number > 0 && number < 65'536) return {};
-            return fmt::format("{}='{}' is no port", variable.name, value);
+            return fmt::format("{}='{}' is not a port", variable.name, value);
         case Holds::flag:
         case Holds::integer:
         case Holds::rank:
-            if (!integer) return fmt::format("{}='{}' is no number", variable.name, value);
+            if (!integer) return fmt::format("{}='{}' is not a number", variable.name, value);
             if (variable.holds == Holds::rank && number < 0) {
                 return fmt::format("{}={} is negative", variable.name, number);
             }

@@ -15,14 +15,13 @@ struct Variable {
     bool differs_by_right = false;  // each rank has its own
 };
 
-// nullptr when it is none of them.
+// nullptr if the name is none of them.
 const Variable* known_variable(std::string_view name);
 
-// The known name that this one was probably meant to be; empty when it is known, unlike all, or none of this
-// kind.
+// The known name that this one was probably meant to be; empty if it is known itself or resembles none.
 std::string_view misspelled(std::string_view name);
 
-// A sentence on what is wrong with this value; empty when nothing is.
+// What is wrong with this value, in a sentence; empty if nothing is.
 std::string objection(const Variable& variable, std::string_view value);
 
 }  // namespace deadrank::results::detectors

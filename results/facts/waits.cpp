@@ -1,5 +1,5 @@
-// results/facts/waits.cpp — A collective waits for all members that have not entered it; a receive
-// for its sender; a send for its receiver, unless the process already waits for something else.
+// results/facts/waits.cpp — A collective waits for the members that have not entered it; a receive for its
+// sender; a send for its receiver, unless the process already waits elsewhere.
 #include "results/facts/waits.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Waits::Waits(const Evidence& evidence, int attempt, Time when)
 }
 
 void Waits::take_collectives(const Communicator& comm) {
-    std::set<Rank> already;  // the oldest open collective of a communicator is what holds the later ones
+    std::set<Rank> already;  // only the oldest open collective of a communicator holds a process
     for (const auto& [seq, collective] : comm.collectives) {
         std::vector<Rank> absent;
         bool open = false;
@@ -82,7 +82,7 @@ std::vector<Rank> Waits::next_of(Rank process) const {
     return sorted(std::move(next));
 }
 
-// Who is waited for and waits for nobody.
+// The ranks that are waited for and do not wait themselves.
 bool Waits::culprits_at_end(Standstill& found) const {
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
@@ -98,7 +98,7 @@ bool Waits::culprits_at_end(Standstill& found) const {
     return !found.culprits.empty();
 }
 
-// All have come to it and nobody leaves: their calls do not fit, or something below holds them.
+// All members came and none leaves: their calls do not match, or something below holds them.
 bool Waits::culprits_in_meeting(Standstill& found) const {
     std::set<const Collective*> looked_at;
     for (const auto& [process, waits] : waits_) {
@@ -113,7 +113,7 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
             found.last = wait;
             found.kind = odd ? Root::disagreement : Root::all_came;
             if (!odd) continue;
-            found.why = fmt::format("{} came to {} {} of {} with {}", ranks_text(odd.odd),
+            found.why = fmt::format("{} entered {} {} of {} with {}", ranks_text(odd.odd),
                                     name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
             found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
         }
@@ -123,7 +123,7 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
     return found.last.comm != nullptr;
 }
 
-// Who came to a call and never left it, where most of the others did. Nobody, where all are still in it.
+// Ranks still in a call that most of the others have left. None, if all are still in it.
 std::vector<Rank> Waits::left_behind(const Wait& wait) const {
     std::vector<Rank> inside;
     if (!wait.collective) return inside;
@@ -146,8 +146,8 @@ std::vector<Rank> Waits::circle_from(Rank process) const {
     }
 }
 
-// The wait for the fewest of a group in which most have come; of several, the one that began first: whoever
-// is missed later is held up by it. Null where no group has a majority, as among two.
+// Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
+// the one that began first, since it holds up the others. Null if no group has a majority, as in a pair.
 const Wait* Waits::nearly_complete() const {
     const Wait* least = nullptr;
     for (const auto& [process, waits] : waits_) {
@@ -161,7 +161,7 @@ const Wait* Waits::nearly_complete() const {
     return least;
 }
 
-// Where somebody waits for one of these: in a collective, or else in a message.
+// A wait for one of these ranks: in a collective, or else in a message.
 const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     const Wait* message = nullptr;
     const auto missed = [&](Rank rank) {
@@ -177,7 +177,7 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     return message;
 }
 
-// Questions 3 and 4 of those below.
+// Questions 3 and 4 of culprits_in_circle.
 std::vector<Rank> Waits::culprits_by_habit(const std::vector<Rank>& circle) const {
     std::vector<Rank> unusual;
     std::size_t asked = 0;
@@ -200,20 +200,19 @@ std::vector<Rank> Waits::culprits_by_habit(const std::vector<Rank>& circle) cons
     return sorted(circle);
 }
 
-// The ranks wait for each other in a circle, so that no rank is simply absent. Four questions are asked in
+// The ranks wait for each other in a cycle, so that no rank is simply absent. Four questions are asked in
 // this order, and the first that has an answer names the culprits:
-//   1. Does a rank do something else than its siblings, the ranks of the same place in groups of the same
-//   name?
+//   1. Does a rank do something else than its siblings, at the same place in groups of the same name?
 //   2. Has most of one group come to a collective, and only a few are missing? Then those few.
 //   3. Does a rank do something else than it did after the same calls before?
-//   4. Is one side of the circle smaller than the other? Then the smaller one.
-// Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
+//   4. Is one side of the cycle smaller than the other? Then the smaller one.
+// Without an answer the whole cycle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
 // world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
 // come, so rank 0 is named.
 void Waits::culprits_in_circle(Standstill& found) const {
     if (waits_.empty()) return;
     const std::vector<Rank> circle = circle_from(waits_.begin()->first);
-    if (circle.empty()) {  // they wait for somebody whom nobody knows
+    if (circle.empty()) {  // they wait for an unknown process
         found.kind = Root::all_came;
         found.last = waits_.begin()->second.front();
         return;
@@ -234,7 +233,7 @@ void Waits::culprits_in_circle(Standstill& found) const {
     if (wait) {
         found.last = *wait;
         const Wait& theirs = waits_.at(found.culprits.front()).front();
-        found.why = fmt::format("{} never came to {} {} of {}, and waits in {} {} of {}",
+        found.why = fmt::format("{} never entered {} {} of {}, and waits in {} {} of {}",
                                 ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
                                 name_of(theirs.op), theirs.seq, theirs.comm->name);
         return;
@@ -255,9 +254,9 @@ void Waits::culprits_in_circle(Standstill& found) const {
 void Waits::explain(Standstill& found) const {
     if (found.kind == Root::all_came) {
         found.why = found.culprits.empty()
-                        ? fmt::format("all members came to {} {} of {}, and nobody left it",
+                        ? fmt::format("all members entered {} {} of {}, and none left it",
                                       name_of(found.last.op), found.last.seq, found.last.comm->name)
-                        : fmt::format("all members came to {} {} of {}, and all left it but {}",
+                        : fmt::format("all members entered {} {} of {}, and all left it but {}",
                                       name_of(found.last.op), found.last.seq, found.last.comm->name,
                                       ranks_text(found.culprits));
         found.cause = "hardware_or_link_fault";
@@ -267,7 +266,7 @@ void Waits::explain(Standstill& found) const {
     const bool gone = life && !life->alive_at(when_);
     const bool done = gone && life->code == 0 && life->signal == 0;
     const std::string state = !gone ? "" : done ? ": it had ended by itself" : ": it was gone";
-    found.why = fmt::format("{} never came to {} {} of {}{}", ranks_text(found.culprits),
+    found.why = fmt::format("{} never entered {} {} of {}{}", ranks_text(found.culprits),
                             name_of(found.last.op), found.last.seq, found.last.comm->name, state);
     found.cause = gone && !done ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
 }

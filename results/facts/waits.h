@@ -1,5 +1,5 @@
-// results/facts/waits.h — Who waits for whom at one moment, and who is at the end of the chain:
-// those who were waited for and do not wait themselves, or the ones who closed a circle.
+// results/facts/waits.h — Which ranks wait for which at one moment, and which are at the end of the chain:
+// those that are waited for and do not wait themselves, or that closed a cycle.
 #pragma once
 
 #include <map>
@@ -24,17 +24,17 @@ enum class Root { absent, circle, disagreement, all_came };
 struct Standstill {
     bool any = false;
     Root kind = Root::absent;
-    std::vector<Rank> culprits;  // empty when all came and nobody is odd
-    std::vector<Rank> stuck;     // everybody who waits
+    std::vector<Rank> culprits;  // empty when all came and no rank is odd
+    std::vector<Rank> stuck;     // all ranks that wait
     Wait last;                   // the wait that the culprits caused
     Time since{0};               // when the last of the stuck began to wait
-    std::string why;             // "rank 3 never came to all_reduce 41 of world"
+    std::string why;             // "rank 3 never entered all_reduce 41 of world"
     std::string cause;           // id of the likely root cause
 };
 
 class Waits {
 public:
-    // As it was at `when`, in that attempt. Processes that ended before are not waited by, but waited for.
+    // As it was at `when`, in that attempt. Processes that ended before do not wait, but are waited for.
     Waits(const Evidence& evidence, int attempt, Time when);
 
     const std::map<Rank, std::vector<Wait>>& waits() const { return waits_; }

@@ -1,5 +1,5 @@
 // results/importers/dump_reader.cpp — Sequence numbers are the group's own; a completed entry without a time
-// of completion ended when it began, as far as anybody knows.
+// of completion lasted for its duration_ms, 0 if it has none.
 #include "results/importers/dump_reader.h"
 
 #include <cstdlib>
@@ -50,7 +50,7 @@ Read read_entry(const Json& entry, std::int32_t size) {
     if (!dtypes.empty()) read.dtype = emitters::dtype_of_scalar_type(dtypes[0].get<std::string>());
     read.count = emitters::count_of(read.op.op, elements(entry.at("input_sizes")),
                                     elements(entry.at("output_sizes")), size);
-    // gloo's entries stay "scheduled", and only "retired" says that they are over.
+    // gloo's entries stay "scheduled"; only "retired" says that they are done.
     const bool done = entry.at("state") == "completed" || entry.value("retired", false);
     if (done) {
         const double lasted = entry.value("duration_ms", 0.0);
@@ -65,7 +65,7 @@ void tell_entry(const Read& read, Rank rank, const KnownGroup* group, Story& sto
     if (op == Op::none || group == nullptr) return;
     const bool p2p = op == Op::send || op == Op::recv;
     const std::int64_t seq = p2p ? read.p2p_seq : read.collective_seq;
-    // The group's number is given at the end; until then it is known by its place in the story.
+    // The group gets its number at the end, so it is looked up then.
     story.tell(read.created, rank, [=](Evidence&) -> Payload {
         if (p2p) return P2pEnter{group->id, seq, read.count, read.op.peer, 0, op, read.dtype};
         return CollectiveEnter{group->id, seq, read.count, -1, op, read.dtype, ReduceOp::none};

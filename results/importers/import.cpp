@@ -59,14 +59,14 @@ bool ranked_by_name(const fs::path& file) {
     return rank_of_directory(file) != no_rank || file.filename().string().find("rank") != std::string::npos;
 }
 
-// Below what a file's name counts: its directory, or for torchrun's the one above attempt_N.
+// The directory within which a file's rank counts: its own, or for torchrun's files the one above attempt_N.
 fs::path site_of(const fs::path& file) {
     return rank_of_directory(file) != no_rank ? file.parent_path().parent_path().parent_path()
                                               : file.parent_path();
 }
 
-// Two hosts may have sent files of equal names: their numbers are places on a host then. Site → the ranks
-// before its own; empty when all names differ.
+// Two hosts may have sent files of equal names, whose numbers are then local ranks. Site → the number of
+// ranks on the sites before it; empty when all names differ.
 std::map<fs::path, Rank> sites_apart(const std::vector<fs::path>& files) {
     std::map<std::string, std::set<fs::path>> by_name;
     std::map<fs::path, Rank> sizes;
@@ -106,7 +106,7 @@ LogPlace place_of(const fs::path& file, const std::map<fs::path, Rank>& sites) {
     return place;
 }
 
-// Programs, settings and weights lie beside logs; a program's text has every phrase of a failure in it.
+// Programs, settings and weights are often beside logs; a program's text contains every phrase of a failure.
 bool no_log_by_name(const fs::path& file) {
     static const std::set<std::string> others = {
         ".py",   ".pyc", ".sh",   ".yaml",    ".yml",   ".toml",   ".cfg",  ".ini", ".cpp",
@@ -149,7 +149,7 @@ std::string read_dump_bytes(const std::string& bytes, const fs::path& file, Stor
     return json.is_object() ? read_json(json, file, story) : std::string();
 }
 
-// A JSON object is one of ours or nothing; JSON lines are a log.
+// A single JSON object is a file that we know or nothing; JSON lines are a log.
 bool one_object(std::string_view head) {
     if (!head.starts_with('{')) return false;
     const std::size_t line = head.find('\n');
@@ -194,7 +194,7 @@ int turn_of(const fs::path& file) {
     return path.find("trace_rank") != path.npos || path.ends_with(".json") ? 1 : 2;
 }
 
-// When a file was last written is when somebody still watched, unless it has been copied since.
+// Somebody still watched when a file was last written, unless it has been copied since.
 std::optional<std::int64_t> watched_until(const std::vector<ImportedFile>& files, std::int64_t newest_line) {
     std::optional<std::int64_t> until;
     for (const ImportedFile& one : files) {
@@ -219,7 +219,7 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
              at.increment(trouble)) {
             if (!at->is_regular_file()) continue;
             if (no_log_by_name(at->path()))
-                left_out.push_back({at->path(), {}, "its name is no log's"});
+                left_out.push_back({at->path(), {}, "its name is not that of a log's"});
             else
                 paths.push_back(at->path());
             if (paths.size() > files_most) break;

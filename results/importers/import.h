@@ -1,6 +1,6 @@
 // results/importers/import.h — A real incident's files turned into evidence: Flight Recorder dumps, NCCL
-// logs, ranks' and launchers' output, kernel logs, RAS answers, packed or not. What each file is, is seen
-// from its content.
+// logs, ranks' and launchers' output, kernel logs, RAS answers, packed or not. A file's kind is recognised by
+// its content.
 #pragma once
 
 #include <filesystem>
@@ -15,24 +15,24 @@ namespace deadrank::results::importers {
 
 struct ImportedFile {
     std::filesystem::path file;
-    std::string as;       // "Flight Recorder dump of rank 3"; empty when it was nothing that we know
+    std::string as;       // "Flight Recorder dump of rank 3"; empty when it was not recognised
     std::string trouble;  // why it could not be read, or could only be read in part
 };
 
 struct Imported {
-    Evidence evidence;                // its zero is the earliest time that any file names
+    Evidence evidence;                // its zero is the earliest time in any file
     std::int64_t zero = 0;            // nanoseconds since 1970
     std::vector<ImportedFile> files;  // in order of name
-    std::vector<std::string> lacks;   // what no file said, and what that costs
+    std::vector<std::string> lacks;   // what no file contains, and what that costs
 };
 
 struct ImportOptions {
     std::optional<std::int64_t> observed_until;  // nanoseconds since 1970; else the newest file or line
-    // Called now and then while a large file is read: the file, and its bytes so far.
+    // Called at intervals while a large file is read: the file, and its bytes so far.
     std::function<void(const std::filesystem::path&, std::int64_t)> progress = {};
 };
 
-// Files, directories in any depth, or "-" for standard input. Errors: io, when one of them is not there;
+// Files, directories in any depth, or "-" for standard input. Errors: io, when one of them does not exist;
 // bad_input, when nothing in them is a log or a dump.
 scenarios::Result<Imported> import_paths(const std::vector<std::filesystem::path>& paths,
                                          const ImportOptions& options = {});

@@ -1,5 +1,5 @@
-// results/importers/incident_log.cpp — Lines of one stream are put together before they are read: tracebacks
-// of several ranks that interleave stay apart as long as a wrapping names their stream.
+// results/importers/incident_log.cpp — Joins the lines of one stream before they are read: interleaved
+// tracebacks of several ranks stay apart as long as a wrapping names their stream.
 #include "results/importers/incident_log.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using detectors::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
-constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers say no more than that
+constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers print no more than that
 constexpr std::int64_t ticks_every = 1 << 26;
 
 bool traceback_head(std::string_view text) { return text.starts_with("Traceback (most recent call last)"); }
@@ -30,7 +30,7 @@ bool indented(std::string_view text) {
     return text.starts_with(' ') || text.starts_with('\t') || text.starts_with("│") || text.starts_with("╰");
 }
 
-// Chatter of libraries that stands between what matters: C++ stacks, hints.
+// Library output between the lines that matter: C++ stacks, hints.
 bool noise(std::string_view text) {
     for (const std::string_view head :
          {"frame #", "Exception raised from", "CUDA kernel errors might", "For debugging consider",
@@ -101,7 +101,7 @@ Rank rank_said(std::string_view words) {
         if (at == 0 || (words[at - 1] != 'R' && words[at - 1] != 'r')) continue;
         std::size_t end = at + 4;
         while (end < words.size() && words[end] >= '0' && words[end] <= '9') ++end;
-        // In brackets it is the speaker, elsewhere it may be anybody.
+        // In brackets it is the speaker's rank, elsewhere it may be any.
         const std::size_t open = words.rfind('[', at);
         if (end > at + 4 && end < words.size() && words[end] == ']' && open != words.npos &&
             words.substr(open, at - open).find(']') == std::string_view::npos)
@@ -135,7 +135,7 @@ void LogReader::take(std::string& raw) {
     if (raw.starts_with("{\"log\":")) unpack_json(raw);
     Unwrapped line = unwrap(raw, habit_, story_.year_or(place_.year));
     timed(line);
-    // A worker that said its rank once is that rank in its further lines.
+    // A worker that printed its rank once has that rank in its other lines.
     if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
     if (line.pid > 0 && line.rank == no_rank) {
         const auto known = spoken_.find(line.source);
@@ -189,8 +189,8 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     return true;
 }
 
-// A traceback goes on with indented lines, then the exception, and what it says until a line with a prefix or
-// a blank; a report until its closing rule.
+// A traceback continues with indented lines, then the exception and its message, until a line with a prefix
+// or a blank one; a report, until its closing rule.
 bool LogReader::continues(Block& block, const Unwrapped& line) {
     if (block.kind == Block::none) return false;
     const std::string_view text = line.text;
@@ -218,7 +218,7 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
         block.text += "\n" + std::string(text);
         return true;
     }
-    // What an exception says may go on, but it does not go on for ever.
+    // An exception's message may have several lines, but not arbitrarily many.
     const bool another =
         block.said > 0 && detectors::begins_with_exception(text) && !text.starts_with("nccl");
     if (text.empty() || another || noise(text) || block.said >= 6) return false;
@@ -233,7 +233,7 @@ void LogReader::flush(Block& block) {
     const Block done = std::move(block);
     block = Block{};
     if (done.kind == Block::report) {
-        // A rule alone is an ornament.
+        // A rule alone is decoration, not a report.
         if (done.text.find("\n") == done.text.npos || done.text.find("exitcode") == done.text.npos) return;
         ++agent_;
         return report(done.text);
@@ -244,7 +244,7 @@ void LogReader::flush(Block& block) {
     if (done.rank == no_rank && told != Story::nothing) story_.orphan(told, done.text);
 }
 
-// What no form knows: kept when a known phrase is in it, or when its rank is known.
+// A line of no known form: kept when it has a known phrase, or when its rank is known.
 void LogReader::plain(const Unwrapped& line) {
     const detectors::Signature* meant = detectors::signature_in(line.text);
     Rank rank = line.rank != no_rank ? line.rank : line.local;
@@ -267,8 +267,8 @@ void LogReader::plain(const Unwrapped& line) {
     ++plain_;
 }
 
-// "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'": a script goes on
-// after that, unless nothing is left to do.
+// "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'": the script
+// continues after that, unless nothing is left to do.
 bool LogReader::shell(const Unwrapped& line) {
     if (line.text.find(": command not found") == line.text.npos &&
         line.text.find(": can't open file '") == line.text.npos)
@@ -282,7 +282,7 @@ void LogReader::wait_and_see(Rank rank, std::string text, const std::string& sou
     pending_ = Pending{rank, std::move(text), source, last_, story_.reading().lines};
 }
 
-// Where the log went on after it, it is told as news.
+// An error if the log ended soon after it, else only information.
 void LogReader::settle() {
     if (!pending_) return;
     Pending done = std::move(*pending_);
@@ -292,7 +292,7 @@ void LogReader::settle() {
     if (done.at == no_time && told != Story::nothing) untimed_.push_back(told);
 }
 
-// The last few lines that sound bad: what is shown when nothing was understood.
+// The last few lines that sound bad, shown when nothing was understood.
 void LogReader::suspect(const Unwrapped& line) {
     suspects_.emplace_back(line.rank, std::string(line.text.substr(0, 400)));
     if (suspects_.size() > suspects_most) suspects_.pop_front();

@@ -11,15 +11,15 @@
 
 namespace deadrank::results::importers {
 
-// What a file's name may tell of it.
+// What a file's path may say about its content.
 struct LogPlace {
     Rank rank = no_rank;  // "rank_3.log", "attempt_0/3/stderr.log"
     std::string host;     // "kernel/node1.log", "nccl/node1.1004.log"
-    int year = 1970;      // when the file was written: for stamps that name no year
+    int year = 1970;      // when the file was written: for stamps without a year
 };
 
-// What the file was: "NCCL log", "kernel log", …; "text" when no line of it says anything to us. `tick` is
-// called now and then with the bytes read.
+// What the file was: "NCCL log", "kernel log", …; "text" when no line was recognised. `tick` is called at
+// intervals with the bytes read.
 std::string read_log(TextSource& source, const LogPlace& place, Story& story,
                      const std::function<void(std::int64_t)>& tick);
 

@@ -1,5 +1,5 @@
 // results/importers/launcher_lines.cpp — torchrun of all releases, DeepSpeed's and Lightning's launchers,
-// mpirun and hydra, srun and slurmstepd, Ray, JAX, Kubernetes: who ended, how, and how many there were.
+// mpirun and hydra, srun and slurmstepd, Ray, JAX, Kubernetes: which ranks ended, how, and their number.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -185,7 +185,7 @@ bool LogReader::scheduler(const Unwrapped& line) {
     return false;
 }
 
-// Launchers' own words on how a rank ended.
+// Launchers' messages on how a rank ended.
 bool LogReader::launcher(const Unwrapped& line) {
     const std::string_view text = line.text;
     const auto ended = [&](Rank rank, int code, int signal) {
@@ -198,7 +198,7 @@ bool LogReader::launcher(const Unwrapped& line) {
         text.starts_with("Killing subprocess "))
         return ++killed_subprocesses_ > 0;
     if (const auto code = after(text, "exits with return code = "); !code.empty()) {
-        // DeepSpeed prints the command of the last rank that it started, whoever failed.
+        // DeepSpeed prints the command of the last rank that it started, whichever failed.
         const auto local = after(text, "--local_rank=");
         const int value = static_cast<int>(number_in(code));
         const bool alone = killed_subprocesses_ <= 1 && !local.empty();

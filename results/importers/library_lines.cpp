@@ -1,5 +1,6 @@
-// results/importers/library_lines.cpp — What NCCL, c10d and the kernel print. NCCL of 2.4 and of 2.30 differ
-// in their prefixes; c10d says the rank before its bracket since torch 2.3, and inside the words before.
+// results/importers/library_lines.cpp — What NCCL, c10d and the kernel print. NCCL 2.4 and 2.30 differ in
+// their prefixes; c10d prints the rank before its bracket since torch 2.3, and inside the message in older
+// releases.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -127,7 +128,7 @@ bool LogReader::c10d(const Unwrapped& line) {
     if (const auto stamp = read_stamp(text.substr(2), story_.year_or(place_.year))) timed(stamp->at);
     std::string words(text.substr(close + 2));
     ++c10d_;
-    // The bracket's rank is the one in the group; the prefix has the job's.
+    // The bracket's rank is that in the group; the prefix has the job's.
     Rank rank = line.rank != no_rank ? line.rank : place_.rank;
     if (rank == no_rank) rank = rank_said(words);
     if (rank == no_rank) rank = line.local;
@@ -150,7 +151,7 @@ bool LogReader::kernel(const Unwrapped& line) {
         words = words.substr(head);
     }
     if (words.starts_with("kernel: ")) words = words.substr(8);
-    // NVRM goes on over lines that are indented under their stamp.
+    // NVRM continues over lines that are indented after their stamp.
     const std::size_t inside = words.find("NVRM: ");
     const bool continued = inside != words.npos && words.find_first_not_of(' ') == inside;
     if (continued) words = words.substr(inside);
@@ -168,7 +169,7 @@ bool LogReader::kernel(const Unwrapped& line) {
             return DeviceError{xid, evidence.text(said)};
         });
         if (last_ == no_time) untimed_.push_back(told);
-        // A user's own kernel may read out of bounds; the driver says so with an Xid too.
+        // The driver also reports an Xid when a user's own kernel reads out of bounds.
         return true;
     }
     if (!detectors::signature_in(words)) return true;

@@ -27,7 +27,7 @@ public:
     std::string finish();
 
 private:
-    // A traceback, an exception with what it says, or torchrun's report: lines that belong together.
+    // A traceback, an exception with its message, or torchrun's report: lines that belong together.
     struct Block {
         enum Kind { none, traceback, boxed, exception, report } kind = none;
         std::string text;
@@ -36,16 +36,16 @@ private:
         std::int64_t at = no_time;
         int said = 0;            // lines of the exception itself
         bool root_seen = false;  // of a report
-        bool logged = false;     // behind a logger's prefix: the program caught it
+        bool logged = false;     // after a logger's prefix: the program caught it
         std::string source;
     };
-    // What a program may have got over: how bad it is, only the rest of the log tells.
+    // An error that the program may have survived: only the rest of the log shows how bad it is.
     struct Pending {
         Rank rank = no_rank;
         std::string text;
-        std::string source;  // of whom, where a wrapping names streams
+        std::string source;  // its stream, where a wrapping names streams
         std::int64_t at = no_time, line = 0;
-        bool went_on = false;  // the same stream spoke again
+        bool went_on = false;  // the same stream printed something later
     };
 
     bool continues(Block& block, const Unwrapped& line);
@@ -60,7 +60,7 @@ private:
     void timed(std::int64_t at);
     void timed(const Unwrapped& line);
 
-    // Each says whether the line was of its form.
+    // Each returns whether the line had its form.
     bool nccl(const Unwrapped& line);
     void nccl_words(std::string_view words, const std::string& host, std::int32_t pid);
     bool c10d(const Unwrapped& line);
@@ -76,13 +76,13 @@ private:
     Story& story_;
     const Habit& habit_;
     std::int64_t last_ = no_time;       // of the last line that had one
-    std::vector<std::size_t> untimed_;  // told before the first time
+    std::vector<std::size_t> untimed_;  // recorded before the first time
     std::map<std::string, Block, std::less<>> blocks_;
     std::map<std::string, std::string> environment_, versions_;
     std::deque<std::pair<Rank, std::string>> suspects_;
     std::map<std::string, Rank, std::less<>> spoken_;  // by stream
     std::optional<Pending> pending_;
-    bool chained_ = false;  // the next traceback goes on with the pending one
+    bool chained_ = false;  // the next traceback continues the pending one
     int killed_subprocesses_ = 0;
     int nccl_ = 0, c10d_ = 0, agent_ = 0, kernel_ = 0, launcher_ = 0, tracebacks_ = 0, plain_ = 0, known_ = 0;
 };

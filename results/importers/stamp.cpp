@@ -1,4 +1,4 @@
-// results/importers/stamp.cpp — Clocks as programs write them. What names no time zone is taken for UTC:
+// results/importers/stamp.cpp — Times as programs write them. One without a time zone is taken for UTC:
 // within one incident only differences count.
 #include <array>
 #include <chrono>
@@ -135,7 +135,7 @@ std::optional<Stamp> read_stamp(std::string_view text, int year) {
     if (text.size() < 12) return std::nullopt;
     const bool numeric = a_digit(text[0]);
     if (!numeric && !(text[0] >= 'A' && text[0] <= 'Z')) return std::nullopt;
-    // Most lines are no stamp: look before sscanf does.
+    // Most lines have no stamp: a quick check before sscanf.
     const std::size_t colon = text.substr(0, 24).find(':');
     if (colon == text.npos || colon + 3 >= text.size() || text[colon + 3] != ':') return std::nullopt;
     const std::string words(text.substr(0, 40));

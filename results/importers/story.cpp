@@ -18,7 +18,7 @@ std::string lines_of(const std::map<std::string, std::string>& pairs) {
     return text;
 }
 
-// Beyond these a rank repeats itself; memory stays bounded whatever the size of the log.
+// Beyond these a rank's log repeats itself; memory must stay bounded whatever the size of the log.
 constexpr std::size_t lines_most = 4'000, calm_lines_most = 400, late_lines_most = 64;
 
 constexpr std::int64_t usual_time_out = 600'000'000'000;
@@ -37,7 +37,7 @@ std::size_t Story::tell(std::int64_t at, Rank rank, std::function<Payload(Eviden
     return told_.size() - 1;
 }
 
-// The same words of the same rank twice are one event, told by two files: the one with a time is believed.
+// The same line of the same rank twice is one event in two files; a time in either of them is kept.
 std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) {
     std::size_t& kept = kept_[rank];
     if (kept >= (level == 0 ? calm_lines_most : lines_most)) {
@@ -88,8 +88,8 @@ void Story::orphan(std::size_t told, const std::string& text) {
     orphans_.push_back(told);
 }
 
-// Whom the launcher calls the first failure said the first traceback. As many tracebacks as failures are
-// theirs in order.
+// The first traceback belongs to the rank that the launcher names as the first failure. If there are as many
+// tracebacks as failures, they belong together in order.
 void Story::claim_orphans() {
     std::vector<const Failure*> known;
     for (const Failure& failure : failures_) {
@@ -108,7 +108,7 @@ void Story::claim_orphans() {
 void Story::settle_exits() {
     const bool ranks_told = !failures_.empty() || !exits_.empty();
     for (const Failure& failure : failures_) {
-        // A local rank alone is a guess, right on the first node.
+        // A local rank alone is a guess, correct on the first node.
         const Rank rank = failure.rank != no_rank ? failure.rank : failure.local;
         if (rank != no_rank) exits(failure.at, rank, failure.code, failure.code < 0 ? -failure.code : 0);
         if (rank != no_rank && failure.root) roots_.insert(rank);
@@ -194,7 +194,7 @@ std::vector<std::string> Story::lacks() const {
     if (dumped_.empty()) lacks.push_back("no Flight Recorder dump: who was in which collective is not known");
     if (dumps_by_watchdog_) {
         lacks.push_back(
-            "how long somebody watched: calls did not end, so the dumps are taken for a watchdog's, ten "
+            "how long the job was watched: calls did not end, so the dumps are taken for a watchdog's, ten "
             "minutes "
             "after the last call; --until says otherwise");
     }
@@ -232,7 +232,7 @@ void Story::tell_late() {
     }
 }
 
-// NCCL prints its version once for the whole job; ranks of which nothing else is known have the same.
+// NCCL prints its version once for the whole job; ranks that print none have the same.
 void Story::spread_version() {
     std::set<std::string> versions;
     for (const auto& [rank, process] : processes_) {
@@ -243,7 +243,7 @@ void Story::spread_version() {
     for (auto& [rank, process] : processes_) process.versions.try_emplace("nccl", *versions.begin());
 }
 
-// Hosts are nodes in order of name.
+// Hosts become nodes in order of name.
 void Story::record_start(Evidence& evidence) const {
     std::map<std::string, std::int32_t> nodes, per_node;
     for (const auto& [rank, process] : processes_) ++per_node[process.host];
@@ -261,8 +261,8 @@ void Story::record_start(Evidence& evidence) const {
             {Time{0}, rank,
              RankStart{known.pid, found == processes_.end() ? 0 : nodes.at(known.host), known.gpu,
                        evidence.text(known.host), evidence.text(lines_of(known.versions)), TextId::none}});
-        // NCCL prints those of its own variables that are set, which is no whole environment: what is not
-        // among them may well have been set.
+        // NCCL prints only those of its own variables that are set, so this is not the whole environment: a
+        // variable that is missing here may have been set.
         for (const auto& [name, value] : known.environment)
             evidence.record({Time{0}, rank, RankConfig{evidence.text(name), evidence.text(value)}});
     }
@@ -310,8 +310,7 @@ void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero) const {
 }
 
 Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
-    // A watchdog writes its dump when a call has lasted for c10d's time-out; nobody else tells how long that
-    // was.
+    // A watchdog writes its dump when a call has lasted for c10d's time-out; no file says how long that was.
     dumps_by_watchdog_ = !observed_until && until_ != no_time && !unfinished_.empty() &&
                          unfinished_.size() * 2 >= dumped_.size();
     if (dumps_by_watchdog_) observed_until = until_ + usual_time_out;
@@ -338,14 +337,14 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
     for (const Told& one : told_) evidence.record({when(one.at), one.rank, one.what(evidence)});
-    // Whom a launcher calls the first failure stands first among those of the same second.
+    // The rank that a launcher names as the first failure comes first among those of the same second.
     for (const bool first : {true, false}) {
         for (const auto& [rank, exit] : exits_) {
             if (roots_.contains(rank) == first)
                 evidence.record({when(exit.first), rank, RankExit{exit.second.first, exit.second.second}});
         }
     }
-    // An agent that ends its workers names each of them: so many there are, if nobody tells the world size.
+    // An agent that ends its workers names each of them: their number is the world size if no file states it.
     reading_.ranks_told = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});

@@ -1,5 +1,5 @@
-// results/importers/story.h — What the readers of single files gather; sorted, completed and made evidence at
-// the end. Times are nanoseconds since 1970 until then.
+// results/importers/story.h — Collects what the readers of single files find; it is sorted, completed and
+// turned into evidence at the end. Times are nanoseconds since 1970 until then.
 #pragma once
 
 #include <deque>
@@ -15,12 +15,12 @@
 
 namespace deadrank::results::importers {
 
-inline constexpr std::int64_t no_time = -1;  // the file does not say; it gets the latest moment known
+inline constexpr std::int64_t no_time = -1;  // the file does not say; the event gets the latest moment known
 
 struct Told {
     std::int64_t at = no_time;
     Rank rank = no_rank;
-    std::function<Payload(Evidence&)> what;  // texts are kept in the evidence that is being made
+    std::function<Payload(Evidence&)> what;  // texts go into the evidence that is being made
 };
 
 struct KnownProcess {
@@ -32,16 +32,16 @@ struct KnownProcess {
 struct KnownGroup {
     std::string name, description;
     std::vector<Rank> ranks;
-    std::map<Rank, std::int64_t> joined;  // when, by the first thing known of it
+    std::map<Rank, std::int64_t> joined;  // when, by the first entry known of it
     CommId id = 0;
 };
 
 class Story {
 public:
-    // What is told has a number, under which its time can be given later.
+    // Each told event has a number, by which its time can be set later.
     static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
     std::size_t tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
-    // `nothing` when the same rank said it before, or when there is too much to keep.
+    // Returns `nothing` when the same rank printed it before, or when there is too much to keep.
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
 
@@ -50,25 +50,25 @@ public:
     void year(int year) { year_ = year; }
     int year_or(int otherwise) const { return year_ > 0 ? year_ : otherwise; }
 
-    // A process that a launcher saw fail. Its rank may be unknown; then `local` is its place on its node.
+    // A process that a launcher saw fail. Its rank may be unknown; then `local` is its local rank.
     struct Failure {
         std::int64_t at = no_time;
         Rank rank = no_rank, local = no_rank;
         std::int32_t pid = 0;
         int code = 1;
-        bool root = false;  // the launcher calls it the first
+        bool root = false;  // the launcher names it as the first failure
         std::string host = {};
     };
     void failed(const Failure& failure);
     void worker(std::int32_t pid) { workers_.insert(pid); }
-    // A task of srun: a rank, unless a launcher on each node tells of ranks itself.
+    // A task of srun: a rank, unless a launcher on each node reports the ranks itself.
     void task_ended(std::int64_t at, Rank task, int code, int signal);
-    // A traceback without a rank: a failed rank of which the launcher tells may claim it.
+    // A traceback without a rank: a failed rank that the launcher reports may claim it.
     void orphan(std::size_t told, const std::string& text);
 
     KnownProcess& process(Rank rank) { return processes_[rank]; }
     const std::map<Rank, KnownProcess>& processes() const { return processes_; }
-    // The rank of a process, by host and pid (an empty host is any); no_rank when nobody said.
+    // The rank of a process, by host and pid (an empty host is any); no_rank when unknown.
     Rank rank_of(const std::string& host, std::int32_t pid) const;
     void names(const std::string& host, std::int32_t pid, Rank rank);
 
@@ -77,7 +77,7 @@ public:
                       const std::vector<Rank>& ranks);
     KnownGroup* group_named(const std::string& name, Rank member);
 
-    // A communicator as NCCL's own log speaks of it; counts only where no dump does.
+    // A communicator from NCCL's own log; used only when no dump describes any.
     void nccl_begins(const std::string& comm, Rank process, Rank place, std::int32_t size, std::int64_t at);
     void nccl_joined(const std::string& comm, Rank process, std::int64_t at);
 
@@ -86,7 +86,7 @@ public:
     void unfinished(Rank rank) { unfinished_.insert(rank); }
     void seen_until(std::int64_t at);
     std::int64_t latest() const { return until_; }
-    // One exit a rank: the first that a file speaks of.
+    // One exit per rank: the first that a file reports.
     void exits(std::int64_t at, Rank rank, int code, int signal);
 
     struct Ending {
@@ -124,7 +124,7 @@ private:
     std::vector<std::pair<std::string, NcclComm>> comms_;  // in order of first mention
     std::map<Rank, std::pair<std::int64_t, std::pair<int, int>>> exits_;
     std::set<Rank> dumped_;
-    std::set<Rank> unfinished_;  // in calls that their dumps do not see end
+    std::set<Rank> unfinished_;  // their dumps show calls that had not ended
     bool dumps_by_watchdog_ = false;
     std::map<std::pair<Rank, std::string>, std::size_t> logged_;
     std::map<Rank, std::size_t> kept_;  // lines of log
@@ -133,7 +133,7 @@ private:
         int level = 0;
         std::string line;
     };
-    std::map<Rank, std::deque<Late>> late_;  // the last of those that were too many: an end tells most
+    std::map<Rank, std::deque<Late>> late_;  // the last lines beyond the limit: the end of a log matters most
     std::vector<Failure> failures_;
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say

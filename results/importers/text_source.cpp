@@ -1,5 +1,5 @@
-// results/importers/text_source.cpp — Unpacking is left to the programs everybody has: a child of ours reads
-// the file and we read its output, so a damaged archive cannot harm this process.
+// results/importers/text_source.cpp — Unpacking is left to the usual programs: a child process reads the file
+// and we read its output, so a damaged archive cannot harm this process.
 #include "results/importers/text_source.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ ssize_t read_some(int fd, char* into, std::size_t count) {
     return got;
 }
 
-// Up to `most` bytes: a pipe gives them in pieces.
+// Reads up to `most` bytes: a pipe delivers them in pieces.
 std::string read_head(int fd, std::size_t most) {
     std::string head(most, '\0');
     std::size_t have = 0;
@@ -54,7 +54,7 @@ std::string read_head(int fd, std::size_t most) {
     return head;
 }
 
-// Its output is at the returned descriptor; -1 when the program is not there.
+// Returns a descriptor of the program's output; -1 when there is no such program.
 int unpack(const char* program, int from, int& child) {
     int ends[2] = {-1, -1};
     if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -77,7 +77,7 @@ int unpack(const char* program, int from, int& child) {
     return -1;
 }
 
-// All of a pipe in a file without a name, read again from its beginning; -1 when there is no place for it.
+// Copies all of a pipe into an unnamed file, to be read from its beginning; -1 when there is no space for it.
 int spooled(int pipe, std::string_view head) {
     std::FILE* file = std::tmpfile();
     if (file == nullptr) return -1;
@@ -180,7 +180,7 @@ bool TextSource::binary() const {
     for (const std::string_view magic : {"\177ELF"sv, "PK\x03\x04"sv, "\x89PNG"sv})
         if (std::string_view(head_).starts_with(magic)) return true;
     if (coding_ != Coding::bytes) return false;
-    // Text may be torn by NULs where a disk lost its pages; other control bytes it hardly has.
+    // Text may contain NULs where a disk lost its pages, but hardly any other control bytes.
     std::size_t strange = 0, nuls = 0;
     for (const char c : head_) {
         const auto byte = static_cast<unsigned char>(c);

@@ -30,7 +30,7 @@ public:
     // The next line without its end. A line longer than 64 KiB comes in pieces.
     bool next(std::string& line);
     std::int64_t bytes() const { return bytes_; }            // unpacked so far
-    const std::string& trouble() const { return trouble_; }  // why it ends before its end
+    const std::string& trouble() const { return trouble_; }  // why it ended early
 
 private:
     TextSource() = default;

@@ -1,5 +1,5 @@
-// results/importers/unpickle.cpp — A stack machine with the opcodes of data. Depth, size and count are
-// bounded: the memo could otherwise blow a small file up.
+// results/importers/unpickle.cpp — A stack machine with only the opcodes of data. Depth, size and count are
+// bounded: the memo could otherwise expand a small file without limit.
 #include <bit>
 #include <cstdint>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ constexpr int depth_most = 64;
 
 struct Broken {
     std::string what;
-    bool cut = false;  // it is not wrong, it ends too soon
+    bool cut = false;  // it is truncated, not wrong
 };
 
 // A value while the machine runs. torch writes a list once and refers to it again, so containers are shared.
@@ -38,7 +38,7 @@ struct Node {
     enum { leaf, list, dict } kind = leaf;
 };
 
-// Written out, each reference is a copy: that is bounded, since a small file could mean a huge tree.
+// Expands each reference into a copy; bounded, since a small file could mean a huge tree.
 class Unsharing {
 public:
     Json tree(const Value& value, int depth = 0) {
@@ -60,7 +60,7 @@ public:
     explicit Machine(std::string_view bytes) : bytes_(bytes) {}
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
-    // A list that holds itself would never be freed, and a deep one be freed by deep recursion.
+    // A list that contains itself would never be freed, and a deep one would be freed by deep recursion.
     ~Machine() {
         for (const Value& node : kept_) node->items.clear(), node->fields.clear();
     }
@@ -77,8 +77,8 @@ public:
     }
     std::size_t place() const { return place_; }
 
-    // What was read before the file ends: containers that were being filled are closed. A dict inside of a
-    // list is left out, since an entry without its last fields is none.
+    // What was read before the file ends: containers that were being filled are closed. An open dict inside a
+    // list is left out, since an entry without its last fields is of no use.
     Json so_far() {
         if (!stack_.empty() && top()->fields.empty()) open_.insert(top().get());
         while (!marks_.empty()) {
@@ -186,7 +186,7 @@ private:
         switch (code) {
             case 0x80:  // PROTO
                 if (const auto version = little(1); version > 5)
-                    throw Broken{fmt::format("protocol {} is none", version)};
+                    throw Broken{fmt::format("there is no protocol {}", version)};
                 return;
             case 0x95:  // FRAME
                 little(8);
@@ -202,7 +202,7 @@ private:
             case 'j':
                 return recall(little(4));
             default:
-                throw Broken{fmt::format("opcode 0x{:02x} is no data: it may call or import", code)};
+                throw Broken{fmt::format("opcode 0x{:02x} is not data: it may call or import", code)};
         }
     }
 

@@ -1,5 +1,5 @@
-// results/importers/wrapping.cpp — One wrapping after the other is taken off until none is left. A bracket
-// or a number that could be the program's own words is taken only where the file has that habit.
+// results/importers/wrapping.cpp — Removes one wrapping after the other until none is left. A bracket or
+// number that could be the program's own text is removed only where the whole file has that habit.
 #include "results/importers/wrapping.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ Habit habit_of(std::string_view head) {
     if (most(count.brackets))
         (count.rising >= count.brackets ? habit.numbered : habit.ranked_brackets) = true;
     habit.ranked_colons = most(count.colons);
-    // A name stands before many lines, else it is the first word of one.
+    // A host's name precedes many lines; any other word is just the first of its line.
     habit.hosts =
         !habit.ranked_colons && most(count.named) && static_cast<int>(count.names.size()) * 2 <= count.named;
     return habit;
@@ -131,7 +131,7 @@ private:
     }
     bool stamp() {
         if (stamped_ >= 2 || text().size() < 12) return false;
-        // "[2026-01-31 10:00:00,123] [INFO] …"; the kernel's own brackets stay, they say that it is the
+        // "[2026-01-31 10:00:00,123] [INFO] …"; the kernel's own brackets stay, since they identify the
         // kernel.
         if (text()[0] == '[' && (digit(text()[1]) || text()[1] == '\'')) {
             if (take_stamp(1, "]")) return ++stamped_, drop_space(), true;
@@ -305,7 +305,7 @@ private:
         return true;
     }
 
-    // A bar is not ended by a line feed: what is printed next stands behind it.
+    // A progress bar does not end with a line feed: what is printed next follows it on the same line.
     void behind_a_bar() {
         const std::string_view all = text();
         constexpr std::string_view anchors[] = {"Traceback (most recent call last)",

@@ -1,5 +1,5 @@
-// results/importers/wrapping.h — What stands before a program's own line in a log: who printed it, which
-// launcher and collector put what there, and when.
+// results/importers/wrapping.h — What precedes a program's own line in a log: the prefixes of launchers and
+// collectors, which say who printed it and when.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct Unwrapped {
     std::int32_t pid = 0;
     std::int64_t at = no_time;
     bool dated = false;
-    bool raylet = false;  // said by Ray about one of its workers
+    bool raylet = false;  // printed by Ray about one of its workers
 };
 
-// `line` is cleaned in place (colours, backspaces); what comes back points into it.
+// `line` is cleaned in place (colours, backspaces); the result points into it.
 Unwrapped unwrap(std::string& line, const Habit& habit, int year);
 
 // Times of day and dates in logs.
@@ -44,7 +44,7 @@ struct Stamp {
 };
 
 // "2026-01-31T10:00:00.5Z", "2026/01/31 10:00:00", "01/31/2026, 10:00:00 AM", "Sat Jan 31 10:00:00 2026",
-// "Jan 31 10:00:00", "0131 10:00:00.5" and "131 10:00:00.5"; `year` is for those that name none.
+// "Jan 31 10:00:00", "0131 10:00:00.5" and "131 10:00:00.5"; `year` is for those without one.
 std::optional<Stamp> read_stamp(std::string_view text, int year);
 int year_of(std::int64_t at);
 

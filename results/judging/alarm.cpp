@@ -1,5 +1,5 @@
-// results/judging/alarm.cpp — The best answer first: right and in time, right but late, right class about
-// somebody else.
+// results/judging/alarm.cpp — Picks the finding that answers best: right and in time, else right but late,
+// else the right class with the wrong blame.
 #include "results/judging/alarm.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::string about(const std::vector<Finding>& findings, const std::vector<std::s
     return text;
 }
 
-// Fields in which the answer was wrong: "blamed rank 5; it was rank 3".
+// The fields in which the answer was wrong: "blamed rank 5; it was rank 3".
 Alarm wrong_blame(const Weighing& weighing, const Finding& finding) {
     const Fields fields = differing_fields(weighing.expect.blames, finding.blame, weighing.culprit);
     return {.verdict = Verdict::fail,
@@ -88,11 +88,11 @@ Alarm late(const Weighing& weighing, const Finding& finding) {
 Alarm early(const Weighing& weighing, const Finding& finding) {
     return {.verdict = Verdict::fail,
             .outcome = Outcome::false_alarm,
-            .reason = fmt::format("{} rang {} before anything had happened", finding.detector,
+            .reason = fmt::format("{} raised an alarm {} before the fault", finding.detector,
                                   duration_text(weighing.fault_at - finding.at))};
 }
 
-// "symptom about rank 3", or the symptom alone where nobody in particular is asked for.
+// "symptom about rank 3", or the symptom alone if the scenario asks for no blame.
 std::string due_text(const Weighing& weighing) {
     const std::string who = blame_text(weighing.culprit, weighing.expect.blames);
     const bool somebody = !weighing.expect.blames.empty();
@@ -110,11 +110,11 @@ Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
     return {.verdict = Verdict::fail,
             .outcome = Outcome::silent,
             .reason = findings.empty()
-                          ? fmt::format("nobody noticed; {} was due", due)
+                          ? fmt::format("no detector noticed; {} was expected", due)
                           : fmt::format("{} was due; only said: {}", due, findings.front().symptom)};
 }
 
-// Right, in time, and alone? A second finding of the same symptom about somebody else is noise as well.
+// The answer is right and in time; is it alone? The same symptom about another rank is noise as well.
 Alarm right(const Weighing& weighing, const std::vector<Finding>& findings, std::size_t answer) {
     std::vector<std::size_t> noise = not_allowed(weighing.expect, findings);
     for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -124,7 +124,7 @@ Alarm right(const Weighing& weighing, const std::vector<Finding>& findings, std:
     if (!noise.empty()) {
         return {.verdict = Verdict::fail,
                 .outcome = Outcome::noisy,
-                .reason = "noticed, but with false alarms beside it: " + about(findings, noise)};
+                .reason = "noticed, but with additional false alarms: " + about(findings, noise)};
     }
     return {.verdict = Verdict::pass,
             .outcome = Outcome::caught,
@@ -152,7 +152,7 @@ Alarm with_answer(const Weighing& weighing, const std::vector<Finding>& findings
     return alarm;
 }
 
-// What the scenario asks to be named must be known, or any comparison would be empty.
+// Fields that the scenario asks for but the truth does not know: comparing them would prove nothing.
 Fields nameless_fields(const scenarios::Expectation& expect, const Blame& culprit) {
     Fields fields;
     for (const std::string& field : expect.blames) {
@@ -175,11 +175,11 @@ void add(const std::vector<T>& more, std::vector<T>& all) {
     all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-// One fault may stop two groups or fill two hosts, and a detector names each by itself: findings of the due
-// symptom about none but culprits count as one, which is there once the last of them is.
+// One fault may stop two groups or fill two hosts, and a detector may report each by itself: findings of the
+// due symptom that blame only culprits count as one, made when the last of them was.
 struct Together {
-    std::vector<Finding> findings;     // with one in the place of all parts
-    std::vector<std::size_t> indices;  // where each stood before; the joint one where the last part did
+    std::vector<Finding> findings;     // the joint one instead of all its parts
+    std::vector<std::size_t> indices;  // index of each before; of the joint one, its last part's
     std::size_t parts = 0;
 };
 

@@ -1,5 +1,5 @@
-// results/judging/alarm.h — The alarm that was due, weighed: which finding answers the expectation, and what
-// became of it.
+// results/judging/alarm.h — Weighs the alarm that was due: which finding answers the expectation, and with
+// what outcome.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Alarm {
 Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Time fault_at,
                   const std::vector<Finding>& findings);
 
-// The truth's blame, where the scenario does not state ranks or step itself.
+// The truth's blame, except for ranks or step that the scenario states itself.
 Blame culprit_of(const scenarios::Expectation& expect, const Truth& truth);
 
 // The fields of `expect.blames` in which the two differ. Ranks and nodes are compared as sets, a step
@@ -31,7 +31,7 @@ Blame culprit_of(const scenarios::Expectation& expect, const Truth& truth);
 std::vector<std::string> differing_fields(const std::vector<std::string>& fields, const Blame& said,
                                           const Blame& meant);
 
-// Indices of the findings that are neither the expected symptom nor in `also`.
+// Indices of the findings whose symptom is neither the expected one nor in `also`.
 std::vector<std::size_t> not_allowed(const scenarios::Expectation& expect,
                                      const std::vector<Finding>& findings);
 

@@ -9,7 +9,7 @@ namespace deadrank::results {
 
 namespace {
 
-// An id is a path below a directory named "catalog"; any other file is found by its own path alone.
+// A scenario below a directory named "catalog" is found by its id; any other file by its path alone.
 bool in_a_catalog(const std::filesystem::path& file) {
     return std::find(file.begin(), file.end(), "catalog") != file.end();
 }

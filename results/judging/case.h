@@ -1,5 +1,5 @@
-// results/judging/case.h — One scenario under one seed on one runner, judged: what every report is written
-// from. The faulty run, its control (same draws, no fault) and its healed run each have a judgement; the
+// results/judging/case.h — One scenario under one seed on one runner, judged; every report is written from
+// these. The faulty run, its control (same draws, no fault) and its healed run each have a judgement; the
 // worst wins.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace deadrank::results {
 
 struct Case {
     std::string scenario;        // id
-    std::filesystem::path file;  // of the scenario, where its id alone would not find it again
+    std::filesystem::path file;  // of the scenario, if its id alone would not find it again
     std::string runner;          // sim, local, mpi, gpu
     std::uint64_t seed = 1;
     scenarios::Bug bug;
@@ -28,19 +28,19 @@ struct Case {
 
     std::uint64_t trace_hash = 0;      // of the faulty run; 0 = the backend has none
     std::string token;                 // for `deadrank replay`
-    std::vector<std::string> notes;    // what the backend wants said
+    std::vector<std::string> notes;    // the backend's remarks
     std::vector<std::string> excerpt;  // lines of evidence around fault and finding
-    std::filesystem::path directory;   // where all of it lies; empty = nowhere
+    std::filesystem::path directory;   // the files of its runs; empty = not kept
     double seconds = 0;                // wall time
 
-    // The worst of the three, and the sentence that belongs to it.
+    // The worst of the three verdicts, with its reason.
     void conclude();
 
-    // The faulty run alone failed, and [parity] says why it does on this backend.
+    // Only the faulty run failed, and [parity] says why it does on this backend.
     bool differs_as_documented() const;
 };
 
-// An error of ours, or a backend that cannot: unknown with its sentence, never pass.
+// For an error of ours, or a backend that cannot play it: unknown with its reason, never pass.
 Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::string runner,
                   std::string reason);
 

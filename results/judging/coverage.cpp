@@ -1,4 +1,4 @@
-// results/judging/coverage.cpp — Counted from the files, never typed.
+// results/judging/coverage.cpp — Counted from the files, never typed in.
 #include "results/judging/coverage.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ CoverageAxis axis(std::string name, const std::vector<scenarios::TaxonomyEntry>&
 
 using Pair = std::pair<std::string, std::string>;
 
-// The scenario list is read a second time for what comes near: a gap is told with what is there instead.
+// Says what exists instead: scenarios with the symptom alone, or with the cause alone.
 std::string why_missing(const scenarios::SymptomCausePair& pair, const Coverage& coverage) {
     const std::size_t symptom = coverage.symptoms.scenarios.at(pair.symptom);
     const std::size_t cause = coverage.causes.scenarios.at(pair.cause);
@@ -89,7 +89,7 @@ std::vector<CoverageCell> cells_of(const std::vector<scenarios::Scenario>& scena
     return all;
 }
 
-// The pair has scenarios, but none that is healed by this fix pattern.
+// Fix patterns of a pair that has scenarios, but none that is healed by this pattern.
 void add_fix_gaps(Coverage& coverage, const scenarios::SymptomCausePair& pair) {
     for (const std::string& fix : pair.fixes) {
         std::set<std::string> healed_by;

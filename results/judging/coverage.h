@@ -34,17 +34,17 @@ struct Gap {
     std::vector<std::string> reports = {};   // public reports that carry it
 };
 
-// How much the scenarios' checks ask for: what each states, what it leaves open with a reason, and what it
-// leaves open without a word.
+// How much the scenarios' checks demand: what each states, what it leaves open with a reason, and what
+// without one.
 struct Strictness {
     struct Field {
         std::size_t stated = 0, reasoned = 0;
         std::vector<std::string> open;  // scenarios
     };
-    Field blames, reaction, within;  // within: stated as any; whether it is near is found by playing
+    Field blames, reaction, within;  // within: only playing shows whether a stated bound is tight
     std::size_t heals_keep = 0;      // a fault stays, perhaps with other parameters
     std::size_t heals_set = 0;       // all faults go, and settings change
-    std::size_t heals_control = 0;   // the healed run is the control, and why is said
+    std::size_t heals_control = 0;   // the healed run is the control, with a reason
     std::vector<std::string> heals_unsaid;
 };
 
@@ -53,8 +53,8 @@ struct Coverage {
     CoverageAxis symptoms, causes, fixes, stages;
     std::vector<CoverageCell> cells;                          // in order of symptom, cause, stage, fix
     std::size_t pairs = 0;                                    // (symptom, cause) that the taxonomy proposes
-    std::vector<Gap> gaps;                                    // of these, without a scenario
-    std::vector<Gap> fix_gaps;                                // of those with one, fix patterns without
+    std::vector<Gap> gaps;                                    // those of them without a scenario
+    std::vector<Gap> fix_gaps;                                // pairs with a scenario: fix patterns without
     std::vector<std::pair<std::string, std::string>> beyond;  // covered, though not proposed
     std::map<std::string, std::size_t> backends;              // backend → scenarios
     std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show

@@ -1,5 +1,5 @@
-// results/judging/error_texts.cpp — Whole words only, and who speaks decides what a sentence about trouble
-// means.
+// results/judging/error_texts.cpp — Matches whole words only; what a sentence about trouble means depends on
+// who says it.
 #include "results/judging/error_texts.h"
 
 #include <algorithm>

@@ -11,22 +11,20 @@ namespace deadrank::results {
 
 struct ErrorText {
     Time at;
-    Rank rank;  // whose words they are; no_rank = the launcher's
+    Rank rank;  // whose text it is; no_rank = the launcher's
     std::string text;
 };
 
 std::vector<ErrorText> error_texts(const Evidence& evidence);  // in order of time
 
-// `word` in `text`, not as a part of a longer word or number: "rank 1" is not in "rank 12". Both in lower
-// case.
+// `word` in `text`, but not inside a longer word or number: "rank 1" is not in "rank 12". Both in lower case.
 bool says(const std::string& text, const std::string& word);
-// As `says`, but not as a piece of a path or of a module's name: "torch.distributed.DistStoreError" does not
-// say that it was torch.
+// As `says`, but not inside a path or a module name: "torch.distributed.DistStoreError" does not name torch.
 bool names_part(const std::string& text, const std::string& part);
 bool names_rank(const std::string& text, Rank rank);
 
-// A watchdog or a broken connection tells of somebody else's trouble: its own rank is a victim, not named by
-// it.
+// A watchdog or a broken connection reports trouble of other ranks: the rank that prints it is a victim, not
+// named as the culprit.
 bool tells_of_others(const std::string& text);
 
 }  // namespace deadrank::results

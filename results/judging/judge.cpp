@@ -1,5 +1,5 @@
-// results/judging/judge.cpp — The expectation and the truth on one side, the findings on the other; the worst
-// of both verdicts wins.
+// results/judging/judge.cpp — Compares the findings with the expectation and the truth, then the job's
+// reaction; the worst verdict wins.
 #include "results/judging/judge.h"
 
 #include <algorithm>
@@ -45,8 +45,8 @@ std::string why_never_applied(const Truth& truth) {
     return idle ? idle->says : "no moment of the run matched its `when`";
 }
 
-// Of several faults one that never happened, or had no effect: empty when each did its part. Backends that
-// do not conclude by themselves are read by their marks.
+// A fault that never happened or had no effect; empty if each did its part. If the backend does not mark idle
+// faults, a fault without any mark counts as one.
 std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
     if (const Mark* idle = truth.idle())
         return plan.faults.size() < 2 ? idle->says : fmt::format("fault {}: {}", idle->fault + 1, idle->says);
@@ -54,7 +54,9 @@ std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
         const bool marked = std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
             return mark.fault == static_cast<std::int32_t>(fault);
         });
-        if (!marked) return fmt::format("fault {} ({}) found no moment", fault + 1, plan.faults[fault].kind);
+        if (!marked)
+            return fmt::format("fault {} ({}) never came: its `when` was never met", fault + 1,
+                               plan.faults[fault].kind);
     }
     return {};
 }
@@ -79,7 +81,7 @@ void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) 
     }
 }
 
-// How soon the job was well again, or at its end, where the scenario bounds that.
+// How soon the job had recovered or ended, if the scenario bounds that.
 void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, const Evidence& evidence) {
     if (judgement.verdict != Verdict::pass || expect.recovers_within < 0) return;
     const Time due = judgement.fault_at + Time{expect.recovers_within};
@@ -90,7 +92,7 @@ void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, 
                                  ? "it never was"
                                  : fmt::format("it took {}", duration_text(settled - judgement.fault_at));
     judgement.reason =
-        fmt::format("{}; but the job should be well again or at its end {} after the fault: {}",
+        fmt::format("{}; but the job should have recovered or ended within {} of the fault: {}",
                     judgement.reason, duration_text(Time{expect.recovers_within}), took);
 }
 
@@ -110,7 +112,7 @@ void judge_silence(Judgement& judgement, const Truth& truth) {
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
         judgement.noticed_at = judgement.findings.front().at;
         set(judgement, Verdict::fail, Outcome::false_alarm,
-            "nothing was wrong, yet it rang: " + list_of(judgement.findings, all));
+            "nothing was wrong, but it raised an alarm: " + list_of(judgement.findings, all));
     } else if (truth.ends.empty() || !truth.completed()) {
         set(judgement, Verdict::fail, Outcome::unfinished, "quiet, but " + unfinished_ranks(truth));
     } else {
@@ -133,7 +135,7 @@ void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, con
     judge_recovery(judgement, expect, record.evidence);
 }
 
-// Silent, and at its end where it should be: by itself, or with the error that the fix is there to give.
+// No finding, and the end that it should have: by itself, or with the error that the fix is meant to give.
 void judge_quiet_heal(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
     judge_silence(judgement, record.truth);
     const bool may_end_with_error = expect.reaction == "clear_error" ||
@@ -152,24 +154,24 @@ void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, co
     }
 }
 
-// The fix absorbs what it leaves in place: some of that must have come.
+// The fix must absorb the faults that it leaves in place, so at least one of them must have happened.
 void judge_what_was_kept(Judgement& judgement, const Truth& truth) {
     for (const Mark& mark : truth.marks) {
         if (mark.kind != MarkKind::missed || truth.applied()) continue;
         set(judgement, Verdict::unknown, Outcome::not_applied,
-            "what the fix leaves in place never came: " + mark.says);
+            "no fault that the fix leaves in place happened: " + mark.says);
         return;
     }
 }
 
-// What was not done proves nothing, and neither does what changed nothing.
+// A fault that did not happen proves nothing, and neither does one that changed nothing.
 void judge_effect(Judgement& judgement, const scenarios::Plan& plan, const Record& record,
                   const Evidence* control) {
     if (const std::string idle = idle_fault(plan, record.truth); !idle.empty()) {
         set(judgement, Verdict::unknown, Outcome::not_applied, idle);
     } else if (control && same_events(record.evidence, *control)) {
         set(judgement, Verdict::unknown, Outcome::not_applied,
-            "the fault had no effect: the run is its control, event for event");
+            "the fault had no effect: the run equals its control, event for event");
     }
 }
 
@@ -191,7 +193,7 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     if (plan.variant == Variant::fault) judge_fault(judgement, plan.expect, record);
     if (plan.variant == Variant::control) judge_silence(judgement, record.truth);
     if (plan.variant == Variant::healed) judge_healed(judgement, plan.expect, record);
-    // Part of the bug never happened: nothing that followed proves anything.
+    // Part of the bug never happened: whatever followed proves nothing.
     if (judgement.verdict == Verdict::unknown) return judgement;
     if (const Mark* refusal = record.truth.refusal())
         set(judgement, Verdict::unknown, Outcome::not_applied, "a fault was refused: " + refusal->says);
@@ -208,13 +210,14 @@ void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, cons
     const Judgement without = judge(plan, faulty, findings);
     if (without.verdict != Verdict::pass) return;
     set(healed, Verdict::fail, Outcome::heals_nothing,
-        fmt::format("the fix heals nothing: without it the run is as it should be with it ({})",
+        fmt::format("the fix proves nothing: the run is as it should be even without it ({})",
                     without.reason));
 }
 
 void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control) {
     if (healed.verdict != Verdict::pass || !same_events(run, control)) return;
-    set(healed, Verdict::pass, Outcome::as_control, "the control again, event for event: it proves nothing");
+    set(healed, Verdict::pass, Outcome::as_control,
+        "the run equals its control, event for event: it proves nothing");
 }
 
 Judgement unjudged(std::string reason) {

@@ -1,5 +1,5 @@
 // results/judging/judge.h — Was the right thing noticed, about the right rank, in time, and did the job react
-// as it should? Three values: pass, fail, unknown; the worst wins. What kept us from knowing is a reason,
+// as it should? Pass, fail or unknown; the worst wins. Whatever kept us from judging is a reason for unknown,
 // never a pass.
 #pragma once
 
@@ -32,7 +32,7 @@ enum class Outcome {
     not_applied,    // the fault never happened
     as_unseen,      // nothing could show it, and nothing did
     quiet,          // control or healed run without findings
-    unfinished,     // control or healed run that did not come to its end
+    unfinished,     // control or healed run that did not reach its end
     heals_nothing,  // the healed run is as it should be, and so is the faulty one
     as_control,     // the healed run is its control, event for event: quiet, and no proof
     unjudged,       // nothing to judge against, or half a run
@@ -59,26 +59,26 @@ struct Judgement {
     }
 };
 
-// The one verdict, for whoever played a run or reads it from files. The plan's variant says what is asked:
+// The one verdict, for a run that was just played or is read from files. The plan's variant decides what is
+// asked:
 // - fault: the alarm that the plan expects, and the reaction. `control` is the evidence of the same run
-//   without the fault: only beside it can a wrong result be told from a right one.
+//   without the fault: a wrong result shows only beside it.
 // - control: no finding, and every rank finished.
 // - healed: what [heal.expect] says: no finding and every rank finished, or the alarm and the reaction that
-//   are left where the fix does not take the fault away.
-// A run that was interrupted, whose fault never happened, or of whose fault a lever was refused proves
-// nothing: unknown.
+//   remain because the fix does not remove the fault.
+// Unknown, if the run was interrupted, its fault never happened, or a lever of the fault was refused.
 Judgement judge(const scenarios::Plan& plan, const Record& record, const std::vector<Finding>& findings,
                 const Evidence* control = nullptr);
 
-// A fix proves something only where the run without it would not do: a healed run that passes fails all the
-// same when the faulty run, asked the healed plan's question, passes as well. Nothing changes otherwise.
+// A fix proves something only if the run without it does worse: a healed run that passes fails here if the
+// faulty run, judged by the healed plan, passes as well. Nothing changes otherwise.
 void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
                             const std::vector<Finding>& findings);
 
-// Beside its control: a healed run that is the control again passes, and is called so.
+// Compares with the control: a healed run that equals its control passes, and is marked so.
 void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control);
 
-// Of a run that cannot be judged: it was not played, or its files lack the plan or the truth.
+// For a run that cannot be judged: it was not played, or its files lack the plan or the truth.
 Judgement unjudged(std::string reason);
 Judgement unjudged(std::string reason, const Record& record, const std::vector<Finding>& findings);
 

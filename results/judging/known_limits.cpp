@@ -10,7 +10,7 @@ namespace deadrank::results {
 const std::vector<KnownLimit>& known_limits() {
     static const std::vector<KnownLimit> limits = {
         {"torchfrtrace", "2.11", "", "wrong_operation_on_the_first_rank", Outcome::wrong_rank,
-         "it takes the dump that it reads first for the truth, and blames all who differ from it"},
+         "it trusts the first dump that it reads, and blames every rank that differs from it"},
         {"torchfrtrace", "2.11", "", "all_hung_in_one_operation", Outcome::silent,
          "it compares dumps with each other; where all are in the same operation there is nothing to "
          "compare"},

@@ -1,5 +1,5 @@
 // results/judging/known_limits.h — What a release of a tool is known to get wrong, on which scenario. Pinned,
-// so that a change shows either way: a defect that is gone, or a new one.
+// so that both a fixed defect and a new one show as a change.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct KnownLimit {
 
 const std::vector<KnownLimit>& known_limits();
 
-// What is pinned for this release of the tool on this scenario ("stage/name" or a name); null when nothing
-// is.
+// The limit pinned for this release of the tool on this scenario ("stage/name" or a name); null if there is
+// none.
 const KnownLimit* known_limit(std::string_view tool, std::string_view version, std::string_view scenario);
 
 // "2.11.0+cu130" against "2.11": number by number.

@@ -1,5 +1,5 @@
-// results/judging/reaction.cpp — Ended or not, then how: by an error, whose words are weighed elsewhere, or
-// by a result, which is compared with the control's.
+// results/judging/reaction.cpp — First whether the job ended, then how: by an error, whose words
+// weigh_words.cpp judges, or by a result, which is compared with the control's.
 #include "results/judging/reaction.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace deadrank::results {
 
 namespace {
 
-// What the launcher and the ranks showed of the end. A restarted rank counts with its last life.
+// How the job ended, by launcher and ranks. A restarted rank counts with its last life.
 struct Ending {
     std::set<Rank> started, ended, failed;
     std::map<Rank, std::int32_t> node_of;
@@ -24,14 +24,14 @@ struct Ending {
     std::int32_t stop_code = 0;
     bool restarted = false, stepped = false, warned = false;
     Time last_exit{0};
-    Time progress{0};      // the last step that any rank finished, or the last one to come to the rendezvous
-    Time closing = never;  // since then: the launcher has noticed, and asks the other ranks to end
+    Time progress{0};      // the last step that any rank finished, or the last arrival at the rendezvous
+    Time closing = never;  // when the launcher had noticed, and began to ask the other ranks to end
 
     bool has_failed() const { return !failed.empty() || stop_code != 0; }
 };
 
-// torchrun gives a rank that long to answer its SIGTERM. Two waits of a time-out and this one would be a
-// hang.
+// How long torchrun waits for a rank after its SIGTERM. Not counted, or two time-outs and this wait would add
+// up to a hang.
 constexpr Time launchers_patience{30'000'000'000};
 
 void see_log(Ending& ending, const Evidence& evidence, const Event& event, const RankLog& log) {
@@ -70,7 +70,7 @@ void see(Ending& ending, const Evidence& evidence, const Event& event) {
         ending.stepped = true;
         see_progress(ending, event.at);
     } else if (event.as<StepEnd>() || event.as<RendezvousEnter>()) {
-        // Until a rank comes to the rendezvous it loads its libraries, for as long as the machine needs.
+        // Before the rendezvous a rank loads its libraries, for as long as the machine needs.
         see_progress(ending, event.at);
     } else if (const auto* log = event.as<RankLog>()) {
         see_log(ending, evidence, event, *log);
@@ -148,7 +148,7 @@ std::string difference(const EndResult& seen, const EndResult& right, bool resta
     for (const auto& [key, digest] : right.answers) {
         const auto found = seen.answers.find(key);
         if (found == seen.answers.end() || found->second != digest)
-            return fmt::format("rank {} answers request {} otherwise than the control", key.first,
+            return fmt::format("rank {} answers request {} differently from the control", key.first,
                                key.second);
     }
     for (const auto& [rank, samples] : right.samples) {
@@ -205,7 +205,7 @@ private:
                             seconds(job_.timeout));
         }
         const Time waited = waited_between(job_.waiting, at_ - still, at_);
-        if (past && still - waited <= bound()) grade.untold = "this machine was too slow to tell";
+        if (past && still - waited <= bound()) grade.untold = "this machine was too slow for a verdict";
         return grade;
     }
 
@@ -222,7 +222,7 @@ private:
         if (ending_.restarted) {
             grade = {.reaction = Reaction::restarted,
                      .took = at_ - begun_,
-                     .says = "started again, to the same result"};
+                     .says = "restarted and reached the same result"};
         } else if (ending_.warned) {
             grade.reaction = Reaction::warned_and_completed;
         }

@@ -1,30 +1,29 @@
 // results/judging/reaction.h — How a job reacted to what happened to it, read from evidence, its control run
-// and the truth about who it was. Judge, resilience table and search ask this one grading, so they cannot
-// contradict each other.
+// and the true culprit. Judge, resilience table and search share this grading, so they cannot contradict each
+// other.
 //
 // Hang. A job hangs when a rank never ends, unless the rank's whole node fell silent while others ended with
-// an error: from a lost node no exit is ever reported. An error that comes after more than hang_multiple
-// time-outs without a step is a hang as well, where the job has a time-out: whoever waits for it has long
-// given up. Neither the launcher's patience with a rank that it asked to end nor the time for which others
-// had the processor counts.
+// an error: a lost node reports no exits. An error that comes after more than hang_multiple time-outs without
+// a step is a hang as well, where the job has a time-out: whoever waits for it has long given up. Time in
+// which the launcher waits for a rank that it asked to end, or in which others had the processor, does not
+// count.
 //
-// Error. It is clear when it leads to the cause and blames nobody else: it names the culprit's rank, node,
-// variable, part or file, is the culprit's own sentence about what happened, or the launcher calls the
-// culprit the root cause and says by which signal it ended. Words from before the fault, the heading and the
-// frames of a traceback, the speaker's name in front of its line and a victim's complaint about a time-out or
-// a lost peer name nobody. A node stands for the culprit where all of its ranks do. It is the same question
-// before the first step: a job that refuses to start with an error about something else misleads.
+// Error. It is clear when it leads to the cause and blames no other rank: it names the culprit's rank, node,
+// variable, part or file, or is the culprit's own sentence about what happened, or the launcher calls the
+// culprit the root cause and says which signal ended it. Words from before the fault, the heading and the
+// frames of a traceback, the speaker's name in front of its line, and a victim's complaint about a time-out
+// or a lost peer name nobody. A node's name counts if all of its ranks are culprits. The same holds before
+// the first step: a job that refuses to start with an error about something else misleads.
 //
-// Result. What a user would call it: each rank's last loss and parameters, the samples that it saw (not after
-// a restart, which repeats some), and every served answer. Whatever the control has must be there and the
-// same. A job that warned or restarted and came to another result is wrong: those who look at the result
-// alone would never know.
+// Result. What a user would call it: each rank's last loss and parameters, the samples that it read (not
+// after a restart, which repeats some), and every served answer. Whatever the control has must be there and
+// the same. A job that warned or restarted and then reached another result is wrong: a user who looks only at
+// the result would never know.
 //
 // A scenario's word asks for what it says and no more: `refuse_to_start` for an error before the first step,
-// whatever its words, and `restart` for a job that started again and ended well, whatever its result, which
-// is for a detector to notice, and `error` for any end by an error, whoever it names: where the software that
-// is played cannot know the culprit, no better end is possible. `clear_error`, `complete` and
-// `warn_and_complete` ask for the grade.
+// whatever its words; `restart` for a job that started again and ended well, whatever its result, which a
+// detector has to notice; `error` for any end by an error, whatever it names, where the software under test
+// cannot know the culprit. `clear_error`, `complete` and `warn_and_complete` ask for the grade.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +53,10 @@ std::string_view wanted_text(std::string_view wanted);  // "end with a clear err
 bool ended_with_error(Reaction reaction);
 bool is_good(Reaction reaction);  // nobody is left waiting, misled or wrong
 
-// A job that needs more than this many times its time-out to end is a hang, however it ends.
+// A job that takes longer than this many of its time-outs to end has hung, however it ends.
 inline constexpr std::int64_t hang_multiple = 5;
 
-// One run, as its reaction is graded.
+// One run, as the grading sees it.
 struct Reacting {
     const Evidence& evidence;
     const Evidence* control = nullptr;  // without it no completed run can be told from a wrong one
@@ -72,8 +71,8 @@ struct Grade {
     Time took =
         never;         // from the fault to the job's end, or as long as a hang was watched; never = not asked
     std::string says;  // one sentence: the words that were found, or what differs
-    std::string untold = {};  // what kept us from telling it for sure; empty = it is told
-    bool stepped = false;     // it came to its first step
+    std::string untold = {};  // why the grade is not certain; empty = it is
+    bool stepped = false;     // it reached its first step
     bool restarted = false;
 
     bool operator==(const Grade&) const = default;
@@ -85,8 +84,8 @@ bool reaction_meets(std::string_view wanted, const Grade& job);
 Grade grade(const Reacting& job);
 Grade grade(const Record& run, const Evidence* control, const Blame& culprit = {});
 
-// When the job was well again or at its end: the first step done after its last restart, else its last exit.
-// `never` while it hangs.
+// When the job had recovered or ended: the first step finished after its last restart, else its last exit.
+// `never` if it hangs.
 Time settled_at(const Evidence& evidence);
 
 }  // namespace deadrank::results

@@ -18,7 +18,7 @@ std::string_view name_of(Reaction reaction) {
 
 std::string_view reaction_text(Reaction reaction) {
     static constexpr std::array<std::string_view, 9> texts = {
-        "it completed without a word",
+        "it completed silently",
         "it warned and completed",
         "it ended with a clear error",
         "it ended with a misleading error",

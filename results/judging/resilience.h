@@ -1,5 +1,5 @@
 // results/judging/resilience.h — A cell of the resilience table: how a framework reacted to a bug, as the
-// judge graded it, in the seven words that the table has for it.
+// judge graded it, in the table's seven words.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace deadrank::results {
 
-// A word of the table: whether a job warned, or had done a step before its error, makes no cell of its own.
+// A word of the table. Whether a job warned, or took a step before its error, does not matter here.
 struct TableWord {
     std::string_view id;    // "silent_wrong_result", in JSON lines and in lists of known reactions
     std::string_view text;  // "silent wrong result"
@@ -29,12 +29,12 @@ inline constexpr std::array<TableWord, 7> table_words = {{
 }};
 const TableWord& table_word(Reaction reaction);
 
-// One cell of the table, and what there is to say about it.
+// One cell of the table, and what is needed to explain it.
 struct ResilienceCell {
     std::string scenario, cause;  // ids
     Subject subject;
-    std::string again;           // the command that shows it once more
-    std::optional<Grade> grade;  // absent: it could not be told
+    std::string again;           // the command that reproduces it
+    std::optional<Grade> grade;  // absent: not known
     std::string untold = {};     // why not: not played here, no fault, a machine too slow
 };
 

@@ -1,4 +1,4 @@
-// results/judging/scorecard.cpp — A finding is right in the faulty run alone; whatever rings in a control or
+// results/judging/scorecard.cpp — Only a finding in the faulty run can be right; any finding in a control or
 // healed run is false.
 #include "results/judging/scorecard.h"
 

@@ -1,6 +1,6 @@
-// results/judging/scorecard.h — Many judged cases counted: per bug class, symptom, stage or detector, what
-// became of the alarms. Precision counts findings, recall and localisation count cases; a share over nothing
-// is absent, never 100 %.
+// results/judging/scorecard.h — Counts over judged cases: what became of the alarms, per bug class, symptom,
+// stage or detector. Precision counts findings, recall and localisation count cases; a share of nothing is
+// absent, never 100 %.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct ScoreRow {
                 right = 0;    // over all runs; right = the expected one about the right one, or allowed
     std::size_t due = 0;      // cases in which an alarm was due
     std::size_t noticed = 0;  // of these, with a finding of the right symptom
-    std::size_t named = 0;    // of these, about the right one
+    std::size_t named = 0;    // of these, with the right blame
     std::size_t quiet_due = 0, quiet = 0;  // control and healed runs, and those as they should be
     std::size_t as_control = 0;            // of these, healed runs that are their control again: no proof
     std::vector<Time> delays;              // from fault to the right finding, ascending
@@ -40,7 +40,7 @@ struct Scorecard {
     ScoreRow total;
 };
 
-// One row for each name that `names_of` gives; a case may count in several rows, and once in the total.
+// One row per name that `names_of` gives; a case may count in several rows, but once in the total.
 Scorecard score(const std::vector<Case>& cases,
                 const std::function<std::vector<std::string>(const Case&)>& names_of);
 
@@ -49,8 +49,7 @@ Scorecard score_by_class(const std::vector<Case>& cases, const scenarios::Taxono
 Scorecard score_by_symptom(const std::vector<Case>& cases);
 Scorecard score_by_stage(const std::vector<Case>& cases);
 
-// Who said what: only that detector's findings count, and an alarm was due from it where it knows the
-// symptom.
+// By detector: only its own findings count, and an alarm was due from it if it knows the symptom.
 struct DetectorWords {
     std::string name;
     std::vector<std::string> symptoms;

@@ -21,7 +21,7 @@ std::string shortened(std::string text) {
     return text.size() <= most ? text : text.substr(0, most) + "…";
 }
 
-// The launcher and a traceback may say several lines at once.
+// One text of the launcher, or one traceback, may hold several lines.
 void add_lines(std::vector<std::string_view>& lines, std::string_view text) {
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -59,7 +59,7 @@ RootCause root_cause(const Evidence& evidence) {
     return root;
 }
 
-// "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": who is said to be missing, by a rank that waited.
+// "[Rank 0]: Ranks 2 failed to pass monitoredBarrier": the rank said to be missing by one that waited.
 Rank missing_rank(const std::vector<ErrorText>& texts) {
     for (const ErrorText& error : texts) {
         const std::string text = lowered(error.text);
@@ -82,7 +82,7 @@ bool is_cause(const std::string& text) {
                        [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
-// Words that lead to the files: "…/checkpoints/step3", "checkpoint file is corrupted", "No space left on
+// Words that point to the files: "…/checkpoints/step3", "checkpoint file is corrupted", "No space left on
 // device".
 bool names_storage(const std::string& text) {
     static constexpr std::array words = {"checkpoint", "no space left on device", "read-only file system"};
@@ -90,7 +90,7 @@ bool names_storage(const std::string& text) {
                        [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
-// "[rank1]: ValueError": who speaks, not of whom.
+// "[rank1]: ValueError": the prefix names the speaker, not the culprit.
 std::string without_prefix(const std::string& text) {
     const std::size_t end = text.starts_with("[rank") ? text.find("]:") : std::string::npos;
     return end == std::string::npos ? text : text.substr(end + 2);
@@ -103,7 +103,7 @@ bool is_reason_of_stop(const Evidence& evidence, const ErrorText& error) {
     });
 }
 
-// RANK is a word of every day where it is not spelled as the variable is.
+// A name such as RANK is an everyday word unless it is spelled exactly so.
 bool names_variable(const std::string& text, const std::string& variable) {
     return variable.find('_') == std::string::npos ? says(text, variable)
                                                    : says(lowered(text), lowered(variable));
@@ -113,7 +113,7 @@ class ErrorWords {
 public:
     explicit ErrorWords(const Reacting& job) : job_(job) {
         for (const ErrorText& error : error_texts(job.evidence)) {
-            // Why the job stopped is the observer's own sentence.
+            // The reason of a job.stop is the observer's own sentence, not the job's.
             if (error.at < job.fault_at || is_reason_of_stop(job.evidence, error)) continue;
             std::vector<std::string_view> lines;
             add_lines(lines, error.text);
@@ -146,8 +146,8 @@ private:
 
     bool is_culprit(Rank rank) const { return culprits_.contains(rank); }
 
-    // Words that name the variable, the part or the file; of the culprit about itself, unless somebody else
-    // is called the root cause; or of the one who is called so about the culprit.
+    // A text that leads to the cause: it names the variable, part or file; or a culprit describes itself,
+    // unless another rank is called the root cause; or the rank called the root cause names a culprit.
     const ErrorText* cause_text() const {
         for (const ErrorText& error : texts_) {
             const std::string text = lowered(error.text);
@@ -157,7 +157,7 @@ private:
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
             if (culprit.component == "storage" && is_cause(text) && names_storage(text)) return &error;
-            // Where a part was damaged and everybody ended with it, one must say which part.
+            // If a part was damaged and all ranks are culprits, a text must say which part.
             const bool own_words = !everybody() || culprit.component.empty();
             if (own_words && believed && is_culprit(error.rank) && is_cause(text)) return &error;
             const std::string words = without_prefix(text);
@@ -170,7 +170,7 @@ private:
         return nullptr;
     }
 
-    // A blame of nodes alone means everybody on them.
+    // Blame of nodes alone means all ranks on them.
     void find_whole_nodes() {
         const Blame& culprit = job_.culprit;
         whole_nodes_.insert(culprit.nodes.begin(), culprit.nodes.end());
@@ -203,7 +203,7 @@ private:
     const Reacting& job_;
     std::vector<ErrorText> texts_;
     std::set<Rank> culprits_;
-    std::set<std::int32_t> whole_nodes_;  // on which everybody is a culprit
+    std::set<std::int32_t> whole_nodes_;  // whose ranks are all culprits
     Rank root_ = no_rank;
     std::string signal_;
 };

@@ -1,4 +1,4 @@
-// results/judging/weigh_words.h — Of a job that ended with an error: do its words lead to the cause?
+// results/judging/weigh_words.h — If a job ended with an error, do its words lead to the cause?
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// results/preflight/check_launch.cpp — What the launcher told each process. Frameworks read it in their own
-// ways, some of which take garbage for 0, so it is read strictly here.
+// results/preflight/check_launch.cpp — The variables that the launcher set for each process. Some frameworks
+// take garbage in them for 0, so they are read strictly here.
 #include <fmt/format.h>
 
 #include "results/preflight/checks.h"
@@ -43,7 +43,7 @@ void check_numbers(const Job& job, Remarks& remarks) {
         });
         if (bad.empty()) continue;
         say(remarks, bad, name,
-            fmt::format("{}='{}' is no whole number from 0 up", name, job[bad.front()].variable(name)),
+            fmt::format("{}='{}' is not a whole number from 0 up", name, job[bad.front()].variable(name)),
             "a launcher writes digits alone; look for an expansion that failed");
     }
     const auto bad = processes_where(job, [](const Snapshot& one) {
@@ -52,7 +52,7 @@ void check_numbers(const Job& job, Remarks& remarks) {
     });
     if (!bad.empty()) {
         say(remarks, bad, "MASTER_PORT",
-            fmt::format("MASTER_PORT='{}' is no port", job[bad.front()].variable("MASTER_PORT")),
+            fmt::format("MASTER_PORT='{}' is not a port", job[bad.front()].variable("MASTER_PORT")),
             "name a port from 1 to 65535");
     }
 }
@@ -78,7 +78,7 @@ void check_fit(const Job& job, Remarks& remarks) {
         say(remarks, missized, "WORLD_SIZE",
             fmt::format("WORLD_SIZE={} where {} processes came", job[missized.front()].variable("WORLD_SIZE"),
                         job.size()),
-            "the rendezvous waits for ranks that nobody starts");
+            "the rendezvous waits for ranks that are never started");
     }
     std::map<std::int64_t, std::vector<std::size_t>> claims;
     for (std::size_t i = 0; i < job.size(); ++i) {
@@ -100,8 +100,7 @@ void check_launch_variables(const Job& job, const Knowledge&, Remarks& remarks) 
     check_fit(job, remarks);
 }
 
-// On one host RANK - LOCAL_RANK is the same for all; where it is not, groups are built across the wrong
-// links.
+// RANK - LOCAL_RANK must be the same for all ranks of a host, else groups are built across the wrong links.
 void check_rank_order(const Job& job, const Knowledge&, Remarks& remarks) {
     std::map<std::string, std::map<std::int64_t, std::vector<std::size_t>>> bases;
     for (std::size_t i = 0; i < job.size(); ++i) {
@@ -109,7 +108,6 @@ void check_rank_order(const Job& job, const Knowledge&, Remarks& remarks) {
                    local = integer_in(job[i].variable("LOCAL_RANK"));
         if (rank && local) bases[job[i].host][*rank - *local].push_back(i);
     }
-    // A launcher that deals ranks round the hosts is consistent, though unusual: then no two agree anywhere.
     std::vector<std::size_t> odd;
     for (const auto& [host, groups] : bases) {
         if (groups.size() < 2) continue;

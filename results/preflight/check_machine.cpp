@@ -1,5 +1,5 @@
 // results/preflight/check_machine.cpp — Interfaces, the rendezvous, devices and limits: what only the machine
-// can tell. What was not asked is not judged.
+// knows. What was not queried is not judged.
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t megabyte = 1 << 20;
 
-// NCCL's filter: "^" leaves out, "=" asks for the whole name, else names are beginnings. gloo takes whole
+// NCCL's filter: "^" excludes, "=" matches the whole name, otherwise names are prefixes. gloo takes whole
 // names.
 bool lets_through(std::string_view filter, std::string_view name) {
     const bool excludes = filter.starts_with('^');
@@ -131,7 +131,7 @@ void check_devices(const Job& job, const Knowledge&, Remarks& remarks) {
         if (one.has("CUDA_VISIBLE_DEVICES")) {
             const auto listed = one.variable("CUDA_VISIBLE_DEVICES");
             devices = listed.empty() ? 0 : 1 + std::count(listed.begin(), listed.end(), ',');
-            // One device a process, chosen by the launcher: then every local rank uses index 0.
+            // The launcher chose one device per process: then every local rank uses index 0.
             if (devices == 1) return false;
         }
         return *local >= devices;

@@ -1,5 +1,5 @@
-// results/preflight/check_variables.cpp — Versions that differ or do not go together, and variables that NCCL
-// reads as nonsense or not at all.
+// results/preflight/check_variables.cpp — Versions that differ or are incompatible, and variables that NCCL
+// misreads or ignores.
 
 #include <algorithm>
 #include <cctype>
@@ -13,13 +13,13 @@
 
 namespace deadrank::results::preflight {
 
-// NCCL takes garbage for 0 and ignores names it does not know; what its readers would never say is said here.
+// NCCL reads garbage as 0 and ignores unknown names, both silently: they are reported here.
 
 namespace {
 
 constexpr const char* nccl_source = "NCCL sources, misc/param.cc: strtoll, and errno is all that is checked";
 
-// strtoll with base 0: decimal, octal, or hexadecimal behind 0x, a sign before it.
+// strtoll with base 0: decimal, octal, or hexadecimal after 0x, with an optional sign.
 bool is_nccl_number(std::string_view text) {
     const std::string copy(text);
     char* end = nullptr;
@@ -45,7 +45,7 @@ std::vector<std::string> words_in(std::string_view value) {
 // What is wrong with this value; empty when nothing is.
 std::string objection_to(const Knowledge& knowledge, std::string_view name, std::string_view value) {
     if (knowledge.integers.contains(name) && !is_nccl_number(value))
-        return fmt::format("{}='{}' is no number: it is read as {}", name, value,
+        return fmt::format("{}='{}' is not a number: it is read as {}", name, value,
                            std::strtoll(std::string(value).c_str(), nullptr, 0));
     if (const auto known = knowledge.words.find(name); known != knowledge.words.end()) {
         for (const std::string& word : words_in(value)) {
@@ -72,7 +72,7 @@ std::string objection_to(const Knowledge& knowledge, std::string_view name, std:
     return {};
 }
 
-// One remark a variable, whoever has it.
+// One remark per variable, with all processes that have it.
 template <class Object>
 void object_to_each(const Job& job, Remarks& remarks, Weight weight, const char* source,
                     const Object& object) {
@@ -142,7 +142,7 @@ void check_drift(const Job& job, const Knowledge&, Remarks& remarks) {
     }
 }
 
-// NCCL has no time-out of its own: the watchdog of the framework is all that ends a wait.
+// NCCL has no time-out of its own: only the framework's watchdog ends a wait.
 void check_endless_waits(const Job& job, const Knowledge&, Remarks& remarks) {
     const auto waits = processes_where(job, [](const Snapshot& one) {
         const bool never_aborts = is_off(one.variable("TORCH_NCCL_ASYNC_ERROR_HANDLING"));
@@ -160,7 +160,7 @@ void check_endless_waits(const Job& job, const Knowledge&, Remarks& remarks) {
          .source = "PyTorch, environment variables of ProcessGroupNCCL"});
 }
 
-// Versions that differ between ranks, and versions that do not go together within one.
+// Versions that differ between ranks, and versions that are incompatible within one.
 
 namespace {
 
@@ -195,8 +195,8 @@ void check_version_skew(const Job& job, const Knowledge& knowledge, Remarks& rem
 }
 
 void check_version_needs(const Job& job, const Knowledge& knowledge, Remarks& remarks) {
-    // Rows go from the newest on; the first that applies to a package decides.
-    std::map<std::string, Remark> found;  // by what is said
+    // Rows begin with the newest; the first that applies to a package decides.
+    std::map<std::string, Remark> found;  // by its text
     for (std::size_t i = 0; i < job.size(); ++i) {
         std::set<std::pair<std::string, std::string>> decided;
         for (const Need& need : knowledge.needs) {
@@ -219,8 +219,8 @@ void check_version_needs(const Job& job, const Knowledge& knowledge, Remarks& re
     for (auto& [says, remark] : found) remarks.push_back(std::move(remark));
 }
 
-// Names, classes of exceptions and defaults move between two releases, and nobody has tested against them
-// yet.
+// Names, classes of exceptions and defaults change between two releases, and nothing has been tested against
+// a nightly yet.
 void check_nightlies(const Job& job, const Knowledge&, Remarks& remarks) {
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> found;
     for (std::size_t i = 0; i < job.size(); ++i) {

@@ -1,4 +1,4 @@
-// results/preflight/checks.h — One function a rule; examine.cpp has the table.
+// results/preflight/checks.h — One function per rule; examine.cpp has the table.
 #pragma once
 
 #include "results/preflight/examine.h"
@@ -25,7 +25,7 @@ void check_nightlies(const Job& job, const Knowledge& knowledge, Remarks& remark
 bool is_distributed(const Job& job);
 // The whole text as a number.
 std::optional<std::int64_t> integer_in(std::string_view text);
-// Those for which `of` is true.
+// The processes for which `of` is true.
 template <class Of>
 std::vector<std::size_t> processes_where(const Job& job, const Of& of) {
     std::vector<std::size_t> found;
@@ -35,12 +35,12 @@ std::vector<std::size_t> processes_where(const Job& job, const Of& of) {
     return found;
 }
 
-// Who differs from the others in one quantity: the values of the smaller part, and that of the larger.
+// The processes that differ from the others in one quantity, with a value of theirs and that of the majority.
 struct Split {
     std::vector<std::size_t> odd;
     std::string odd_value, usual_value;
 };
-// In a tie those who set it where others did not, else those unlike the first. Nothing when all agree.
+// In a tie, those that set it where others did not, else those unlike the first. Nothing when all agree.
 std::optional<Split> split_of(const Job& job, std::string_view name,
                               std::map<std::string, std::string, std::less<>> Snapshot::*table);
 

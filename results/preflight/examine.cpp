@@ -1,4 +1,4 @@
-// results/preflight/examine.cpp — The rules, one a line, in the order in which their remarks are told.
+// results/preflight/examine.cpp — The rules, one per line, in the order of their remarks.
 #include "results/preflight/examine.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ const std::vector<Rule>& rules() {
         {"variable_value", "a variable holds what its reader understands", check_values},
         {"variable_name", "no name is one or two letters away from a real one", check_names},
         {"variable_drift", "what all ranks must share is the same on all", check_drift},
-        {"endless_wait", "somebody ends a collective that will never end", check_endless_waits},
+        {"endless_wait", "something ends a collective that would never end", check_endless_waits},
         {"interface", "the interface chosen exists, is up, and leads to other hosts", check_interfaces},
         {"master", "MASTER_ADDR has an address that all hosts reach, and its port is free", check_master},
         {"device", "each local rank has a device of its own", check_devices},
@@ -61,8 +61,7 @@ std::optional<Split> split_of(const Job& job, std::string_view name,
         groups[there ? std::optional(found->second) : std::nullopt].push_back(i);
     }
     if (groups.size() < 2) return std::nullopt;
-    // The usual value is the most frequent one; of two as frequent, none at all, or that of the first
-    // process.
+    // The usual value is the most frequent one; in a tie, no value at all, or else that of the first process.
     auto usual = groups.begin();
     for (auto at = groups.begin(); at != groups.end(); ++at) {
         const bool more = at->second.size() > usual->second.size();

@@ -1,6 +1,6 @@
 // results/preflight/examine.h — Reads the snapshots of a job's processes and says what will not work, before
-// hours are lost. Silent on a healthy job: a remark is a mistake, or something that hangs or lies on the day
-// it matters.
+// hours are lost. Silent on a healthy job: a remark is a mistake, or something that hangs or misleads when it
+// matters.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ struct Remark {
     std::vector<std::size_t> processes;  // indices of snapshots; empty = all of them together
     std::string subject;                 // the variable, package, interface or limit
     std::string says;                    // what is wrong, with the value seen
-    std::string remedy;                  // what would do
+    std::string remedy;                  // what to do instead
     std::string source;                  // where the rule comes from
 
     bool operator==(const Remark&) const = default;
 };
 
-using Job = std::vector<Snapshot>;  // in order of process; one alone may be all there is
+using Job = std::vector<Snapshot>;  // in order of process; there may be only one
 
 struct Rule {
     std::string_view name;

@@ -25,19 +25,19 @@ struct Snapshot {
     std::int64_t pid = 0;
     std::map<std::string, std::string, std::less<>> environment;
     std::map<std::string, std::string, std::less<>> versions;  // nccl, cuda, driver, torch, python, …
-    std::vector<Interface> interfaces;                         // empty: not asked
+    std::vector<Interface> interfaces;                         // empty: not queried
     std::optional<std::int64_t> shared_memory;                 // bytes free in /dev/shm
     std::optional<std::int64_t> open_files;                    // the soft limit
     std::optional<std::int64_t> gpus;                          // that the driver shows
     std::optional<bool> master_resolves;                       // MASTER_ADDR has an address
-    std::optional<bool> master_port_taken;                     // here, asked by the rank that would listen
+    std::optional<bool> master_port_taken;                     // here, as seen by the rank that would listen
 
     // Empty when the variable is not set.
     std::string_view variable(std::string_view name) const;
     bool has(std::string_view name) const { return environment.contains(name); }
 };
 
-// What each rank's start shows in a run's evidence, in order of process. Machines are not in it.
+// What a run's evidence shows of each rank's start, in order of process. It does not describe the machines.
 std::vector<Snapshot> snapshots_of(const Evidence& evidence);
 
 std::string to_json(const Snapshot& snapshot);

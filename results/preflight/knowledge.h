@@ -1,4 +1,4 @@
-// results/preflight/knowledge.h — What the rules know, as data with sources: compatibility.toml,
+// results/preflight/knowledge.h — The data behind the rules, with its sources: compatibility.toml,
 // variables.toml.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Need {
     std::string package, from, needs, least, source;
 };
 
-// Two processes on different sides of `at` do not understand each other, and what one sees then.
+// Processes whose versions are on different sides of `at` are incompatible; `shows` says how that is seen.
 struct Border {
     std::string package, at, shows, source;
 };
@@ -26,11 +26,11 @@ struct Border {
 struct Knowledge {
     std::vector<Need> needs;
     std::vector<Border> borders;
-    std::set<std::string, std::less<>> names;     // variables that somebody reads
+    std::set<std::string, std::less<>> names;     // variables that some program reads
     std::set<std::string, std::less<>> integers;  // those that are read as a whole number, unchecked
     std::map<std::string, std::vector<std::string>, std::less<>> words;  // what a variable may hold
 
-    // The known name that an unknown one was probably meant to be: two letters may be wrong. Empty when there
+    // The known name that an unknown one probably misspells, with at most two wrong letters. Empty when there
     // is none, or when the name is known.
     std::string meant_by(std::string_view name) const;
 };

@@ -1,4 +1,4 @@
-// results/record/blame.cpp — Blame as text, and as every file of ours writes it.
+// results/record/blame.cpp — Blame as text, and as JSON in all our files.
 #include "results/record/blame.h"
 
 #include <fmt/format.h>

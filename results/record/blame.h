@@ -1,4 +1,4 @@
-// results/record/blame.h — Who or what is at fault. Findings say it, the truth says it; the judge compares
+// results/record/blame.h — Who or what is at fault. Findings and the truth both state it; the judge compares
 // field by field.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Blame {
     std::string text() const;  // "rank 3, step 7"
 };
 
-// Blame as every file of ours writes it: only the fields that are set.
+// Blame as all our files write it: only the fields that are set.
 
 nlohmann::ordered_json blame_json(const Blame& blame);
 

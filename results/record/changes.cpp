@@ -1,4 +1,4 @@
-// results/record/changes.cpp — The words for troubles, and what a bent value becomes.
+// results/record/changes.cpp — Names of the kinds of trouble, and the result of bending a value.
 #include "results/record/changes.h"
 
 #include <array>

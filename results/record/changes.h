@@ -1,6 +1,6 @@
-// results/record/changes.h — What may be changed about a running job from outside: one record for each kind
-// of thing, which faults fill in and backends carry out. Most are states, not deeds: members left unset stay
-// as they are, and undoing is setting what was normal.
+// results/record/changes.h — What can be changed about a running job from outside: one record per kind of
+// thing, filled in by faults and carried out by backends. Most are states, not actions: unset members stay as
+// they are, and undoing means setting the normal value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LinkChange {
     int from = -1, to = -1;  // nodes; -1 = any other; equal = the links within that node (its NVLink domain)
     bool one_way = false;    // only what goes from `from` to `to`
     std::optional<bool> down = {};
-    bool reset = false;  // going down breaks connections at once, where a cut cable is silence
+    bool reset = false;  // going down resets connections at once; false: a silent cut cable
     std::optional<std::int64_t> bandwidth_permille = {};  // 1000 = normal
     std::optional<Time> extra_latency = {};
     std::optional<std::int64_t> loss_ppb = {};  // messages lost per billion
@@ -30,7 +30,7 @@ struct DeviceChange {
     std::optional<int> throttle = {};                     // bits of device.sample; 0 = none
     std::optional<bool> off_bus = {};                     // the device is gone: every later call on it fails
     int xid = 0;                                          // one report in the kernel log; 0 = none
-    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // that many more
+    std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // added to the counters
 };
 
 struct HostChange {
@@ -42,9 +42,9 @@ struct HostChange {
     bool down = false;   // the whole node is lost, for good
 };
 
-// flip, truncate, swap and remove ("delete" in words) act on the files that are there, at once, or on the
-// next such file to be written when there is none yet; tear and lose act on the next write; stale, slow, full
-// and read_only last until ended.
+// flip, truncate, swap and remove ("delete" in words) act at once on existing files, or on the next such file
+// written if there is none yet; tear and lose act on the next write; stale, slow, full and read_only last
+// until ended.
 enum class StorageTrouble { none, flip, truncate, tear, lose, stale, swap, remove, slow, full, read_only };
 
 struct StorageChange {
@@ -54,12 +54,12 @@ struct StorageChange {
     bool end = false;         // takes stale, slow, full or read_only back
 };
 
-// What becomes of all that one rank and the rendezvous store say to each other; none = as it should be.
+// What happens to all traffic between one rank and the rendezvous store; none = normal.
 enum class StoreTrouble { none, mute, refuse, cut, late, narrow, flip };
 
 struct StoreChange {
     StoreTrouble how = StoreTrouble::none;
-    Time late{0};  // of late
+    Time late{0};  // the delay of `late`
     std::int64_t amount =
         0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers
 };
@@ -69,7 +69,7 @@ enum class NameTrouble { none, unresolvable, unroutable };
 // How one call of a rank is altered. The shims for real libraries read the same names from the plan file.
 struct Alteration {
     bool skip = false;
-    bool hold = false;  // exchanged with the rank's next call
+    bool hold = false;  // swapped with the rank's next call
     Time delay{0};
     std::int64_t count_change = 0;  // elements more or less
     std::int64_t count_set = -1;
@@ -80,7 +80,7 @@ struct Alteration {
     Code answer = Code::ok;
     std::int64_t flip_bit = -1;
     bool flip_received = false;
-    bool flip_on_the_way = false;  // in the bytes that leave the rank: what it has itself stays as it is
+    bool flip_on_the_way = false;  // in the bytes that leave the rank; its own copy stays intact
     bool never_completes = false;
 };
 
@@ -96,7 +96,7 @@ struct Bend {
 // value × multiply / divide + add, or `set`; bounded, never wrapping.
 std::int64_t bent(std::int64_t value, const Bend& bend);
 
-// As scenario and plan files write them; none is the empty word, and so is a word that means nothing.
+// As scenario and plan files write them. The empty word stands for none, and so does an unknown one.
 std::string_view name_of(StorageTrouble trouble);
 std::string_view name_of(StoreTrouble trouble);
 std::string_view name_of(NameTrouble trouble);

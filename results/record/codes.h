@@ -7,7 +7,7 @@
 
 namespace deadrank::results {
 
-// The enumerations that events speak in, and their names as frameworks write them.
+// The enumerations used in events, and their names as frameworks write them.
 
 // A piece of text, kept once in the evidence's table. 0 is the empty text.
 enum class TextId : std::uint32_t { none = 0 };
@@ -67,7 +67,7 @@ std::string_view name_of(ReduceOp);
 std::string_view name_of(Phase);
 std::string_view name_of(Code);
 
-// The `none` of the enumeration when there is no such name; code_named gives internal_error.
+// The enumeration's `none` for an unknown name; code_named gives internal_error.
 Op op_named(std::string_view);
 Dtype dtype_named(std::string_view);
 ReduceOp reduce_op_named(std::string_view);
@@ -77,8 +77,7 @@ Code code_named(std::string_view);
 // Bytes of one element; 0 for none.
 std::int64_t size_of(Dtype);
 
-// POSIX signals: their numbers on Linux, whatever machine this is, and their names as launchers print them
-// and detectors repeat them.
+// POSIX signals: Linux numbers on any machine, and names as launchers print them and detectors repeat them.
 
 inline constexpr int sigabrt = 6, sigkill = 9, sigterm = 15, sigcont = 18, sigstop = 19;
 

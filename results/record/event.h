@@ -1,6 +1,6 @@
 // results/record/event.h — One thing that happened, on one rank, at one time: the project's real interface.
-// Every backend emits these, and none that only a simulator could know. Kinds and fields are versioned
-// (evidence_version).
+// Every backend emits these events, and nothing that only a simulator could know. Kinds and fields are
+// versioned (evidence_version).
 #pragma once
 
 #include <string_view>
@@ -29,12 +29,12 @@ static_assert(std::is_trivially_copyable_v<Event>);
 
 std::string_view kind_name(const Event& event);
 
-// Where a rank's doings go: kept (Evidence), only hashed (fast runs), or written to a file (real processes).
+// Where a rank's events go: kept (Evidence), only hashed (fast runs), or written to a file (real processes).
 class EventSink {
 public:
     virtual ~EventSink() = default;
     virtual void record(const Event& event) = 0;
-    virtual TextId text(std::string_view words) = 0;  // keeps it once, and says under which number
+    virtual TextId text(std::string_view words) = 0;  // stores it once and returns its number
 };
 
 }  // namespace deadrank::results

@@ -83,7 +83,7 @@ std::string written(double value) {
     return fmt::format("{}", value);
 }
 
-// Writes one field after the other behind what is already in the line.
+// Appends one field after the other to the line.
 struct FieldWriter {
     const Evidence& evidence;
     std::string& line;
@@ -120,7 +120,7 @@ void assign(const Json& json, double& field) {
     field = words == "inf" ? infinity : words == "-inf" ? -infinity : std::nan("");
 }
 
-// A field that is absent keeps the value its payload is born with, so that older evidence still reads.
+// An absent field keeps its payload's default, so that older evidence still reads.
 struct FieldReader {
     Evidence& evidence;
     const Json& object;
@@ -199,7 +199,7 @@ scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
     const Json object = Json::parse(line, nullptr, false);
     if (object.is_object()) return take(object);
     if (!torn) return refuse("this line is not a JSON object", "repair or remove the line");
-    evidence_.note(fmt::format("{}:{}: the last line is torn and was left out", file_, number_));
+    evidence_.note(fmt::format("{}:{}: the last line is incomplete and was skipped", file_, number_));
     return {};
 }
 

@@ -15,7 +15,7 @@
 
 namespace deadrank::results {
 
-// Each text once, numbered in order of first use.
+// Stores each text once, numbered in order of first use.
 class Texts {
 public:
     Texts();
@@ -30,7 +30,7 @@ private:
 
 class Evidence final : public EventSink {
 public:
-    // Moved, never copied: its index points at its own events, and a copy of millions is never meant.
+    // Moved, never copied: its index points at its own events, and copying millions would be a mistake.
     Evidence() = default;
     Evidence(Evidence&&) = default;
     Evidence& operator=(Evidence&&) = default;
@@ -45,23 +45,23 @@ public:
     std::span<const Event> events() const { return events_; }
     std::string_view text(TextId id) const { return texts_[id]; }
 
-    // The last moment at which somebody was looking. A hang is a hang only if it was watched long enough.
+    // The last moment at which the job was observed. Silence is a hang only if it was watched long enough.
     Time observed_until() const { return observed_until_; }
     std::int32_t world_size() const;  // of job.start; else the highest rank seen + 1
 
     // All events of one payload, in order: for (const Event* e : evidence.each<StepEnd>()) … e->as<StepEnd>()
-    // The first question after finish() sorts all events by kind, once; a finished Evidence may be read by
-    // one thread at a time.
+    // The first call after finish() sorts all events by kind, once, so only one thread at a time may read a
+    // finished Evidence.
     template <class P>
     std::span<const Event* const> each() const;
 
-    // Worked out from this evidence once and kept beside it, for what several readers ask: facts<Calls>() is
-    // a Calls made from *this. Facts may point at events and texts, which stay where they are when the
-    // evidence is moved.
+    // Computed from this evidence once and kept beside it, since several readers need it: facts<Calls>() is a
+    // Calls made from *this. Facts may point at events and texts, which stay where they are when the evidence
+    // is moved.
     template <class Facts>
     const Facts& facts() const;
 
-    // What its reader had to leave out, in words.
+    // What the reader of its file had to leave out, in words.
     const std::vector<std::string>& notes() const { return notes_; }
     void note(std::string words) { notes_.push_back(std::move(words)); }
 
@@ -75,7 +75,7 @@ private:
     const Kinds& kinds() const;
 
     std::vector<Event> events_;
-    mutable Kinds kinds_;            // filled on the first question
+    mutable Kinds kinds_;            // filled on first use
     mutable std::size_t filed_ = 0;  // how many events are in it
     mutable std::vector<std::pair<const void*, std::shared_ptr<const void>>> facts_;
     Texts texts_;
@@ -91,7 +91,7 @@ std::span<const Event* const> Evidence::each() const {
 
 template <class Facts>
 const Facts& Evidence::facts() const {
-    static const char key = 0;  // its address tells one kind of facts from another
+    static const char key = 0;  // its address identifies the kind of facts
     for (const auto& [known, facts] : facts_) {
         if (known == &key) return *static_cast<const Facts*>(facts.get());
     }
@@ -104,7 +104,7 @@ scenarios::Result<void> write_evidence(const Evidence& evidence, const std::file
 scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file);
 std::string to_json_line(const Evidence& evidence, const Event& event);
 
-// Event for event: kinds, times, ranks and every field, texts by their words.
+// Event for event: kinds, times, ranks and every field, texts by content.
 bool same_events(const Evidence& one, const Evidence& other);
 
 }  // namespace deadrank::results

@@ -12,9 +12,9 @@ namespace deadrank::results {
 
 struct Finding {
     std::string symptom;        // id of the taxonomy
-    std::string detector = {};  // who says so: whoever asks a detector fills it in
+    std::string detector = {};  // filled in by whoever runs the detector
     Blame blame;
-    Time at{0};                            // when the evidence sufficed: an alarm could ring then
+    Time at{0};                            // when the evidence sufficed for an alarm
     std::string says;                      // one sentence with the numbers seen
     std::vector<std::string> causes = {};  // likely root causes, most likely first; may be empty
 

@@ -87,7 +87,7 @@ struct RankConfig {
     }
 };
 
-// code as waitpid gives it; signal 0 = left by itself.
+// code as waitpid gives it; signal 0 = exited by itself.
 struct RankExit {
     static constexpr std::string_view kind = "rank.exit";
     std::int32_t code = 0;

@@ -10,7 +10,7 @@
 
 namespace deadrank::results {
 
-// bytes, `used` the most of the device's since the last sample; limits 0 = unknown.
+// In bytes. `used`: the device's maximum since the last sample; limits 0 = unknown.
 struct MemorySample {
     static constexpr std::string_view kind = "memory.sample";
     std::int64_t used = 0;

@@ -20,7 +20,7 @@ struct StepBegin {
     }
 };
 
-// loss and gradient norm as the rank printed them; NaN and Inf are themselves.
+// loss and gradient norm as the rank printed them, including NaN and Inf.
 struct StepEnd {
     static constexpr std::string_view kind = "step.end";
     std::int64_t step = 0;
@@ -59,7 +59,7 @@ struct PhaseEnd {
     }
 };
 
-// group: which ranks must hold the same ("dp:0"); name: what was digested (parameters, optimizer, mask).
+// group: which ranks must hold the same data ("dp:0"); name: what was digested (parameters, optimizer, mask).
 struct ParametersDigest {
     static constexpr std::string_view kind = "parameters.digest";
     std::int64_t step = 0;
@@ -76,8 +76,8 @@ struct ParametersDigest {
     }
 };
 
-// A named quantity as the job logs it, with what the job's own definition gives where it can tell (NaN =
-// cannot).
+// A named quantity as the job logs it, with its value by the job's own definition, if there is one (NaN =
+// none).
 struct ValueSample {
     static constexpr std::string_view kind = "value.sample";
     std::int64_t step = 0;

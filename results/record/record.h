@@ -1,5 +1,5 @@
-// results/record/record.h — One run, as a backend gives it back: the evidence, the truth beside it, and what
-// the backend has to say about how it played.
+// results/record/record.h — One run, as a backend returns it: the evidence, the truth beside it, and the
+// backend's remarks on how it played.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Record {
     std::uint64_t events = 0;
     std::vector<TraceEvent> watched;  // those that RunOptions::watch asked for
     Time ended{0};                    // virtual or monotonic
-    std::vector<std::string> notes;  // what the backend wants said: which torch, which NCCL, what was skipped
+    std::vector<std::string> notes;  // the backend's remarks: which torch, which NCCL, what was skipped
 };
 
 }  // namespace deadrank::results

@@ -1,4 +1,4 @@
-// results/record/sources.cpp — One line a kind.
+// results/record/sources.cpp — One line per kind.
 #include "results/record/sources.h"
 
 #include <algorithm>
@@ -77,8 +77,8 @@ Source source_of(const Event& event) {
     return found->source;
 }
 
-// Texts are numbered in order of their first use: keeping all of them in that order gives each the number by
-// which events know it.
+// Texts are numbered in order of first use: keeping all of them in that order preserves the numbers that
+// events refer to.
 Evidence limited_to(Evidence& evidence, Source most) {
     Evidence rest;
     const auto behind = static_cast<std::uint32_t>(evidence.text("behind the last text"));

@@ -1,4 +1,4 @@
-// results/record/sources.h — Where each kind of event comes from on a real job, in one table: detectors are
+// results/record/sources.h — Which source each kind of event has on a real job, in one table: detectors are
 // scored by it, and the manual prints it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace deadrank::results {
 
-// In order of what they ask for: files that any job leaves behind, a hook of ours, a check of the program's.
+// In order of what they demand: files that any job leaves, a hook of ours, a check by the program.
 enum class Source {
     plain,     // logs, exit codes, kernel log, Flight Recorder, metrics
     observed,  // our hook in an unmodified program
@@ -22,15 +22,15 @@ std::string_view name_of(Source source);
 struct KindSource {
     std::string_view kind;  // of event
     Source source;
-    std::string_view from;  // what a real job has it from
+    std::string_view from;  // where a real job gets it
 };
 const std::vector<KindSource>& kind_sources();  // every kind once, sorted by name
 
-// Of one event: a logged value is plain, and asserted where a definition stands beside it.
+// Of one event: a logged value is plain, or asserted if a definition stands beside it.
 Source source_of(const Event& event);
 
-// The same evidence with what `most` and the sources before it give, and nothing else. Asks for a text of
-// `evidence`, which is why it is not const.
+// The same evidence, limited to `most` and the sources before it. Not const, because it adds a text to
+// `evidence`.
 Evidence limited_to(Evidence& evidence, Source most);
 
 }  // namespace deadrank::results

@@ -1,4 +1,4 @@
-// results/record/subject.cpp — The program under test, as its job's first event tells it, and how long its
+// results/record/subject.cpp — The program under test, as its job's first event names it, and how long its
 // processes waited for a processor.
 #include "results/record/subject.h"
 
@@ -29,7 +29,7 @@ Subject subject_of(const Evidence& evidence) {
             Time{std::atoll(value("timeout").c_str())}, value("debug")};
 }
 
-// From the last look before to the first look after: rather too much than too little.
+// From the last sample before to the first sample after: too much rather than too little.
 
 Time waited_between(const Waiting& waiting, Time begin, Time end) {
     if (waiting.empty()) return Time(0);

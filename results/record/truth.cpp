@@ -1,5 +1,5 @@
-// results/record/truth.cpp — What we did, and what only a simulator knows: kept beside the evidence, never
-// shown to a detector.
+// results/record/truth.cpp — What we injected, and what only a simulator knows: kept beside the evidence,
+// never shown to a detector.
 #include "results/record/truth.h"
 
 #include <algorithm>

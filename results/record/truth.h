@@ -1,4 +1,4 @@
-// results/record/truth.h — What we did, and what only a simulator knows: kept beside the evidence, never
+// results/record/truth.h — What we injected, and what only a simulator knows: kept beside the evidence, never
 // shown to a detector.
 #pragma once
 
@@ -19,10 +19,10 @@ enum class MarkKind : std::uint8_t {
     applied,   // a fault acted
     reverted,  // it was taken back
     refused,   // a lever could not be pulled: that part of the fault never happened
-    deadlock,  // nothing could happen any more
+    deadlock,  // no further event was possible
     ending,    // how the simulator's run ended
-    missed,    // no moment of the run was a fault's: it never happened
-    unread,    // a fault acted on what nothing asked for afterwards: it had no effect
+    missed,    // the moment of a fault never came: it did not happen
+    unread,    // a fault changed something that was never used afterwards: no effect
 };
 std::string_view name_of(MarkKind);  // "fault.applied", as truth files and the ranks' own files have it
 std::optional<MarkKind> mark_kind_named(std::string_view name);
@@ -45,13 +45,13 @@ struct Truth {
     std::vector<Mark> marks;
     std::vector<RankEnd> ends;           // by rank
     std::vector<std::string> waits_for;  // wait-for edges in words, when the job was stuck
-    bool interrupted = false;            // somebody stopped the run: half of one proves nothing
-    Waiting waiting = {};                // of real processes, for a processor that others had
+    bool interrupted = false;            // the run was stopped from outside: half a run proves nothing
+    Waiting waiting = {};                // of real processes, for a processor that others used
 
     bool applied() const;         // did any fault really happen?
     const Mark* refusal() const;  // the first lever that was refused; null when none was
     const Mark* idle() const;     // the first fault that never happened or had no effect
-    bool took_place() const;      // applied, and all of it
+    bool took_place() const;      // applied completely
     Time first_fault() const;     // `never` when none did
     Blame culprit() const;        // union of the applied faults' blames
     bool completed() const;       // every rank finished

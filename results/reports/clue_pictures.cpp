@@ -12,7 +12,7 @@
 
 namespace deadrank::results::reports {
 
-// A timeline in letters, and the same ranks as a table of their last doings.
+// A timeline in letters, and a table of what each rank did last.
 
 namespace {
 
@@ -24,7 +24,7 @@ const std::vector<Slice>& slices_of(const Timeline& timeline, const Row& row) {
     return timeline.ranks[static_cast<std::size_t>(row.ranks.front())];
 }
 
-// Of all that goes on at a moment: a call hides work, an exit hides both.
+// The letter for a moment in which several things go on: a call hides work, an exit hides both.
 std::string_view letter_at(const Timeline& timeline, const std::vector<Slice>& slices, Time from, Time to) {
     std::string_view letter = "·";
     Time longest{0};
@@ -61,7 +61,7 @@ std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices
     const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
         return timeline.kinds[slice.kind].lane == Lane::call && slice.end == never;
     });
-    // The oldest that is still open holds those after it.
+    // The oldest open call holds up those after it.
     const Slice* call = open != slices.end() ? &*open : last_of(timeline, slices, Lane::call);
     if (call) {
         const SliceKind& kind = timeline.kinds[call->kind];
@@ -73,10 +73,10 @@ std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices
     const std::string_view group = work ? std::string_view(timeline.kinds[work->kind].group) : "";
     if (group == "gone" || (group == "finished" && !call))
         words += (words.empty() ? "" : "; ") + timeline.kinds[work->kind].label;
-    return words.empty() ? "no call that it told of" : words;
+    return words.empty() ? "no call recorded" : words;
 }
 
-// Time of work in a step, without what it spent in calls: the middle of all steps.
+// Time of work per step, outside of calls: the median of all steps.
 std::string pace_of(const Timeline& timeline, const std::vector<Slice>& slices) {
     std::vector<Time> works;
     for (const Slice& slice : slices) {
@@ -127,7 +127,7 @@ Clue picture_clue(const Evidence& evidence) {
 Clue rank_clue(const Evidence& evidence) {
     const Timeline timeline = timeline_of(evidence);
     const Folded folded = fold(timeline, {}, picture_bytes_most);
-    Clue clue{"the last that each rank told", {}};
+    Clue clue{"what each rank did last", {}};
     for (const Row& row : folded.rows) {
         if (clue.lines.size() == rows_most) {
             clue.lines.push_back(fmt::format("… and {} more rows", folded.rows.size() - rows_most));
@@ -144,7 +144,7 @@ Clue rank_clue(const Evidence& evidence) {
     return clue;
 }
 
-// Losses, replicas, and what a job says of its own numbers.
+// Losses, replicas, and the job's own numbers.
 
 namespace {
 
@@ -153,7 +153,7 @@ constexpr std::size_t value_lines_most = 8;
 
 std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : "NaN"; }
 
-// By step, what most ranks printed and what the others did.
+// By step: each loss as printed, with the ranks that printed it.
 std::map<std::int64_t, std::map<std::string, std::vector<Rank>>> losses_of(const Evidence& evidence) {
     std::map<std::int64_t, std::map<std::string, std::vector<Rank>>> losses;
     for (const Event* event : evidence.each<StepEnd>())
@@ -178,13 +178,13 @@ std::string loss_line(const Losses& losses) {
 Clue loss_clue(const Evidence& evidence, const Evidence* good) {
     const auto losses = losses_of(evidence);
     if (losses.empty()) return {};
-    Clue clue{"loss by step (* not all ranks print the same)",
+    Clue clue{"loss by step (* ranks print different values)",
               {pad_right("this run", 18) + loss_line(losses)}};
     if (good) clue.lines.push_back(pad_right("the last good run", 18) + loss_line(losses_of(*good)));
     return clue;
 }
 
-// The first step in which ranks that must hold the same do not.
+// The first step at which ranks that must hold the same data do not.
 Clue replica_clue(const Evidence& evidence) {
     std::map<std::tuple<std::int64_t, std::string_view, std::string_view>,
              std::map<std::uint64_t, std::vector<Rank>>>
@@ -197,7 +197,7 @@ Clue replica_clue(const Evidence& evidence) {
     for (const auto& [what, by_digest] : digests) {
         if (by_digest.size() < 2) continue;
         const auto& [step, group, name] = what;
-        Clue clue{fmt::format("{} of group {} after step {}, the first that is not the same on all", name,
+        Clue clue{fmt::format("{} of group {} after step {}, the first that differs between ranks", name,
                               group, step),
                   {}};
         for (const auto& [digest, ranks] : by_digest) {
@@ -209,7 +209,7 @@ Clue replica_clue(const Evidence& evidence) {
     return {};
 }
 
-// Quantities that the job's own definition gives otherwise, or that differ from the good run's.
+// Quantities that differ from the job's own definition, or from the good run.
 Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     std::map<std::pair<std::int64_t, std::string>, double> then;
     if (good) {

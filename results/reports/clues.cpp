@@ -14,7 +14,7 @@
 
 namespace deadrank::results::reports {
 
-// The order in which they are shown: the whole first, then what is odd in it.
+// In the order in which they are shown: the whole first, then what is odd in it.
 
 std::string who_text(const std::vector<Rank>& ranks) {
     if (ranks.empty() || ranks.front() == no_rank) return "the job";
@@ -32,14 +32,14 @@ std::vector<Clue> clues(const Evidence& evidence, const Evidence* good) {
     return all;
 }
 
-// Who trains on which samples and holds which part of a tensor or checkpoint, and what a server answered:
-// shown where the last good run had it otherwise.
+// Which samples each rank trains on, which part of a tensor or checkpoint it holds, and what a server
+// answered: shown if it differs from the last good run.
 
 namespace {
 
 constexpr std::size_t data_lines_most = 16;
 
-// Events of one kind as lines, each with the ranks that have it, in order of first sight.
+// Events of one kind as lines, each with its ranks, in order of first appearance.
 template <class P, class Text>
 std::vector<std::pair<std::string, std::vector<Rank>>> lines_of(const Evidence& evidence, Text text) {
     std::vector<std::pair<std::string, std::vector<Rank>>> lines;
@@ -101,7 +101,8 @@ std::string member(const Evidence& evidence, const Event&, const CommInitEnter& 
 
 std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good) {
     std::vector<Clue> all = {
-        changed_data<CommInitEnter>("who joined which group, as each rank saw it", evidence, good, member),
+        changed_data<CommInitEnter>("which rank joined which group, as each rank saw it", evidence, good,
+                                    member),
         changed_data<ShardLayout>("which part of each tensor a rank holds", evidence, good, shard),
         changed_data<CheckpointLoad>("what was loaded", evidence, good, loaded),
         changed_data<DeviceBind>("where work landed", evidence, good, bound),
@@ -110,8 +111,8 @@ std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good) {
     return all;
 }
 
-// Environment, versions and settings that not all ranks share. What is meant to be every rank's own (RANK, a
-// pid) is left out while it is.
+// Environment, versions and settings that not all ranks share. Values meant to be each rank's own (RANK, a
+// pid) are left out as long as they are.
 
 namespace {
 
@@ -142,7 +143,7 @@ Clue difference_clue(const Evidence& evidence) {
     Values values;
     std::set<Rank> ranks;
     for (const Event* event : evidence.each<RankStart>()) {
-        if (!ranks.insert(event->rank).second) break;  // the first start alone: a restart says the same again
+        if (!ranks.insert(event->rank).second) break;  // only the first start: a restart repeats it
         const auto* start = event->as<RankStart>();
         take_lines(values, evidence.text(start->versions), event->rank);
         take_lines(values, evidence.text(start->environment), event->rank);
@@ -155,7 +156,7 @@ Clue difference_clue(const Evidence& evidence) {
               [std::string(evidence.text(config->value))]
                   .push_back(event->rank);
     }
-    Clue clue{"what not all ranks have alike", {}};
+    Clue clue{"settings that differ between ranks", {}};
     for (const auto& [name, by_value] : values) {
         std::size_t have = 0;
         for (const auto& [value, who] : by_value) have += who.size();
@@ -175,7 +176,7 @@ Clue difference_clue(const Evidence& evidence) {
     return clue;
 }
 
-// Counters of devices, memory, hosts and links, where the last good run had other ones.
+// Counters of devices, memory, hosts and links that differ from the last good run.
 
 namespace {
 

@@ -15,10 +15,10 @@ struct Clue {
     std::vector<std::string> lines;
 };
 
-// `good`: the same job when it was well, where there is one.
+// `good`: the same job when it was healthy, if there is one.
 std::vector<Clue> clues(const Evidence& evidence, const Evidence* good);
 
-// Parts of it; empty when there is nothing to see.
+// Its parts; empty if there is nothing to see.
 Clue picture_clue(const Evidence& evidence);                           // ranks by time, in letters
 Clue rank_clue(const Evidence& evidence);                              // last step, last call, end
 Clue log_clue(const Evidence& evidence, std::size_t lines_most = 14);  // what was printed, errors first

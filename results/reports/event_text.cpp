@@ -71,7 +71,7 @@ std::string event_text(const Evidence& evidence, const Event& event) {
                        fields_text(evidence, event));
 }
 
-// Lines are told apart by kind and text; the same within a second is one.
+// Lines are told apart by kind and text; equal ones within a second become one.
 
 namespace {
 

@@ -171,8 +171,8 @@ Result<void> write_findings(const std::vector<Finding>& findings, const std::fil
     return write_text(dumped({{"format", format}, {"findings", findings_json(findings)}}, 2) + "\n", file);
 }
 
-// How one framework reacted to one bug, as part of a line of `run --json`, and back: runs that were played
-// one after the other, or on several machines, make one table.
+// How one framework reacted to one bug, added to a line of `run --json` and read back: runs played one after
+// another, or on several machines, make one table.
 
 std::string with_standing(const std::string& json_line, const ResilienceCell& standing) {
     Json json = Json::parse(json_line);
@@ -235,7 +235,7 @@ scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesys
             const Json json = Json::parse(line);
             if (json.contains("subject")) standings.push_back(standing_from(json));
         } catch (const std::exception& wrong) {
-            if (in.eof()) break;  // its writer was killed in the middle of it
+            if (in.eof()) break;  // its writer was killed halfway through
             return scenarios::refuse(scenarios::ErrorCode::bad_input,
                                      fmt::format("{}:{}: this is no line of `deadrank run --json`: {}",
                                                  file.string(), number, wrong.what()),

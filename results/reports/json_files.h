@@ -25,7 +25,7 @@ Json judgement_json(const Judgement& judgement);
 
 // Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
 
-// Bytes that are no UTF-8 (a foreign log may hold any) are replaced, never a reason to fail.
+// Bytes that are not UTF-8 (a third-party log may hold any) are replaced, never an error.
 std::string dumped(const Json& json, int indent = -1);
 
 // Cases as JSON: one object a line for scripts, one document a case for the run's directory.
@@ -35,7 +35,7 @@ std::string dumped(const Json& json, int indent = -1);
 // of the run.
 std::string json_line(const Case& one);
 
-// The whole case, beginning with how to see it again: verdict.json.
+// The whole case, beginning with how to reproduce it: verdict.json.
 std::string verdict_document(const Case& one);
 scenarios::Result<void> write_verdict(const Case& one, const std::filesystem::path& file);
 
@@ -47,7 +47,7 @@ scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesy
 scenarios::Result<void> write_findings(const std::vector<Finding>& findings,
                                        const std::filesystem::path& file);
 
-// Cases as JUnit XML for CI: one testcase a scenario and seed; unknown is skipped, never passed.
+// Cases as JUnit XML for CI: one testcase per scenario and seed; unknown is skipped, never passed.
 
 std::string junit_document(const std::vector<Case>& cases);
 scenarios::Result<void> write_junit(const std::vector<Case>& cases, const std::filesystem::path& file);

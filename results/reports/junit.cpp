@@ -13,7 +13,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-// XML 1.0 allows no control characters but tab, newline and carriage return; a foreign log may hold any.
+// XML 1.0 allows no control characters but tab, newline and carriage return; a log may hold others.
 std::string clean(std::string text) {
     std::replace_if(
         text.begin(), text.end(),

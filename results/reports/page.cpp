@@ -63,7 +63,7 @@ std::string due_text(const Case& one) {
     return text + ", within " + duration_text(Time{one.expect.within});
 }
 
-// Each piece of `page` in {{braces}} becomes what `fill` says.
+// Replaces each {{name}} in `page` by what `fill` returns.
 template <class Fill>
 std::string filled(std::string_view page, Fill fill) {
     std::string text;
@@ -147,8 +147,8 @@ scenarios::Result<void> Page::write(const std::filesystem::path& file, const Sco
     return write_text(html(card, by, headline), file);
 }
 
-// A bad cell is told with its command, and so is one that could not be told with its reason; the page draws,
-// it does not judge.
+// A bad cell carries the command that reproduces it, an unknown one its reason; the page draws, it does not
+// judge.
 
 Json standing_view(const ResilienceCell& standing) {
     Json json = {{"bug", standing.scenario},

@@ -22,21 +22,21 @@ namespace deadrank::results::reports {
 // By file name in results/reports/html: "page.html", "timeline.js"; empty when there is none.
 std::string_view asset(std::string_view name);
 
-// report.html: one file that needs no network, with the scorecard, every case and its runs. Cases are taken
-// while their evidence is at hand and kept as the text they become.
+// report.html: one file that needs no network, with the scorecard, every case and its runs. A case is added
+// while its evidence is in memory, and kept as finished text.
 
-// What a scenario tells people, where there is one.
+// What a scenario says to people, if anything.
 struct CaseWords {
     std::string title, story, fix;
 };
 
 class Page {
 public:
-    // Any thread may bring a case; `place` orders them.
+    // Any thread may add a case; `place` orders them.
     void add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs);
 
-    // How a program under test reacted to a bug: a cell of the page's table. `place` is that of its case,
-    // where the page has one. What ran nothing of its own, as the simulator, is left out.
+    // How a program under test reacted to a bug: a cell of the page's table. `place` is its case's, if the
+    // page has that case. Runs without a program, as in the simulator, are left out.
     void stand(std::size_t place, const ResilienceCell& standing);
 
     // `card` counts what was added; `headline` says what was asked for. Errors: io.
@@ -52,10 +52,9 @@ private:
     std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
 };
 
-// How a program reacted to a bug, as the page's data: a cell of its table. JSON in a form of its own, which
-// only the page reads.
+// How a program reacted to a bug: a cell of the page's table, in a JSON form that only the page reads.
 
-// Without the number of its case on the page: that is known last.
+// Without its case's number on the page, which is known last.
 Json standing_view(const ResilienceCell& standing);
 
 }  // namespace deadrank::results::reports

@@ -11,7 +11,7 @@
 
 namespace deadrank::results::reports {
 
-// Cells are responses and seconds; below, each bad one with its words and the command that shows it again.
+// Cells give reaction and seconds; below, each bad one with its words and the command that reproduces it.
 
 namespace {
 
@@ -123,8 +123,8 @@ std::string resilience_table(const std::vector<ResilienceCell>& standings) {
     for (const ResilienceCell& one : standings) table.add(one);
     return fmt::format(
         "{}\n"
-        "A good cell is plain. A bad one is bold and leads to its words and to the command that shows it "
-        "again.\nA hang is a job without a step for more than {} times its time-out.\n\n{}",
+        "A good cell is plain. A bad one is bold and links to its error text and the command that "
+        "reproduces it.\nA hang is a job without a step for more than {} times its time-out.\n\n{}",
         written_by, hang_multiple, table.text());
 }
 
@@ -184,7 +184,7 @@ std::string standing_line(const ResilienceCell& standing, const Style& style) {
                        style.paint(Ink::dim, style.cut(words, room)));
 }
 
-// What stands outside the two lines is never touched.
+// Text outside the two marker lines is never touched.
 
 std::string in_place(std::string page, const PagePlace& place, std::string_view text) {
     const std::size_t begin = page.find(place.begin), end = page.find(place.end);

@@ -18,8 +18,8 @@
 
 namespace deadrank::results::reports {
 
-// Ranks that a finding or the truth names are suspects: they keep a row of their own, and the page enlarges
-// it.
+// Ranks that a finding or the truth names are suspects: they keep a row of their own, which the page
+// enlarges.
 
 namespace {
 
@@ -31,7 +31,7 @@ std::string_view end_name(RankEnd end) {
     return names.at(static_cast<std::size_t>(end));
 }
 
-// The ranks that many words are about are no suspects: a finding may blame all of them.
+// A finding may blame all ranks: one that blames many makes no suspects.
 std::set<Rank> suspects_of(const SeenRun& run) {
     std::set<Rank> suspects;
     const auto add = [&](const Blame& blame) {
@@ -144,7 +144,7 @@ Json run_view(const SeenRun& run, std::size_t bytes_most) {
 namespace {
 
 constexpr std::size_t log_lines_most = 240;
-constexpr std::size_t letters_most = 1'600;  // of one line: a traceback reads on, a dump does not
+constexpr std::size_t letters_most = 1'600;  // of one line: enough for a traceback, not for a dump
 
 struct Span {
     Time at{0};
@@ -174,7 +174,7 @@ Json logs_view(const Evidence& evidence) {
     return {{"lines", list}, {"left_out", logs.left_out}};
 }
 
-// Loss and device memory by step, from the lowest to the highest of the ranks.
+// Loss and device memory by step: the lowest and the highest of all ranks.
 Json counters_view(const Evidence& evidence) {
     std::map<std::int64_t, Span> loss, memory;
     const auto take = [](Span& span, Time at, double value) {
@@ -194,8 +194,8 @@ Json counters_view(const Evidence& evidence) {
     return {{"loss", spans_view(loss)}, {"memory", spans_view(memory)}};
 }
 
-// Who waits for whom, from evidence, as groups of ranks and arrows between them; and in the simulator's own
-// words, where there are any.
+// Which ranks wait for which, from evidence, as groups with arrows between them; and in the simulator's own
+// words, if there are any.
 
 namespace {
 
@@ -222,7 +222,7 @@ std::string offered(const Wait& wait, Rank process) {
 
 std::string life_state(const Life* life) {
     if (!life || !life->start) return "was never seen";
-    if (life->ended == never) return "still runs, and waits for nobody";
+    if (life->ended == never) return "still running, not waiting";
     if (life->signal != 0) return fmt::format("exited (signal {})", life->signal);
     return life->code == 0 ? "finished" : fmt::format("exited (code {})", life->code);
 }
@@ -248,7 +248,7 @@ std::vector<Group> groups_of(const Waits& waits) {
     return list;
 }
 
-// Those who are waited for and wait for nobody, by how they ended.
+// The ranks that are waited for and wait for nobody, grouped by how they ended.
 void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
     std::set<Rank> waiting, roots;
     for (const Group& group : groups) waiting.insert(group.ranks.begin(), group.ranks.end());
@@ -286,7 +286,7 @@ Json arrows_of(const std::vector<Group>& groups) {
     return arrows;
 }
 
-// The last moment at which a standstill showed: the end, or just before the first rank gave up.
+// The last moment at which a standstill was visible: the end, or just before the first rank gave up.
 Time moment_of(const Evidence& evidence) {
     Time first_exit = never;
     for (const Event* event : evidence.each<RankExit>()) {

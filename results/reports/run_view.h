@@ -8,7 +8,7 @@
 
 namespace deadrank::results::reports {
 
-// What there is of one run. Without truth (a production job) there are no faults to mark.
+// What is known of one run. Without truth (a production job) there are no faults to mark.
 struct SeenRun {
     std::string_view variant;  // fault, control, healed
     const Evidence* evidence = nullptr;
@@ -26,6 +26,6 @@ Json waits_view(const Evidence& evidence, const Truth* truth);
 Json logs_view(const Evidence& evidence);
 Json counters_view(const Evidence& evidence);
 
-double micros_of(Time time);  // null is written as -1: `never`
+double micros_of(Time time);  // `never` is written as -1, which stands for null
 
 }  // namespace deadrank::results::reports

@@ -1,5 +1,5 @@
-// results/reports/terminal.cpp — What a run says on a terminal: a line a scenario, a block a failure, a table
-// at the end.
+// results/reports/terminal.cpp — What a run prints on a terminal: a line per scenario, a block per failure, a
+// table at the end.
 #include "results/reports/terminal.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace deadrank::results::reports {
 
 namespace {
 
-// A word for a shell, as it is where that needs no quotes.
+// A word quoted for a shell, or as it is if it needs no quotes.
 std::string quoted(const std::string& word) {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=";
@@ -39,7 +39,7 @@ std::vector<std::string> commands_to_see_again(const Case& one) {
     return commands;
 }
 
-// First how to see it again, then who was blamed and who it was, then the evidence.
+// First how to reproduce it, then who was blamed and who it was, then the evidence.
 
 namespace {
 
@@ -49,7 +49,7 @@ class Block {
 public:
     explicit Block(const Style& style) : style_(style) {}
 
-    // `text` after its label; further lines stand under the first.
+    // `text` after its label; further lines are aligned with the first.
     void row(std::string_view label, std::string_view text, Ink ink = Ink::plain) {
         const std::size_t room = style_.width > label_columns + 24 ? style_.width - label_columns - 4 : 0;
         bool first = true;
@@ -59,7 +59,7 @@ public:
             first = false;
         }
     }
-    // As it is, cut and not wrapped: a command or a line of evidence.
+    // Not wrapped, and cut unless `whole`: a command or a line of evidence.
     void line(std::string_view label, std::string_view text, Ink ink, bool whole) {
         const std::size_t room =
             !whole && style_.width > label_columns + 24 ? style_.width - label_columns - 4 : 0;
@@ -138,7 +138,7 @@ std::string failure_block(const Case& one, const Style& style) {
     return block.take();
 }
 
-// With several seeds the worst case speaks, and the share of seeds that passed stands before it.
+// With several seeds the worst case is shown, after the share of seeds that passed.
 
 namespace {
 
@@ -152,7 +152,7 @@ const Case& worst_of(const std::vector<Case>& seeds) {
                              [](const Case& a, const Case& b) { return a.verdict < b.verdict; });
 }
 
-// The sentence of the finding, led by its symptom where there is room: what was noticed, and about whom.
+// The finding's sentence, after its symptom if there is room: what was noticed, and about whom.
 std::string noticed(const Case& one, std::size_t columns) {
     if (one.differs_as_documented()) return one_line(one.documented);
     if (one.verdict != Verdict::pass || !one.fault) return one_line(one.reason);
@@ -171,8 +171,8 @@ std::string how_soon(const Case& one) {
     return delay == Time{0} ? "at once" : duration_text(delay);
 }
 
-// What went wrong, in the vocabulary's word; where only the control or the healed run did, the reason says so
-// itself.
+// What went wrong, by the outcome's name; empty if only the control or the healed run failed, since the
+// reason says so itself.
 std::string label_of(const Case& one) {
     if (one.verdict == Verdict::pass) return "";
     if (one.differs_as_documented()) return "differs as documented: ";
@@ -315,7 +315,7 @@ std::string last_line(const Scorecard& card, double seconds, const Style& style)
     if (card.total.quiet_due > 0) {
         text += fmt::format(" · control and healed runs quiet {}/{}", card.total.quiet, card.total.quiet_due);
         if (card.total.as_control > 0)
-            text += fmt::format(" ({} healed runs are their control again)", card.total.as_control);
+            text += fmt::format(" ({} healed runs equal their control)", card.total.as_control);
     }
     return text + style.paint(Ink::dim, fmt::format(" · {:.1f} s", seconds)) + "\n";
 }

@@ -1,5 +1,5 @@
-// results/reports/terminal.h — What a run says on a terminal: a line a scenario, a block a failure, a table
-// at the end, and events as one line each.
+// results/reports/terminal.h — What a run prints on a terminal: a line per scenario, a block per failure, a
+// table at the end, and events as one line each.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace deadrank::results::reports {
 
-// A summary for people: one line a scenario, the story of each failure, the scorecard.
+// A summary for people: one line per scenario, a block for each failure, the scorecard.
 
-// All cases of one scenario, one for each seed, in one line: what was noticed, about whom, how soon.
-// `name_columns`: where the names end, so that the lines of a run stand under each other.
+// All cases of one scenario, one per seed, in one line: what was noticed, about whom, how soon.
+// `name_columns`: where the names end, so that a run's lines are aligned.
 std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_columns, const Style& style);
 
-// A case that did not pass: how to see it again, then blame, then evidence. Ends with a newline.
+// A case that did not pass: how to reproduce it, then blame, then evidence. Ends with a newline.
 std::string failure_block(const Case& one, const Style& style);
 
 // Columns for outcomes that did not occur are left out.
@@ -30,12 +30,12 @@ std::string last_line(const Scorecard& card, double seconds, const Style& style)
 
 std::string verdict_mark(Verdict verdict, const Style& style);  // ✔ ✘ ?
 
-// How to see a case again: the commands that every report begins with.
+// How to reproduce a case: the commands that every report begins with.
 
 // The `runner` of a case that was judged from files, not played.
 inline constexpr std::string_view from_files = "files";
 
-// "deadrank replay TOKEN" where there is a token, and the run that makes the same draws from the catalog.
+// "deadrank replay TOKEN" if there is a token, and the run that makes the same draws from the catalog.
 std::vector<std::string> commands_to_see_again(const Case& one);
 
 // Events as one line each, and the log lines worth showing.
@@ -48,8 +48,8 @@ std::string event_text(const Evidence& evidence, const Event& event);
 // Only its fields: "code -9, signal 9".
 std::string fields_text(const Evidence& evidence, const Event& event);
 
-// What ranks wrote and what the machine said of them, as lines. A line that several ranks wrote at about one
-// time is one line; of very many the first, the last and the errors stay.
+// What ranks wrote and the machine reported about them, as lines. The same line from several ranks at about
+// one time is one line; of very many the first, the last and the errors stay.
 
 struct LogLine {
     Time at{0};

@@ -13,8 +13,8 @@
 
 namespace deadrank::results::reports {
 
-// Begins are paired with ends per rank; a rank's exit closes what it had open, and opens the time in which it
-// is gone.
+// Pairs begins with ends per rank. A rank's exit closes its open slices, and begins one for the time in which
+// it is gone.
 
 namespace {
 
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // What closes a slice: the same payload may be open several times, told apart by two numbers.
+    // A slice that is still open: the same payload may be open several times, told apart by two numbers.
     struct Open {
         std::uint8_t what;
         std::int64_t a, b;
@@ -187,9 +187,9 @@ Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take();
 
 namespace {
 
-constexpr std::size_t bytes_per_slice = 7;  // what an encoded slice takes, generously
+constexpr std::size_t bytes_per_slice = 7;  // generous estimate for one encoded slice
 constexpr std::size_t rows_read_with_ease = 40;
-constexpr std::int64_t least_visible = 10'000;  // of the time in which things happen, what a picture can show
+constexpr std::int64_t least_visible = 10'000;  // busy time / this: the shortest that a picture can show
 
 std::int64_t rounded(Time time, Time tolerance) {
     if (time == never) return -1;
@@ -207,7 +207,7 @@ std::uint64_t look_of(const std::vector<Slice>& slices, Time tolerance, std::vec
     return XXH3_64bits(words.data(), words.size() * sizeof(std::int64_t));
 }
 
-// From the first slice that begins to the last.
+// Up to the begin of the last slice.
 Time busy_time(const Timeline& timeline) {
     Time last{0};
     for (const auto& slices : timeline.ranks) {
@@ -241,7 +241,7 @@ std::size_t bytes_of(const Timeline& timeline, const std::vector<Row>& rows) {
     return bytes;
 }
 
-// Even by what they did, too many: the rows of most ranks stay, and those that must.
+// Too many rows even without times: those with most ranks stay, and those of `apart` in any case.
 void cut(Folded& folded, const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most) {
     const auto weight = [&](const Row& row) {
         return apart.count(row.ranks.front()) > 0 ? timeline.ranks.size() + 1 : row.ranks.size();

@@ -10,20 +10,20 @@
 
 namespace deadrank::results::reports {
 
-// What each rank was doing, as slices of time: what the page draws and the trace exports. Made from evidence
-// alone, so a production job's file draws as well as a simulated one.
+// What each rank was doing, as slices of time, for the page and the trace. Made from evidence alone, so a
+// production job's file can be drawn as well as a simulated one.
 
-// Slices of one lane of one rank nest or follow each other, but for calls under way at once.
+// Slices of one lane of one rank nest or follow each other, except for calls under way at once.
 enum class Lane : std::uint8_t { step, work, call, instant };
 
-// What a slice looks like, told once for all that look so. Groups of one name look alike: ranks that do the
-// same in each of them are alike too.
+// What a slice looks like, stored once for all slices that look so. Groups of one name look alike, so ranks
+// that do the same in each of them are alike too.
 struct SliceKind {
     Lane lane = Lane::work;
     std::string group;         // how it is coloured: forward, collective, p2p, meeting, gone, error, …
     std::string label;         // "all_reduce of world"
     std::string detail;        // "16 f32, sum"
-    std::uint32_t series = 0;  // whose numbers count on: 0 steps, else a communicator's name
+    std::uint32_t series = 0;  // what `number` counts: 0 steps, 1 set-up, then by communicator name
 };
 
 struct Slice {
@@ -31,7 +31,7 @@ struct Slice {
     CommId comm = 0;          // of a call
     std::int64_t number = 0;  // step, or sequence number of the communicator
     Time begin{0};
-    Time end = never;  // never: it had not ended when the observation did
+    Time end = never;  // never: still open at the end of observation
 };
 
 struct Timeline {
@@ -41,9 +41,9 @@ struct Timeline {
 
 Timeline timeline_of(const Evidence& evidence);
 
-// Ranks that did the same at the same times become one row. What counts as the same time grows coarser until
-// few rows are left or a picture would show it, and until all rows fit into a number of bytes; the coarseness
-// is said.
+// Ranks that did the same at the same times become one row. The tolerance for "the same time" grows until few
+// rows are left or a picture would show it, and until all rows fit into a number of bytes; the result states
+// it.
 
 struct Row {
     std::vector<Rank> ranks;  // ascending; the first one is drawn
@@ -52,14 +52,14 @@ struct Row {
 struct Folded {
     std::vector<Row> rows;       // in order of their first ranks
     Time tolerance{0};           // ranks of a row agree at least that closely; never: in what, not in when
-    std::vector<Rank> left_out;  // ranks that no row holds, since their rows did not fit
+    std::vector<Rank> left_out;  // ranks without a row, since theirs did not fit
 };
 
 // Ranks `apart` get rows of their own, and are never left out.
 Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most);
 
-// Rows as few bytes: what was done is told once for all rows that did it, when it was done follows as
-// differences of microseconds. results/reports/html/decode.js reads it back.
+// Rows in few bytes: what was done is stored once for all rows that did it, and when as differences in
+// microseconds. results/reports/html/decode.js reads it back.
 
 // Both in base64 over variable-length integers (7 bits a byte, lowest first; "zigzag" where negative).
 struct EncodedRows {

@@ -1,6 +1,5 @@
-// results/reports/trace.cpp — The JSON form of Chrome's trace events, written as text: a tree of it in memory
-// would take twenty times the room. Calls that overlap stand on further threads of their rank, since slices
-// must nest.
+// results/reports/trace.cpp — Chrome's trace events as JSON, written as text: a tree in memory would take
+// twenty times the space. Overlapping calls go to further threads of their rank, since slices must nest.
 #include "results/reports/trace.h"
 
 #include <algorithm>
@@ -142,7 +141,7 @@ private:
                         micros_text(end - slice.begin), args));
     }
 
-    // From the one that came last to all who had waited for it.
+    // From the member that came last to all that had waited for it.
     void arrows() {
         std::size_t id = 0;
         for (const auto& [what, members] : meetings_) {

@@ -1,5 +1,5 @@
 // results/reports/trace.h — A run as a trace for Perfetto (ui.perfetto.dev) and chrome://tracing: nodes are
-// processes, ranks are threads, collectives are joined by arrows from the last one that came.
+// processes, ranks are threads, arrows join a collective's members from the last that came.
 #pragma once
 
 #include <string>

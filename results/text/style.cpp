@@ -1,4 +1,4 @@
-// results/text/style.cpp — Columns are counted in code points, so that "µs" and "…" do not bend a table.
+// results/text/style.cpp — Columns are counted in code points, so that "µs" and "…" do not misalign a table.
 #include "results/text/style.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ struct Style {
     std::size_t width = 0;  // columns; 0 = as wide as it takes (a file, a pipe)
 
     std::string paint(Ink ink, std::string_view text) const;
-    // The text cut to `columns` with "…"; whole when the width is free (`columns` 0).
+    // The text cut to `columns` with "…"; uncut if `columns` is 0.
     std::string cut(std::string_view text, std::size_t columns) const;
 };
 
@@ -24,7 +24,7 @@ std::size_t columns_of(std::string_view text);
 std::string pad_right(std::string_view text, std::size_t columns);
 std::string pad_left(std::string_view text, std::size_t columns);
 
-// Breaks at spaces; a word longer than a line stands alone. `columns` 0 = one line.
+// Breaks at spaces; a word longer than a line gets its own. `columns` 0 = one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
 // One line: newlines and tabs become spaces.

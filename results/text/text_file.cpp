@@ -1,4 +1,4 @@
-// results/text/text_file.cpp — The write goes beside the file and is renamed over it.
+// results/text/text_file.cpp — Writes beside the file, then renames over it.
 #include "results/text/text_file.h"
 
 #include <fmt/format.h>

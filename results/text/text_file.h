@@ -1,4 +1,4 @@
-// results/text/text_file.h — A text to disk and back, with the place and a remedy when the disk refuses.
+// results/text/text_file.h — Writes a text to disk and reads it back; an error names the file and a remedy.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,7 @@
 
 namespace deadrank::results::reports {
 
-// Makes the directory where it is missing; writes beside and renames, so that a reader never sees half a
-// file.
+// Creates a missing directory; writes beside the file and renames, so that a reader never sees half a file.
 scenarios::Result<void> write_text(std::string_view text, const std::filesystem::path& file);
 scenarios::Result<std::string> read_text(const std::filesystem::path& file);
 

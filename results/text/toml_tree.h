@@ -1,6 +1,5 @@
-// results/text/toml_tree.h — A TOML file as a plain tree with the line of each value.
-// The exporters' tables, name maps and policies are read through it, so that one file alone pays for the
-// parser.
+// results/text/toml_tree.h — A TOML file as a plain tree, with the line of each value. Exporter tables, name
+// maps and policies are read through it, so that a single file compiles the parser.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +21,7 @@ struct TomlNode {
     std::vector<std::pair<std::string, TomlNode>> members = {};  // in the file's order
     int line = 0;
 
-    // An empty node when there is no such member.
+    // An empty node if there is no such member.
     const TomlNode& operator[](std::string_view name) const;
     explicit operator bool() const { return kind != Kind::none; }
 
@@ -34,11 +33,11 @@ struct TomlNode {
 
 scenarios::Result<TomlNode> read_toml(const std::filesystem::path& file);
 
-// "90s", "5m", "1h30m" in seconds; -1 when it is none.
+// "90s", "5m", "1h30m" in seconds; -1 if it is not a duration.
 double seconds_of(std::string_view duration);
 std::string duration_text(double seconds);  // "20m15s"
 
-// Refuses a member that is none of `known`, with its line and the nearest known word.
+// Refuses a member that is not in `known`, with its line and the nearest known word.
 scenarios::Result<void> check_members(const TomlNode& table, const std::vector<std::string>& known,
                                       const std::string& file);
 

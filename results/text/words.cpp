@@ -8,7 +8,7 @@
 
 namespace deadrank::results {
 
-// Rounding is done in integers, so that a report reads the same everywhere.
+// Rounds in integers, so that a report is the same on every machine.
 
 namespace {
 
@@ -116,7 +116,7 @@ std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Whatever stands between the digits parts them.
+// Anything between digits separates two numbers.
 
 std::vector<Rank> numbers_in(std::string_view text) {
     const std::string whole(text);

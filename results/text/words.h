@@ -38,7 +38,7 @@ std::string lowered(std::string_view text);  // ASCII letters alone
 // "1 finding", "2 findings".
 std::string counted(std::size_t count, std::string_view noun);
 
-// Ranks as other people's tools print them.
+// Ranks as third-party tools print them.
 
 // All whole numbers of a text such as "{2, 3}" or "({'5'})", in its order.
 std::vector<Rank> numbers_in(std::string_view text);

@@ -1,5 +1,4 @@
-// runners/campaign/children.cpp — The end of a child's pipe is the end of the child; the kernel ends it with
-// us.
+// runners/campaign/children.cpp — A child has ended when its pipe closes; if we die, the kernel kills it.
 #include "runners/campaign/children.h"
 
 #include <array>
@@ -32,7 +31,7 @@ bool write_all(int descriptor, const std::string& text) {
     return true;
 }
 
-// Ctrl-C goes to the whole group of processes, and it is the parent's to answer.
+// Ctrl-C reaches the whole process group; only the parent handles it.
 [[noreturn]] void live(int pipe, int parent, const std::function<std::string()>& work) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(code_thrown);

@@ -1,6 +1,6 @@
-// runners/campaign/children.h — Pieces of work in forked children: one that crashes or never ends costs
-// itself and nothing else. A child touches no MPI, no database and no terminal; it writes its answer to a
-// pipe and ends.
+// runners/campaign/children.h — Runs pieces of work in forked children, so that one that crashes or hangs
+// costs only itself. A child touches no MPI, no database and no terminal; it writes its answer to a pipe and
+// exits.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct Ended {
     std::string answer;  // what it wrote
     int code = 0;
     int signal = 0;
-    bool over_budget = false;  // we ended it
+    bool over_budget = false;  // we killed it
     double seconds = 0;
 
     bool well() const { return code == 0 && signal == 0 && !over_budget; }
@@ -32,11 +32,11 @@ public:
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
 
-    // Errors: environment, when the machine has no process or pipe left.
+    // Errors: environment, when no process or pipe can be created.
     scenarios::Result<void> start(std::uint64_t number, const std::function<std::string()>& work);
     std::size_t running() const { return running_.size(); }
 
-    // Those that ended; waits that long for the first of them.
+    // The children that ended; waits up to `patience` for the first one.
     std::vector<Ended> wait(std::chrono::milliseconds patience);
     void end_all();
 

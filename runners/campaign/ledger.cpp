@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::scale {
 
-// The fields are those of a line of `run --json`.
+// The same fields as a line of `run --json`.
 
 using nlohmann::ordered_json;
 
@@ -86,8 +86,8 @@ Answer answer_of(const Ended& ended, const std::string& scenario, std::uint64_t 
     return none;
 }
 
-// A rollback journal, not a write-ahead log: the file may lie on a disk that several machines share. Two
-// campaigns on one file write the same rows, and the second of each is ignored.
+// A rollback journal, not a write-ahead log: the file may be on a disk shared by several machines. Two
+// campaigns on one file write the same rows, and each row's second write is ignored.
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -180,7 +180,7 @@ struct Ledger::Inside {
         return {};
     }
 
-    // The definition is written once, and compared ever after.
+    // The definition is written once; later runs must match it.
     Result<void> claim(const std::string& definition) const {
         Statement write(base, "INSERT OR IGNORE INTO campaign VALUES ('definition', ?)");
         if (!write.bind(definition).done()) return trouble();

@@ -14,8 +14,7 @@
 
 namespace deadrank::runners::scale {
 
-// What a campaign keeps of one trial: what every machine would answer, and beside it the time that it took
-// here.
+// What a campaign keeps of one trial: the answer, equal on every machine, and the time it took here.
 
 struct Answer {
     std::uint64_t number = 0;  // its place in the campaign
@@ -33,35 +32,36 @@ struct Answer {
 
 Answer answer_of(std::uint64_t number, const results::Case& outcome);
 
-// One line, from process to process.
+// One line of text, for sending between processes.
 std::string text_of(const Answer& answer);
 std::optional<Answer> answer_from(const std::string& text);
 
-// What a child left: its answer, else why there is none. `scenario` and `seed` say which trial it was.
+// A child's answer, or why it gave none. `scenario` and `seed` identify the trial.
 Answer answer_of(const Ended& ended, const std::string& scenario, std::uint64_t seed);
 
-// A campaign's SQLite file: a row a trial, by number. A killed campaign keeps what was committed, and the
-// same command goes on from there.
+// A campaign's SQLite file: one row per trial, by number. A killed campaign keeps what was committed; the
+// same command resumes it.
 
 struct Totals {
     std::uint64_t trials = 0, passed = 0, failed = 0, unknown = 0;
-    std::string digest;           // of all rows in order without their wall times: equal for equal answers
-    std::vector<Answer> notable;  // the first that did not pass, at most ten
+    std::string digest;           // of all rows in order, without wall times: equal answers, equal digest
+    std::vector<Answer> notable;  // the first ten that did not pass
 };
 
 class Ledger {
 public:
-    // Creates the file, or opens it where the same campaign began. `definition`: all that decides the
+    // Creates the file, or opens the one of the same campaign. `definition`: everything that determines the
     // answers, as text. Errors: usage, when the file belongs to another campaign; io.
     static scenarios::Result<Ledger> open(const std::filesystem::path& file, const std::string& definition);
     Ledger(Ledger&&) noexcept;
     Ledger& operator=(Ledger&&) noexcept;
     ~Ledger();  // commits
 
-    // By number: whether the row is there.
+    // By number: whether the row exists.
     scenarios::Result<std::vector<bool>> known(std::uint64_t trials) const;
 
-    // `worker`: the rank that played it. On disk with the next commit, which comes by itself twice a second.
+    // `worker`: the rank that played it. Reaches the disk with the next commit, made automatically twice a
+    // second.
     scenarios::Result<void> put(const Answer& answer, int worker);
     scenarios::Result<void> commit();
     scenarios::Result<Totals> totals();

@@ -1,4 +1,4 @@
-// runners/campaign/spread.cpp — Hands seeds to workers, on this machine or over the ranks of mpirun.
+// runners/campaign/spread.cpp — Hands out seeds to workers, on this machine or over the ranks of mpirun.
 #include "runners/campaign/spread.h"
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::scale {
 
-// MPI is opened at run time and for everyone: its own parts are libraries that look for its symbols.
+// MPI is loaded with RTLD_GLOBAL: its plugins are libraries that look for its symbols.
 
 namespace fs = std::filesystem;
 
@@ -53,7 +53,7 @@ Started how_started() {
     struct Names {
         const char *rank, *size;
     };
-    // Open MPI, then launchers that speak PMI or PMIx (srun --mpi=…, MPICH).
+    // Open MPI, then launchers that use PMI or PMIx (srun --mpi=…, MPICH).
     constexpr std::array<Names, 3> launchers = {
         {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"PMIX_RANK", ""}}};
     for (const Names& names : launchers) {
@@ -87,8 +87,8 @@ scenarios::Result<std::unique_ptr<Crew>> join_crew(const fs::path& library) {
     return std::make_unique<MpiCrew>(*open(), rank, size);
 }
 
-// The manager plays too, so no core is kept for waiting. A worker has one trial more in hand than it plays:
-// it need not wait for the next.
+// The manager plays too, so no core idles. A worker holds one trial more than it plays, so that it never
+// waits for the next.
 
 using nlohmann::json;
 using scenarios::Result;
@@ -141,7 +141,7 @@ private:
         return {};
     }
 
-    // "hello DEFINITION", "more", or an answer, which asks for more as well.
+    // "hello DEFINITION", "more", or an answer, which also asks for more.
     Result<void> hear(const Message& message) {
         if (message.text.starts_with("hello ")) {
             if (message.text.substr(6) == work_.definition) return {};
@@ -159,7 +159,7 @@ private:
         return {};
     }
 
-    // Until each has said that nothing more of it is on its way; what is, nobody waits for.
+    // Waits until each worker has said goodbye; answers that are still on their way are dropped.
     void dismiss() {
         for (int rank = 1; rank < crew_->size(); ++rank) crew_->send(rank, "end");
         for (int gone = 1; gone < crew_->size();) {

@@ -1,4 +1,4 @@
-// runners/campaign/spread.h — Hands seeds to workers, on this machine or over the ranks of mpirun.
+// runners/campaign/spread.h — Hands out seeds to workers, on this machine or over the ranks of mpirun.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 #include "runners/campaign/children.h"
 #include "scenarios/model/error.h"
 
-// The processes that mpirun or srun started together, as peers that send each other texts. A process that was
-// started alone has no crew.
+// The processes that mpirun or srun started together, which send each other text messages. A process started
+// alone has no crew.
 namespace deadrank::runners {
 struct CrewBridge;
 }
@@ -26,7 +26,7 @@ struct Message {
     std::string text;
 };
 
-// One conversation between a manager (rank 0) and its workers. Calls come from one thread.
+// One conversation between a manager (rank 0) and its workers. All calls come from one thread.
 class Crew {
 public:
     virtual ~Crew() = default;
@@ -36,43 +36,43 @@ public:
     virtual std::optional<Message> receive() = 0;  // never waits
 };
 
-// What a launcher said about us, read from the environment before any MPI is touched.
+// What the launcher set in our environment, read before MPI is touched.
 struct Started {
-    bool together = false;  // with others, perhaps
+    bool together = false;  // possibly with other processes
     int rank = 0;
 };
 Started how_started();
 
-// Where the library that links MPI lies: beside the program, or in the installed lib/deadrank. Empty: this
-// build has none.
+// Path of the library that links MPI: beside the program, or in the installed lib/deadrank. Empty: this build
+// has none.
 std::filesystem::path crew_library(const std::filesystem::path& executable);
 
-// Joins the others; leaving waits for all. Errors: environment, when the library cannot be opened or MPI does
-// not begin.
+// Joins the other processes; leaving waits for all of them. Errors: environment, when the library cannot be
+// loaded or MPI does not initialize.
 scenarios::Result<std::unique_ptr<Crew>> join_crew(const std::filesystem::path& library);
 
 }  // namespace deadrank::runners::scale
 
 namespace deadrank::runners::scale {
 
-// Numbers handed out one by one, to our own children and to the crew's; answers taken as they come. Who
-// played what, and how many played, changes nothing in the answers.
+// Numbers are handed out one by one, to our own children and to the crew's; answers are taken as they arrive.
+// They do not depend on who played what, or on how many played.
 
 struct Work {
-    std::string definition;  // equal in all processes, or they are not of one campaign
-    std::function<std::string(std::uint64_t)> play;  // in a child; the text of its answer
+    std::string definition;  // must be equal in all processes: it identifies the campaign
+    std::function<std::string(std::uint64_t)> play;  // runs in a child; returns its answer as text
     int slots = 1;                                   // children at once in this process
     std::chrono::milliseconds budget{60'000};        // of one trial
     const std::atomic<bool>* stop = nullptr;
 };
 
-// The manager: plays and hands out until all is answered or stopped. `take` gets what a child left, and the
-// rank it was played on; its error ends the campaign. `crew` may be null. Errors: environment, for a worker
-// that was started with something else.
+// The manager: plays and hands out until all numbers are answered, or a stop. `take` gets each child's end
+// and the rank it was played on; its error ends the campaign. `crew` may be null. Errors: environment, for a
+// worker with another definition.
 scenarios::Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
                                const std::function<scenarios::Result<void>(const Ended&, int)>& take);
 
-// A worker: plays what it is given until the manager ends it.
+// A worker: plays what it is given until the manager dismisses it.
 void serve(const Work& work, Crew& crew);
 
 }  // namespace deadrank::runners::scale

@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::alerts {
 
-// Options into values, with a sentence for each that cannot be meant.
+// Turns options into values, with an error for each that makes no sense.
 
 namespace {
 
@@ -34,7 +34,7 @@ Result<results::exporters::Cluster> cluster_of(const std::string& text) {
     }
     if (cluster.nodes < 1 || cluster.gpus_per_node < 1 || cluster.nodes > 4096 ||
         cluster.gpus_per_node > 64) {
-        return refuse(ErrorCode::usage, "'" + text + "' is no cluster",
+        return refuse(ErrorCode::usage, "'" + text + "' is not a cluster",
                       "write nodes x GPUs of each, as in 64x8");
     }
     return cluster;
@@ -171,8 +171,8 @@ Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOption
     return site;
 }
 
-// From what was typed to incidents. Scenarios of the catalogue are played in the simulator at their own size;
-// what became of the job is then shown on the judged cluster.
+// From the typed words to incidents. Scenarios of the catalogue are played in the simulator at their own
+// size; what became of the job is then shown on the judged cluster.
 
 namespace {
 
@@ -181,7 +181,7 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-// Signatures by id or pattern; false when none fits.
+// Signatures by id or pattern; false when none matches.
 bool add_signatures(const Site& site, const std::string& pattern, std::vector<Incident>& incidents) {
     bool any = false;
     for (const auto& signature : site.signatures.signatures) {

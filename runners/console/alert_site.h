@@ -21,7 +21,7 @@ struct SiteOptions {
     std::string scrape = "15s", eval = "15s", duration = "45m", fault_at = "15m", history = "0s";
     std::uint64_t seed = 1;
     std::vector<std::string> scenarios;
-    std::vector<std::string> metrics, signatures;  // tables of the operator's own
+    std::vector<std::string> metrics, signatures;  // the operator's own tables
     std::string catalog;
 };
 void add_site(CLI::App& app, SiteOptions& options);
@@ -32,12 +32,12 @@ struct Site {
     results::exporters::World world;  // points at `metrics`
 };
 
-// Where the tables of metrics and signatures lie, next to the catalogue of scenarios.
+// The directory with the tables of metrics and signatures, next to the catalogue of scenarios.
 std::filesystem::path tables_of(const Library& library);
 
 scenarios::Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOptions& options);
 
-// The failures meant: ids of signatures, patterns over them, "all" (the default), or scenarios of the
+// The chosen failures: ids of signatures, patterns over them, "all" (the default), or scenarios of the
 // catalogue, which are played in the simulator first. Errors: usage, for a name that is neither.
 scenarios::Result<std::vector<results::exporters::Incident>> choose_incidents(
     const Site& site, const Library& library, const SiteOptions& options, std::vector<std::string>& notes);

@@ -1,6 +1,6 @@
 // runners/console/command.cpp — A command of the program is a row: its name, one sentence, and a function
-// that adds its options to the parser and, when it is called, leaves its exit code in the session. Exit
-// codes: 0 pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
+// that adds its options to the parser and, when called, leaves its exit code in the session. Exit codes: 0
+// pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
 #include "runners/console/command.h"
 
 #include <cstdio>

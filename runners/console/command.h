@@ -1,6 +1,6 @@
 // runners/console/command.h — A command of the program is a row: its name, one sentence, and a function that
-// adds its options to the parser and, when it is called, leaves its exit code in the session. Exit codes: 0
-// pass, 1 fail, 2 unknown, 64 usage, 130 interrupted.
+// adds its options to the parser and, when called, leaves its exit code in the session. Exit codes: 0 pass, 1
+// fail, 2 unknown, 64 usage, 130 interrupted.
 #pragma once
 
 #include <filesystem>
@@ -29,11 +29,11 @@ enum ExitCode : int {
 
 // One invocation of the program.
 struct Session {
-    std::filesystem::path executable;  // where our data is looked for
-    const Extension& extension;        // what this program has beside ours; outlives the session
+    std::filesystem::path executable;  // data files are looked up relative to it
+    const Extension& extension;        // what this program adds to deadrank; outlives the session
     int code = exit_pass;
 
-    // Prints the error with place, refused value and remedy, and sets the code that belongs to it.
+    // Prints the error with place, refused value and remedy, and sets its exit code.
     void complain(const scenarios::Error& error);
     // The value, or nothing after a complaint.
     template <class T>
@@ -44,9 +44,9 @@ struct Session {
     }
 };
 
-// Stands at the end of the command's file; catalog.cpp lists the rows.
+// Defined at the end of the command's file; program/program.cpp lists the rows.
 struct CommandRow {
-    std::string_view name, what;                       // `what` as --help says it
+    std::string_view name, what;                       // `what`: the text in --help
     void (*add)(CLI::App& command, Session& session);  // both outlive the parse
 };
 

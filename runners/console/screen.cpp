@@ -1,4 +1,4 @@
-// runners/console/screen.cpp — The terminal as commands see it: colours, a line that is written over itself,
+// runners/console/screen.cpp — The terminal as commands see it: colours, a line that is overwritten in place,
 // and Ctrl-C.
 #include "runners/console/screen.h"
 
@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::commands {
 
-// COLUMNS overrides what the terminal says of itself.
+// COLUMNS overrides the width that the terminal reports.
 
 namespace {
 
@@ -59,7 +59,7 @@ void Progress::clear() {
     shown_ = false;
 }
 
-// A signal handler can reach nothing but static memory: its two words live here.
+// Static, because the signal handler needs it.
 
 namespace {
 
@@ -74,11 +74,11 @@ std::int64_t milliseconds() {
     return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
 }
 
-// A supervisor may signal the process and its group, both at once: that is still one request.
+// A supervisor may signal both the process and its group: within 300 ms that is still one request.
 void on_signal(int signal) {
     constexpr std::int64_t one_request = 300;
     constexpr std::string_view words =
-        "\ndeadrank: stopping; what was seen so far is kept. Once more ends at once.\n";
+        "\ndeadrank: stopping; what was seen so far is kept. Press Ctrl-C again to quit at once.\n";
     if (!stop_requested.exchange(true)) {
         if (const int nothing = nothing_to_read.load(); nothing >= 0) ::dup2(nothing, STDIN_FILENO);
         first_at.store(milliseconds());
@@ -102,7 +102,8 @@ std::atomic<bool>& answer_signals(int flags) {
 
 std::atomic<bool>& stop_on_interrupt() { return answer_signals(SA_RESTART); }
 
-// A signal that comes just before the read would not interrupt it: from then on there is nothing to be read.
+// A signal that arrives just before a read would not interrupt it, so the handler also replaces stdin with
+// /dev/null.
 std::atomic<bool>& stop_while_reading() {
     nothing_to_read.store(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     return answer_signals(0);

@@ -1,4 +1,4 @@
-// runners/console/screen.h — The terminal as commands see it: colours, a line that is written over itself,
+// runners/console/screen.h — The terminal as commands see it: colours, a line that is overwritten in place,
 // and Ctrl-C.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace deadrank::runners::commands {
 
-// What stands at the other end of a stream: a terminal with a width and colours, or a pipe.
+// What a stream leads to: a terminal with a width and colours, or a pipe.
 
 // Colour on a terminal unless NO_COLOR is set; a pipe has neither colour nor a width.
 results::reports::Style style_of(std::FILE* stream);
 
-// A line that is written over itself, on standard error and on a terminal only.
+// A line that is overwritten in place, on standard error and only on a terminal.
 class Progress {
 public:
     Progress();
@@ -31,11 +31,11 @@ private:
 
 // Ctrl-C once: stop soon and keep the evidence. Twice: end at once.
 
-// Listens from now on until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the
-// second one has its usual effect.
+// Listens until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second has its
+// usual effect.
 std::atomic<bool>& stop_on_interrupt();
 
-// The same for a dialogue: who waits for a line of input gets none.
+// The same for a dialogue: a pending read of input also ends.
 std::atomic<bool>& stop_while_reading();
 
 }  // namespace deadrank::runners::commands

@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::commands {
 
-// The words of the shared options.
+// The texts of the shared options.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -76,7 +76,7 @@ scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
     const bool read = read_number(text.substr(0, dots), first) &&
                       read_number(dots == std::string::npos ? text : text.substr(dots + 2), last);
     if (!read || last < first) {
-        return refuse(ErrorCode::usage, fmt::format("--seeds '{}' is no range", options.range),
+        return refuse(ErrorCode::usage, fmt::format("--seeds '{}' is not a range", options.range),
                       "write it as A..B with A not above B, as in 1..20");
     }
     if (last - first >= most) {
@@ -89,7 +89,7 @@ scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
     return seeds;
 }
 
-// Names are resolved to files first, so that one id costs one file and not the catalog.
+// Names are resolved to files first, so that one id loads one file, not the whole catalog.
 
 using scenarios::Error;
 using scenarios::ErrorCode;
@@ -186,7 +186,7 @@ Result<void> add_ids(const Library& library, const std::string& name, const std:
     if (found > 0) return {};
     std::vector<std::string> words = known;
     for (const std::string& id : known) words.push_back(id.substr(id.rfind('/') + 1));
-    return refuse(ErrorCode::usage, fmt::format("'{}' is no scenario, file or directory", name),
+    return refuse(ErrorCode::usage, fmt::format("'{}' is not a scenario, file or directory", name),
                   or_nearest(name, words, "deadrank list shows the catalog"));
 }
 
@@ -254,7 +254,7 @@ Result<Selection> select(const Library& library, const SelectionOptions& options
     return selection;
 }
 
-// Plans are told from scenarios by their table, not by their name.
+// A plan is recognised by its [plan] table, not by its file name.
 
 using scenarios::Result;
 

@@ -17,7 +17,7 @@ namespace deadrank::runners::commands {
 
 // Option groups that several commands share, with one wording each.
 
-// Which scenarios: files, directories, ids, globs, and what their bug must be.
+// Which scenarios: files, directories, ids, globs, and filters on their bug.
 struct SelectionOptions {
     std::vector<std::string> names;
     std::vector<std::string> stages, symptoms, causes, fixes, classes;
@@ -36,27 +36,27 @@ void add_seeds(CLI::App& app, SeedOptions& options);
 // Ascending. Errors: usage, when the range is not "A..B" with A ≤ B, or has more than a million seeds.
 scenarios::Result<std::vector<scenarios::Seed>> seeds_of(const SeedOptions& options);
 
-// From what was typed to the scenarios meant: ids, files, directories, patterns, filters.
+// From the typed words to scenarios: ids, files, directories, patterns, filters.
 
 struct Selection {
     std::vector<scenarios::Scenario> scenarios;  // in order of id, each once
     std::vector<scenarios::Error> broken;        // files that do not load
 };
 
-// Errors: usage, for a name that is nothing (the nearest id is offered), an id of the taxonomy that does not
-// exist, or when nothing is left.
+// Errors: usage, for an unknown name (the nearest id is suggested), an unknown taxonomy id, or when nothing
+// is left.
 scenarios::Result<Selection> select(const Library& library, const SelectionOptions& options);
 
-// Where the backend can play it at all, by what the scenario states.
+// Whether the scenario's file lists this backend; without a list, only sim.
 bool playable_on(const scenarios::Scenario& scenario, std::string_view backend);
 
 // Shell patterns over ids: '*' any text, '?' one character.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-// What a command is given to work on: a plan's file, or a scenario under a seed.
+// A command's input: a plan's file, or a scenario under a seed.
 
 // A file with a [plan] is a plan, whatever its name; everything else is a scenario's id or file. Errors:
-// those of loading and resolving; usage when several scenarios are meant.
+// those of loading and resolving; usage when several scenarios match.
 scenarios::Result<scenarios::Plan> one_plan(const Library& library, const std::string& what,
                                             std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// runners/console/under_test.cpp — The programs that --subject or a command behind `--` puts under test, how
+// runners/console/under_test.cpp — The programs that --subject or a command after `--` puts under test, how
 // each reacted, and the page that shows it.
 #include "runners/console/under_test.h"
 
@@ -102,7 +102,7 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
     standing.subject = results::subject_of(seen->record.evidence);
     if (standing.subject.name.empty() || !trial.fault) return standing;
     const results::Truth& truth = trial.fault->record.truth;
-    if (truth.interrupted || !truth.took_place()) return standing;  // the verdict says which
+    if (truth.interrupted || !truth.took_place()) return standing;  // the verdict says so
     const results::Grade& grade = one.fault->job;
     standing.untold = grade.untold;
     if (standing.untold.empty()) standing.grade = grade;
@@ -125,7 +125,7 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
     return words;
 }
 
-// The page is given views of runs that live on only until it has read them.
+// The page gets views of the runs, which only need to live until it has read them.
 
 namespace {
 

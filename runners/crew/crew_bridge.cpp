@@ -1,5 +1,5 @@
-// runners/crew/crew_bridge.cpp — Texts from rank to rank. Only the thread that began calls anything
-// here.
+// runners/crew/crew_bridge.cpp — Text messages between ranks. Only the thread that called begin may call
+// anything here.
 #include "runners/crew/crew_bridge.h"
 
 #include <mpi.h>

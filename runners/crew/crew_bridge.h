@@ -1,5 +1,5 @@
-// runners/crew/crew_bridge.h — The little that a campaign needs of MPI, as a table of functions in a library
-// of its own: `deadrank` itself starts where no MPI is installed.
+// runners/crew/crew_bridge.h — The few MPI functions that a campaign needs, as a table in a separate library,
+// so that `deadrank` itself starts without MPI installed.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace deadrank::runners {
 struct CrewBridge {
     bool (*begin)(int* rank, int* size);  // MPI_Init
     void (*send)(int to, const char* text, std::size_t length);
-    // Without waiting: the length of a message that has come, 0 when none has. The text belongs to the bridge
-    // and stands until the next call.
+    // Does not wait: returns the length of a message that has arrived, or 0. The bridge owns the text, which
+    // is valid until the next call.
     std::size_t (*receive)(int* from, const char** text);
-    void (*end)();  // MPI_Finalize: returns when all have come
+    void (*end)();  // MPI_Finalize: returns when all ranks have called it
 };
 
 }  // namespace deadrank::runners

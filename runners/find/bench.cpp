@@ -1,5 +1,4 @@
-// runners/find/bench.cpp — Where a plan is tried: played beside its control, and asked whether the fault did
-// harm.
+// runners/find/bench.cpp — Tries a plan: plays it beside its control, and reports whether the fault did harm.
 #include "runners/find/bench.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 
 namespace deadrank::runners::find {
 
-// Defaults alone, and the taxonomy's own pairs.
+// Only defaults, and the taxonomy's own pairs.
 
 using scenarios::Plan;
 using scenarios::SymptomCausePair;
@@ -49,7 +48,7 @@ void give_bug(Plan& plan, const std::string& symptom, const std::vector<std::str
     plan.bug.fix = most && !most->fixes.empty() ? most->fixes.front() : taxonomy.fixes.front().id;
 }
 
-// The job's own reaction, and beside it how much longer it took.
+// The job's own reaction, and how much longer it took.
 
 namespace {
 
@@ -84,7 +83,7 @@ Harm harm_of(const Record& fault, const Record& control) {
     }
 }
 
-// The last control is kept: whoever takes faults away asks for it again at once.
+// The last control is kept: shrinking removes faults and needs the same control again at once.
 
 using scenarios::Plan;
 using scenarios::Result;

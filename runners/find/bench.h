@@ -1,5 +1,4 @@
-// runners/find/bench.h — Where a plan is tried: played beside its control, and asked whether the fault did
-// harm.
+// runners/find/bench.h — Tries a plan: plays it beside its control, and reports whether the fault did harm.
 #pragma once
 
 #include <memory>
@@ -12,22 +11,22 @@
 
 namespace deadrank::runners::find {
 
-// A healthy job to do things to, from a workload's name alone: everything as usual.
+// A healthy job from a workload's name alone, with every value at its default.
 
-// Errors: usage, for a workload that there is not.
+// Errors: usage, for an unknown workload.
 scenarios::Result<scenarios::Plan> usual_plan(const std::string& workload,
                                               const scenarios::Vocabulary& words);
 
-// A bug of the taxonomy for what was seen: the symptom, and the cause and fix that are reported with it most
-// often. `expect` gets the symptom and what of the culprit can be named.
+// Gives the plan a bug of the taxonomy for what was seen: the symptom, with the cause and fix most often
+// reported for it. `expect` gets the symptom and the nameable parts of the culprit.
 void give_bug(scenarios::Plan& plan, const std::string& symptom, const std::vector<std::string>& blames,
               const scenarios::Taxonomy& taxonomy);
 
-// What a plan did to its job, told from its control run alone: no expectation is needed. It is the job's
-// reaction (results/judging/reaction.h) by what it costs: which words an error had does not matter, how long
-// the job took does.
+// What a plan did to its job, compared with its control alone, without an expectation. It is the job's
+// reaction (results/judging/reaction.h) by cost: the wording of an error does not matter, the time taken
+// does.
 
-// In order of badness.
+// From harmless to worst.
 enum class Harm { none, slower, wrong_result, failed, restarted, hung };
 
 std::string_view name_of(Harm);  // "wrong_result"
@@ -36,29 +35,29 @@ std::string_view text_of(Harm);  // "the job ended with another result"
 // `slower`: it took a tenth longer than the control, or more.
 Harm harm_of(const Record& fault, const Record& control);
 
-// Plays plans beside their controls, again and again. Plans that differ in their faults alone share one
-// control, which is played once.
+// Plays many plans beside their controls. Plans that differ only in their faults share one control, which is
+// played once.
 
-// One plan as one saw it.
+// One plan and its outcome.
 struct BenchResult {
     Played fault;
     std::shared_ptr<const Played> control;
     Harm harm = Harm::none;
     int ranks_per_node = 1;
 
-    bool is_job() const;  // the control came to its end: without that, nothing is told by the fault
+    bool is_job() const;  // the control ended: otherwise the fault run shows nothing
 };
 
 class Bench {
 public:
-    // All outlive the bench. No `detectors`: all of ours.
+    // All outlive the bench. Null `detectors`: all of ours.
     Bench(Runner& runner, const results::Detectors* detectors, std::atomic<bool>* stop)
         : runner_(runner), options_{.stop = stop, .detectors = detectors} {}
 
     // Errors: those of the runner, and internal after a stop.
     scenarios::Result<BenchResult> look(const scenarios::Plan& plan);
 
-    // The same plan once more, without its control: for whoever asks whether it is the same run.
+    // Plays the plan again without its control, to check that it is the same run.
     scenarios::Result<Played> again(const scenarios::Plan& plan);
 
     bool stopped() const { return options_.stop && options_.stop->load(); }

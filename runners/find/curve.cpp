@@ -11,11 +11,11 @@
 
 namespace deadrank::runners::find {
 
-// Wilson 1927, Clopper and Pearson 1934. Reports only: no draw depends on these.
+// Wilson 1927, Clopper and Pearson 1934. For reports only: no draw depends on these.
 
 namespace {
 
-// How many standard deviations hold that share of a normal distribution.
+// The number of standard deviations that contain this share of a normal distribution.
 double deviations(double confidence) { return std::sqrt(2.0) * boost::math::erf_inv(confidence); }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::int64_t between(std::int64_t low, std::int64_t high, double part) {
     return static_cast<std::int64_t>(std::llround(from * std::pow(static_cast<double>(high) / from, part)));
 }
 
-// Three digits are enough for a number that somebody is to read.
+// Three digits are enough for a human reader.
 std::int64_t rounded_to(std::int64_t magnitude, std::int64_t finest) {
     std::int64_t unit = std::max<std::int64_t>(finest, 1);
     while (magnitude / unit >= 1000) unit *= 10;
@@ -108,7 +108,7 @@ private:
         if (options_.progress) options_.progress(magnitude);
         CurvePoint point{.magnitude = magnitude};
         for (const Shot& shot : volley_(magnitude, options_.seeds)) take(point, shot);
-        if (stopped()) return nullptr;  // half a volley is no point
+        if (stopped()) return nullptr;  // an incomplete volley gives no point
         std::sort(point.delays.begin(), point.delays.end());
         const auto place =
             std::lower_bound(curve_.points.begin(), curve_.points.end(), magnitude,

@@ -1,4 +1,4 @@
-// runners/find/drawing.cpp — Plans drawn at random, and drawn so that each pair of values occurs together at
+// runners/find/drawing.cpp — Draws plans at random, and rows in which each pair of values occurs together at
 // least once.
 #include "runners/find/drawing.h"
 
@@ -10,8 +10,8 @@
 
 namespace deadrank::runners::find {
 
-// Each row starts with the first pair that has not met yet; what is free in it takes the value that lets most
-// pairs meet.
+// Each row starts with the first uncovered pair; every other factor takes the value that covers most new
+// pairs.
 
 namespace {
 
@@ -55,7 +55,7 @@ private:
         return a < b ? met_[a][b][x * levels_[b] + y] : met_[b][a][y * levels_[a] + x];
     }
 
-    // How many pairs that have not met yet this value would bring together with what stands in the row.
+    // How many uncovered pairs this value would cover, with the values already in the row.
     std::size_t gain(const ValueIndexes& row, std::size_t factor, std::size_t value) const {
         std::size_t sum = 0;
         for (std::size_t other = 0; other < row.size(); ++other) {
@@ -67,7 +67,7 @@ private:
     void fill(ValueIndexes& row) {
         for (std::size_t factor = 0; factor < row.size(); ++factor) {
             if (row[factor] != open) continue;
-            // Where nothing is gained, values take turns, so that the free places are spread.
+            // If no value gains anything, values take turns, so that they are spread evenly.
             std::size_t best = turn_++ % levels_[factor];
             std::size_t most = gain(row, factor, best);
             for (std::size_t value = 0; value < levels_[factor]; ++value) {
@@ -103,8 +103,8 @@ std::vector<ValueIndexes> pairwise(const std::vector<std::size_t>& levels) {
     return Covering(levels).rows();
 }
 
-// Swarm testing (Groce and others, 2012): leaving kinds out at random finds more than using all of them all
-// the time.
+// Swarm testing (Groce and others, 2012): leaving out kinds at random finds more than always using all of
+// them.
 
 namespace {
 
@@ -177,7 +177,7 @@ private:
         plan().cluster["restarts_max"].number = draw("restarts").below(0, 4) == 0 ? 1 : 0;
     }
 
-    // Divisors of the ranks, one degree after the other.
+    // Each degree in turn is a divisor of the remaining ranks.
     void choose_degrees() {
         std::int64_t left = plan().world_size();
         for (auto& [name, value] : plan().workload) {
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    // One in eight is a healthy job; many faults at once are rare, for they hide each other.
+    // One in eight is a healthy job; many faults at once are rare, because they mask each other.
     std::size_t fault_count() const {
         const std::uint64_t chance = draw("count").below(0, 8);
         if (chance == 0 || words_.faults_most == 0) return 0;
@@ -236,7 +236,7 @@ private:
 
     void add_fault(const std::vector<Stocked>& today, std::size_t index) {
         const std::string path = "fault." + std::to_string(index);
-        // Kind first, over all of its cells, then the cell: a kind with many cells is not drawn more often.
+        // First the kind, then one of its cells, so that a kind with many cells is not drawn more often.
         const Stocked& stocked = today[draw(path).below(0, today.size())];
         const std::vector<CoverageCell> cells = cells_of(stocked);
         if (cells.empty()) return;

@@ -1,4 +1,4 @@
-// runners/find/drawing.h — Plans drawn at random, and drawn so that each pair of values occurs together at
+// runners/find/drawing.h — Draws plans at random, and rows in which each pair of values occurs together at
 // least once.
 #pragma once
 
@@ -15,16 +15,17 @@
 
 namespace deadrank::runners::find {
 
-// Few rows in which every two values of two factors meet at least once: most surprises need no more than two
-// things at the same time.
+// Few rows that cover every pair of values of two factors: most failures need no more than two conditions at
+// once.
 
 // `levels`: how many values each factor has, none of them 0. Each row has one value index for each factor.
-// Greedy (as AETG), and the same for the same levels; at least as many rows as the two largest factors need.
+// Greedy (like AETG) and deterministic; at least as many rows as the two largest factors need.
 std::vector<std::vector<std::size_t>> pairwise(const std::vector<std::size_t>& levels);
 
-// Where faults have acted so far: kind × phase × role. What was seldom tried is drawn more often next.
+// Where faults have acted so far: kind × phase × role. Rarely tried cells are drawn more often.
 
-// The part a rank plays: the first of all, the first of its node, the last of all, none of these; or nobody.
+// A rank's role: first of all, first of its node, last of all, none of these; or the fault aims at the whole
+// job.
 inline constexpr std::array<std::string_view, 5> roles = {"first", "leader", "last", "other", "job"};
 inline constexpr std::array<std::string_view, 9> phases = {
     "start", "setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "step"};
@@ -45,8 +46,8 @@ public:
     void note(const CoverageCell& cell, bool acted);
     CoverageCount at(const CoverageCell& cell) const;
 
-    // Draws an index of `cells`: the fewer times a cell was drawn, the likelier. A cell that was drawn often
-    // and never acted cannot be reached; it is nearly left alone.
+    // Draws an index of `cells`, preferring those drawn less often. A cell that was drawn often and never
+    // acted is taken as unreachable and hardly drawn again.
     std::size_t pick(const std::vector<CoverageCell>& cells, const scenarios::Draw& draw,
                      std::uint64_t n) const;
 
@@ -57,8 +58,8 @@ private:
     std::map<CoverageCell, CoverageCount> cells_;
 };
 
-// A seed becomes a plan: which kinds of fault there are today, how many, where and when; which training on
-// which cluster. Every draw is named, so one seed under one coverage is one plan.
+// A seed becomes a plan: which kinds of fault, how many, where and when; which training on which cluster.
+// Every draw is named, so one seed and one coverage give one plan.
 
 struct SwarmWords {
     const scenarios::Vocabulary* words = nullptr;

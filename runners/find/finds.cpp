@@ -1,5 +1,5 @@
-// runners/find/finds.cpp — What a find is called, when two are the same, and the scenario file that it is
-// written as.
+// runners/find/finds.cpp — How a find is named, when two are the same, and the scenario file that it is
+// written to.
 #include "runners/find/finds.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::find {
 
-// Places are ranks; a node stands for all of its ranks.
+// A place is a rank; a node means all of its ranks.
 
 namespace {
 
@@ -25,7 +25,7 @@ using Places = std::set<results::Rank>;
 
 Places places_of(const Blame& blame, int ranks_per_node) {
     Places places(blame.ranks.begin(), blame.ranks.end());
-    if (!places.empty()) return places;  // nodes beside ranks say where those ranks are
+    if (!places.empty()) return places;  // if ranks are named, the nodes only locate them
     for (const std::int32_t node : blame.nodes) {
         for (int local = 0; local < ranks_per_node; ++local) places.insert(node * ranks_per_node + local);
     }
@@ -76,7 +76,7 @@ Naming naming_of(const results::Finding& finding, const std::vector<Blame>& culp
     return says_where(finding.blame) && missable ? Naming::bystander : Naming::nobody;
 }
 
-// Only the signature's own property is asked while shrinking.
+// Shrinking checks only the signature's own property.
 
 using scenarios::Plan;
 using scenarios::Result;
@@ -158,7 +158,7 @@ std::string bug_table(const scenarios::Bug& bug) {
 
 std::string cluster_table(const Plan& plan) {
     scenarios::Values values = stated(plan.cluster, scenarios::cluster_parameters());
-    // The shape is always said: a reader wants to know it, and a default may change.
+    // The shape is always written: a reader wants to know it, and a default may change.
     for (const char* name : {"nodes", "gpus_per_node"}) values[name] = plan.cluster.at(name);
     return "\n[cluster]\n" + scenarios::toml_rows(values);
 }

@@ -1,5 +1,5 @@
-// runners/find/finds.h — What a find is called, when two are the same, and the scenario file that it is
-// written as.
+// runners/find/finds.h — How a find is named, when two are the same, and the scenario file that it is written
+// to.
 #pragma once
 
 #include <optional>
@@ -15,41 +15,41 @@
 
 namespace deadrank::runners::find {
 
-// Whom a finding points at, held against what was really done. Looser than the judge with a scenario's
-// expectation: of two ranks that disagree, nobody can tell which one is wrong.
+// Whom a finding blames, compared with the faults that were applied. Looser than the judge with a scenario's
+// expectation: when two ranks disagree, no detector can tell which one is wrong.
 
 enum class Naming { nobody, culprit, bystander };
 
-// One for each fault that was applied.
+// One for each applied fault.
 std::vector<results::Blame> culprits_of(const results::Truth& truth);
 
-// `culprit`: one is among those it names. `bystander`: it names places, and none of the culprits'. A culprit
+// `culprit`: the finding names one of them. `bystander`: it names places, but none of a culprit's. A culprit
 // without place or name cannot be missed.
 Naming naming_of(const results::Finding& finding, const std::vector<results::Blame>& culprits,
                  int ranks_per_node);
 
-// The question that shrinking asks of the simulator: does this plan break the same property in the same way?
+// What shrinking asks the simulator: does this plan break the same property in the same way?
 
 // In order of the properties. Errors: those of the bench.
 scenarios::Result<Signatures> signatures_of(Bench& bench, const scenarios::Plan& plan,
                                             const std::vector<const Property*>& properties);
 
-// A plan that cannot be played does not fail alike. `bench` outlives the answer; the signature's property
+// A plan that cannot be played does not count. `bench` must outlive the result; the signature's property
 // exists, or is `symptom_is_reported`.
 Fails fails_alike(Bench& bench, const Signature& signature);
 
-// Not a failure but something to keep while a plan shrinks: a finding of that symptom.
+// Not a failure but a finding of this symptom, to be kept while a plan shrinks.
 inline constexpr std::string_view symptom_is_reported = "symptom_is_reported";
 
-// Loaded, resolved and played as a file: what is different from the plan, or nothing.
+// Loads, resolves and plays the text as a file: how it differs from the plan, or nothing.
 std::optional<std::string> trouble_as_file(const std::string& text, const std::string& id,
                                            const scenarios::Plan& plan, Bench& bench,
                                            const Signature& signature, const scenarios::Taxonomy& taxonomy,
                                            const scenarios::Vocabulary& words);
 
-// A plan as a scenario that one can commit: only what is not usual is written down.
+// A plan as a scenario fit to commit: defaults are left out.
 
-// `story` becomes the opening comment, wrapped. Loaded and resolved under the plan's seed it gives the same
+// `story` becomes the opening comment, wrapped. Loaded and resolved under the plan's seed, it gives the same
 // cluster, workload and faults.
 std::string scenario_text(const scenarios::Plan& plan, const scenarios::Vocabulary& words,
                           const std::string& story);

@@ -1,5 +1,5 @@
-// runners/find/knob.cpp — A value of a plan by its path: its default, its range, and the plan with another
-// value.
+// runners/find/knob.cpp — A value of a plan, addressed by its path: its default, its range, and the plan with
+// another value.
 #include "runners/find/knob.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Values defaults(const std::vector<Parameter>& parameters) {
 
 namespace {
 
-// Shape, length and targets are counted for themselves.
+// Without shape, length and targets, which are counted separately.
 std::size_t unusual(const Values& values, const std::vector<Parameter>& parameters) {
     std::size_t count = 0;
     for (const auto& [name, value] : stated(values, parameters)) {
@@ -104,7 +104,7 @@ std::vector<std::string> numbers_of(const std::vector<Parameter>& parameters) {
 }
 
 tl::unexpected<scenarios::Error> no_number(const std::string& path, const std::vector<std::string>& known) {
-    return refuse(ErrorCode::usage, fmt::format("'{}' is no number that can be varied here", path),
+    return refuse(ErrorCode::usage, fmt::format("'{}' is not a number that can be varied here", path),
                   known.empty() ? "write FAULT.PARAMETER, workload.NAME or cluster.NAME"
                                 : fmt::format("there are {}", fmt::join(known, ", ")));
 }
@@ -131,7 +131,7 @@ std::optional<std::size_t> fault_named(const std::string& name, const Plan& plan
     return std::nullopt;
 }
 
-// The ranks that there are, and as many of those after them as are needed.
+// Aims the fault at `count` ranks, from its first one on.
 void touch(Plan& plan, std::size_t fault, std::int64_t count) {
     std::vector<std::int64_t>& ranks = plan.faults[fault].parameters["rank"].list;
     const std::int64_t all = plan.world_size();
@@ -205,7 +205,7 @@ Result<Range> parse_range(const std::string& text, ValueType type) {
     if (!low) return tl::unexpected(low.error());
     if (!high) return tl::unexpected(high.error());
     if (low->number >= high->number || low->number < 0)
-        return refuse(ErrorCode::usage, fmt::format("'{}' is no range", text),
+        return refuse(ErrorCode::usage, fmt::format("'{}' is not a range", text),
                       "write it as A..B with A below B, in the parameter's units");
     return Range{low->number, high->number};
 }

@@ -1,4 +1,4 @@
-// runners/find/pass_settings.cpp — Passes over what a plan says beside its faults: settings back to their
+// runners/find/pass_settings.cpp — Passes over everything in a plan but its faults: settings back to their
 // defaults, a smaller and plainer cluster.
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace deadrank::runners::find {
 
-// Sizes, times and switches become the usual ones, or come as near to them as the failure lets them; ranks
-// become low ones.
+// Sizes, times and switches move to their defaults, or as near as the failure allows; ranks move to low
+// numbers.
 
 using scenarios::Parameter;
 using scenarios::Plan;
@@ -22,7 +22,7 @@ using Place = std::function<Values&(Plan&)>;
 
 namespace {
 
-// Shape and length have passes of their own.
+// Shape and length have their own passes.
 bool has_its_pass(const std::string& name) {
     return name == "nodes" || name == "gpus_per_node" || name == "ranks" || name == "steps";
 }
@@ -73,7 +73,7 @@ bool usual_values(Reduction& reduction, const Place& place, const std::vector<Pa
     return any;
 }
 
-// One rank or node after the other goes to the lowest number that will do.
+// Moves each rank or node in turn to the lowest number that still fails.
 bool lower_places(Reduction& reduction, std::size_t fault) {
     bool any = false;
     const Values values = reduction.plan().faults[fault].parameters;
@@ -121,8 +121,8 @@ bool usual_seed(Reduction& reduction) {
     return reduction.take(std::move(candidate));
 }
 
-// Fewer machines and devices. Ranks that faults and the expectation name move along; degrees of parallelism
-// become what still divides the ranks.
+// Fewer machines and devices. Ranks named by faults and the expectation move along; degrees of parallelism
+// become ones that still divide the ranks.
 
 using scenarios::Plan;
 using scenarios::ValueType;
@@ -142,7 +142,7 @@ List sizes_up_to(std::int64_t most) {
     return sizes;
 }
 
-// From the smallest to what there is.
+// From the smallest up to the current one.
 std::vector<Shape> shapes_below(const Shape& now, std::int64_t ranks_now) {
     std::vector<Shape> shapes;
     for (const std::int64_t nodes : sizes_up_to(now.nodes)) {
@@ -155,7 +155,8 @@ std::vector<Shape> shapes_below(const Shape& now, std::int64_t ranks_now) {
     return shapes;
 }
 
-// Where the old coordinates go: the last one that there is, or their place among those that are used.
+// Maps old coordinates to new ones: unchanged, or packed to their index among the used ones; at most the last
+// one.
 class Moves {
 public:
     Moves(std::set<std::int64_t> used, bool packed) : used_(std::move(used)), packed_(packed) {}

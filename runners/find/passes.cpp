@@ -1,5 +1,5 @@
 // runners/find/passes.cpp — The passes that make a failing plan smaller: faults left out, faults made
-// simpler, fewer and later steps. Those over the cluster and the settings are in pass_settings.cpp.
+// simpler, fewer and earlier steps. Those over the cluster and the settings are in pass_settings.cpp.
 #include "runners/find/passes.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::find {
 
-// Fewer faults, and fewer ranks and nodes that each of them hits.
+// Fewer faults, and fewer ranks and nodes hit by each.
 
 using scenarios::FaultSpec;
 using scenarios::Plan;
@@ -49,7 +49,7 @@ bool fewer_faults(Reduction& reduction) {
         plan.faults = chosen(whole.faults, some);
         return plan;
     };
-    if (reduction.take(with({}))) return true;  // it fails without any: a healthy job
+    if (reduction.take(with({}))) return true;  // it fails without any fault: a healthy job
     const Subset kept =
         smallest_subset(whole.faults.size(), [&](const Subset& some) { return reduction.fails(with(some)); });
     return kept.size() < whole.faults.size() && reduction.take(with(kept));
@@ -67,7 +67,7 @@ bool fewer_targets(Reduction& reduction) {
     return any;
 }
 
-// A plainer fault in place of a special one, a plain training in place of a special one.
+// Replaces a special fault or training by a plainer one.
 
 using scenarios::FaultSpec;
 using scenarios::Plan;
@@ -76,7 +76,7 @@ using scenarios::ValueType;
 
 namespace {
 
-// The plainest first. Whatever is not in the list is more special than all of it.
+// The plainest first. Kinds that are not listed count as more special.
 constexpr std::array<std::string_view, 6> plain = {"kill_rank", "stop_rank",        "skip_collective",
                                                    "slow_rank", "delay_collective", "drop_link"};
 constexpr std::string_view plain_workload = "data_parallel";
@@ -88,7 +88,8 @@ const scenarios::Value* ranks_or_nodes(const FaultSpec& fault, ValueType type) {
     return nullptr;
 }
 
-// The same place and moment; everything else as usual. Nothing where the kinds aim at different things.
+// Keeps place and moment; everything else becomes the default. False if the two kinds aim at different
+// things.
 bool recast(const FaultSpec& from, const scenarios::Kind& to, std::int64_t gpus, FaultSpec& result) {
     result = {.kind = to.name, .parameters = defaults(to.parameters), .when = from.when};
     if (!to.at_start) result.when.at_start = false;
@@ -122,7 +123,7 @@ bool plainer_fault(Reduction& reduction, std::size_t index) {
     return false;
 }
 
-// What both trainings know keeps its value.
+// Settings that both trainings have keep their values.
 bool plainer_workload(Reduction& reduction) {
     const auto* kind = reduction.words().workload(plain_workload);
     if (!kind || reduction.plan().workload_kind == plain_workload) return false;
@@ -146,7 +147,7 @@ bool simpler_kinds(Reduction& reduction) {
     return any;
 }
 
-// A shorter training, and moments that are said in fewer words.
+// A shorter training, and triggers with fewer conditions.
 
 using scenarios::Plan;
 using scenarios::Trigger;
@@ -162,7 +163,7 @@ void each_step(Plan& plan, const Change& change) {
     if (plan.expect.step) plan.expect.step = change(*plan.expect.step);
 }
 
-// Moments beyond the new end come at the last step.
+// Moments after the new end move to the last step.
 Plan shortened(Plan plan, std::int64_t steps) {
     plan.workload["steps"].number = steps;
     each_step(plan, [&](std::int64_t step) { return std::min(step, steps - 1); });

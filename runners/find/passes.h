@@ -1,5 +1,5 @@
 // runners/find/passes.h — The passes that make a failing plan smaller: faults left out, faults made simpler,
-// fewer and later steps. Those over the cluster and the settings are in pass_settings.cpp.
+// fewer and earlier steps. Those over the cluster and the settings are in pass_settings.cpp.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::find {
 
-// Each takes what it can and says whether it took anything.
+// Each takes every reduction that it can, and returns whether it took any.
 bool fewer_faults(Reduction& reduction);
 bool fewer_targets(Reduction& reduction);    // ranks and nodes of one fault
 bool smaller_cluster(Reduction& reduction);  // keeps degrees of parallelism that divide
@@ -26,28 +26,27 @@ struct Pass {
 };
 const std::vector<Pass>& all_passes();
 
-// Every fault kind in a form that can be felt: what a search takes from the shelf when nobody says which
-// values it should have.
+// Every fault kind with values that have an effect: what a search uses when no values are given.
 
 enum class Aim { rank, two_ranks, node, job };
 
 struct Stocked {
-    std::string label;           // "bend_value seam=sampler.seed"; the kind alone where there is but one
+    std::string label;           // "bend_value seam=sampler.seed"; only the kind if it comes once
     scenarios::FaultSpec fault;  // without ranks, nodes and moment
     Aim aim = Aim::job;
-    bool at_start = false;  // acts before the job; its moment is not asked for
+    bool at_start = false;  // acts before the job begins; has no moment
 };
 
 struct Stock {
     std::vector<Stocked> faults;        // in the order of the vocabulary
-    std::vector<std::string> left_out;  // sentences: a kind whose required values nobody knows
+    std::vector<std::string> left_out;  // sentences about kinds with required values that are not known here
 };
 
-// bend_value and skip_block come once for each seam and block of the workload.
+// bend_value comes once for each seam of the workload, skip_block once for each block.
 Stock stock_of(const scenarios::Vocabulary& words, const scenarios::Kind& workload);
 
-// On that rank, or its node, or its rank and the next one; `when` for all but those at the start. The plan
-// gives the shape.
+// Aims the fault at that rank, its node, or the rank and the next one; `when` applies unless it acts at the
+// start. The plan gives the shape.
 scenarios::FaultSpec aimed(const Stocked& stocked, std::int64_t rank, const scenarios::Trigger& when,
                            const scenarios::Plan& plan);
 

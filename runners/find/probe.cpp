@@ -1,4 +1,4 @@
-// runners/find/probe.cpp — From which magnitude on a detector or an alert rule notices a fault.
+// runners/find/probe.cpp — The magnitude from which a detector or an alert rule notices a fault.
 #include "runners/find/probe.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace deadrank::runners::find {
 
-// A shot is seen when the detector names a culprit, or nobody; a bystander alone is a false alarm.
+// A shot counts as seen when the detector names a culprit or no rank; naming only a bystander is a false
+// alarm.
 
 namespace {
 
@@ -35,7 +36,7 @@ Shot shot_of(const BenchResult& tried, const std::string& symptom) {
     if (const auto* crash = crash_in(tried.fault.findings)) return untold(crash->says);
     if (!tried.is_job()) return untold("the job does not end even without the fault");
     const results::Truth& truth = tried.fault.record.truth;
-    if (!truth.applied()) return untold("the fault found no moment");
+    if (!truth.applied()) return untold("the fault never came: its `when` was never met");
     Shot shot{.harmed = tried.harm != Harm::none};
     const auto culprits = culprits_of(truth);
     for (const results::Finding& finding : tried.fault.findings) {
@@ -95,7 +96,7 @@ std::vector<Shot> DetectorProbe::fire_healthy() const {
     return all([](const Plan& plan) { return plan; }, true);
 }
 
-// The rule file stays untouched; only the failure varies.
+// Only the failure varies; the rule file stays as it is.
 
 namespace {
 
@@ -110,7 +111,7 @@ void scale(std::optional<double>& number, double by) {
     if (number) *number *= by;
 }
 
-// A factor of 1 does nothing: what lies beyond it is scaled.
+// A factor of 1 has no effect, so only its distance from 1 is scaled.
 void scale_factor(std::optional<double>& number, double by) {
     if (number) *number = 1 + (*number - 1) * by;
 }
@@ -127,7 +128,7 @@ FailureSignature with_strength(FailureSignature signature, double strength) {
     return signature;
 }
 
-// The usual place and its neighbours.
+// The usual target and its neighbours.
 std::vector<Target> targets_from(const Target& first, std::int64_t count,
                                  const results::exporters::Cluster& cluster) {
     std::vector<Target> targets;
@@ -168,7 +169,7 @@ Incident AlertProbe::incident(std::int64_t magnitude, std::uint64_t seed) {
     if (options_.knob == AlertKnob::lasts) timed.lasts = static_cast<double>(magnitude) / 1e9;
     Incident made = results::exporters::incident_of(timed, *options_.signatures,
                                                     targets_from(usual, count, world.cluster), window);
-    // The timed copy ends here; effects and cause point at what stays.
+    // `timed` dies here, so everything that points to it must point to the lasting signature.
     made.signature = signature;
     for (auto& effect : made.effects) {
         if (effect.signature == &timed) effect.signature = signature;

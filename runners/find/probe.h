@@ -1,4 +1,4 @@
-// runners/find/probe.h — From which magnitude on a detector or an alert rule notices a fault.
+// runners/find/probe.h — The magnitude from which a detector or an alert rule notices a fault.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace deadrank::runners::find {
 
-// Shots at a detector: a scenario under many seeds, one number of it turned.
+// Probes a detector: a scenario under many seeds, with one number varied.
 
 class DetectorProbe {
 public:
-    // All outlive the probe. Only findings of `symptom` count where one is named.
+    // All outlive the probe. If `symptom` is not empty, only its findings count.
     DetectorProbe(const std::vector<scenarios::Plan>& plans, const Knob& knob,
                   const results::Detectors& detectors, std::string symptom, const Workers& workers)
         : plans_(plans),
@@ -26,7 +26,7 @@ public:
           symptom_(std::move(symptom)),
           workers_(workers) {}
 
-    // One for each plan; the seeds of a volley are indices into them.
+    // One shot per plan; a volley's seeds are indices into the plans.
     std::vector<Shot> fire(std::int64_t magnitude) const;
     std::vector<Shot> fire_healthy() const;
 
@@ -41,10 +41,10 @@ private:
     const Workers& workers_;
 };
 
-// Shots at an alert rule: one failure on the judged cluster, longer or shorter, stronger or weaker, on more
-// places or fewer; Prometheus itself says whether the rule fires.
+// Probes an alert rule: one failure on the judged cluster, longer or shorter, stronger or weaker, in more
+// places or fewer; Prometheus itself decides whether the rule fires.
 
-// What of a failure can be varied.
+// What can be varied of a failure.
 enum class AlertKnob { lasts, strength, targets };
 
 // `lasts` in nanoseconds, `strength` in thousandths of the signature's own, `targets` as a number.
@@ -56,7 +56,7 @@ struct AlertProbeOptions {
     results::alerts::StudyOptions study;
 };
 
-// Numbers that change: levels that are `set` outright have no strength, and stay. False when none would.
+// Whether any number of the failure scales with strength; levels that are `set` outright do not.
 bool has_strength(const results::exporters::Signature& failure);
 
 class AlertProbe {
@@ -66,7 +66,7 @@ public:
                results::alerts::Player& player)
         : options_(options), study_(study), player_(player) {}
 
-    // Each seed strikes at another moment between two evaluations of the rule.
+    // Each seed starts the failure at another moment between two evaluations of the rule.
     std::vector<Shot> fire(std::int64_t magnitude, const std::vector<std::uint64_t>& seeds);
     std::vector<Shot> fire_healthy();
 

@@ -1,4 +1,4 @@
-// runners/find/properties.cpp — The table, and how each property is asked of one sight.
+// runners/find/properties.cpp — The table of properties, and how each is checked on one tried plan.
 #include "runners/find/properties.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Ways healthy_is_quiet(const BenchResult& tried) {
     return ways_said(tried.control->findings, [](const Finding&) { return true; });
 }
 
-// A fault that was refused, or found no moment, proves nothing about what follows.
+// A fault that was refused, or never triggered, proves nothing about the job.
 bool took_place(const BenchResult& tried) { return tried.is_job() && tried.fault.record.truth.took_place(); }
 
 Ways harm_is_noticed(const BenchResult& tried) {
@@ -138,7 +138,7 @@ const std::vector<Property>& all_properties() {
         {"harm_is_noticed", Mood::always, "when a fault harms the job, something rings", harm_is_noticed},
         {"culprit_is_named", Mood::always, "when somebody is blamed, a culprit is among them",
          culprit_is_named},
-        {"nobody_else_is_blamed", Mood::always, "nobody is blamed beside the culprits",
+        {"nobody_else_is_blamed", Mood::always, "no rank other than the culprits is blamed",
          nobody_else_is_blamed},
         {"nothing_rings_too_early", Mood::always, "nothing rings before the first fault",
          nothing_rings_too_early},

@@ -1,5 +1,5 @@
-// runners/find/properties.h — What must hold of every run whatever was done to it, what must come true in the
-// end, and what must happen now and then if a search is worth anything.
+// runners/find/properties.h — What must hold of every run, what must come true in the end, and what must
+// happen now and then if a search is worth anything.
 #pragma once
 
 #include <compare>
@@ -11,8 +11,8 @@
 
 namespace deadrank::runners::find {
 
-// What makes two failures the same one: which property broke, and how. Ranks, steps and times are left out,
-// so that a smaller plan may fail alike.
+// What makes two failures the same: which property broke, and how. Ranks, steps and times are left out, so
+// that a smaller plan can have the same failure.
 
 struct Signature {
     std::string property;  // "harm_is_noticed"
@@ -23,7 +23,7 @@ struct Signature {
 };
 using Signatures = std::vector<Signature>;
 
-// Error-free: a text without ": " is a property alone, which fits every `how`.
+// Never fails: a text without ": " is a property alone, which matches every `how`.
 Signature parse_signature(const std::string& text);
 
 bool fits(const Signature& wanted, const Signature& seen);
@@ -35,7 +35,7 @@ struct Property {
     std::string name;
     Mood mood = Mood::always;
     std::string says;  // one sentence
-    // always, eventually: how it is broken, once for each way; sometimes: one entry for each way it holds.
+    // always, eventually: one entry for each way it is broken; sometimes: one for each way it holds.
     std::vector<std::string> (*look)(const BenchResult& tried) = nullptr;
 };
 
@@ -43,7 +43,7 @@ struct Property {
 const std::vector<Property>& all_properties();
 const Property* find_property(std::string_view name);
 
-// By name; all that are not `sometimes` when there are none. Errors: usage, with the nearest name.
+// By name; without names, all that are not `sometimes`. Errors: usage, with the nearest name.
 scenarios::Result<std::vector<const Property*>> properties_named(const std::vector<std::string>& names);
 
 // In order of the table; `sometimes` is never broken by one run.

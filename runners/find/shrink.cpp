@@ -1,4 +1,4 @@
-// runners/find/shrink.cpp — A failing plan made smaller, pass after pass, for as long as it fails in the same
+// runners/find/shrink.cpp — Makes a failing plan smaller, pass by pass, for as long as it fails in the same
 // way.
 #include "runners/find/shrink.h"
 
@@ -13,13 +13,13 @@
 
 namespace deadrank::runners::find {
 
-// Every plan is played once, whichever way one comes to it.
+// Every plan is played once, however often it comes up.
 
 using scenarios::Plan;
 
 namespace {
 
-// 1,734,000 → 1,700,000: two digits are enough for a number that somebody is to read.
+// 1,734,000 → 1,700,000: two digits are enough for a human reader.
 std::int64_t round_number(std::int64_t number) {
     std::int64_t unit = 1;
     while (std::llabs(number) / unit >= 100) unit *= 10;
@@ -81,7 +81,7 @@ public:
         return answer;
     }
 
-    // `whole` fails. What is returned fails, and less of it does not.
+    // `whole` fails. The returned subset fails, and no longer does with any member removed.
     Subset minimise(Subset whole) {
         std::size_t parts = 2;
         while (whole.size() >= 2) {
@@ -160,7 +160,7 @@ Subset smallest_subset(std::size_t count, const SubsetFails& fails) {
     return best;
 }
 
-// Pass after pass until none of them finds anything more.
+// Repeats all passes until none finds anything more.
 
 const std::vector<Pass>& all_passes() {
     static const std::vector<Pass> passes = {

@@ -1,4 +1,4 @@
-// runners/find/shrink.h — A failing plan made smaller, pass after pass, for as long as it fails in the same
+// runners/find/shrink.h — Makes a failing plan smaller, pass by pass, for as long as it fails in the same
 // way.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace deadrank::runners::find {
 
-// A failing plan on its way down: whatever still fails alike takes its place.
+// A failing plan being reduced: each candidate with the same failure replaces it.
 
-// Does this plan fail alike? Must answer the same for the same plan.
+// Does this plan have the same failure? Must be deterministic.
 using Fails = std::function<bool(const scenarios::Plan&)>;
 
 class Reduction {
@@ -31,18 +31,17 @@ public:
     const scenarios::Vocabulary& words() const { return words_; }
     std::size_t tries() const { return tries_; }
 
-    // True, and it is the plan from now on, when the candidate makes sense and fails alike.
+    // If the candidate is consistent and has the same failure, it becomes the plan; returns whether it did.
     bool take(scenarios::Plan candidate);
 
-    // Asks without taking. A plan that contradicts itself does not fail alike, and is not played.
+    // Asks without taking. A plan that contradicts itself counts as not failing, and is not played.
     bool fails(const scenarios::Plan& candidate);
 
-    // Lowers (or raises) a number towards its goal as far as it goes, to within an eighth and with few
-    // digits.
+    // Moves a number towards its goal for as long as the plan fails, to within an eighth and with few digits.
     bool approach(std::int64_t from, std::int64_t goal,
                   const std::function<void(scenarios::Plan&, std::int64_t)>& set);
 
-    // No more tries: what there is stays.
+    // No tries left: the current plan is final.
     bool exhausted() const { return tries_ >= tries_most_ || (stop_ && stop_->load()); }
 
 private:
@@ -55,18 +54,18 @@ private:
     std::unordered_map<std::string, bool> answers_;  // by digest; looked up, never iterated
 };
 
-// Which few of many matter: a subset that still fails and from which nothing can be left out.
+// Finds the few that matter: a subset that still fails, and does not with any member left out.
 
 using Subset = std::vector<std::size_t>;  // ascending
 using SubsetFails = std::function<bool(const Subset&)>;
 
-// Zeller's ddmin over 0..count-1, which fail together, and then further: ddmin ends in the nearest minimum,
-// and a smaller subset must lack one of the found members, so all others are searched without each of them in
-// turn, as long as that finds less. No subset is asked about twice.
+// Zeller's ddmin over 0..count-1, which fail together, and then further: ddmin stops at a local minimum, and
+// a smaller subset must lack one of its members, so the search is repeated without each of them in turn, as
+// long as that finds a smaller one. No subset is tried twice.
 Subset smallest_subset(std::size_t count, const SubsetFails& fails);
 
-// From a failing plan to a minimal one that fails alike. Deterministic: one plan and one predicate give one
-// result after one number of tries.
+// From a failing plan to a minimal one with the same failure. Deterministic: a plan and a predicate determine
+// the result and the number of tries.
 
 struct ShrinkOptions {
     std::size_t tries_most = 5'000;
@@ -77,12 +76,12 @@ struct ShrinkOptions {
 struct Shrunk {
     scenarios::Plan plan;
     PlanSize before, after;
-    std::size_t tries = 0;           // plans that were played
-    std::vector<std::string> taken;  // passes that found something, each time
-    bool finished = true;  // false: stopped, or out of tries; what there is fails alike nevertheless
+    std::size_t tries = 0;           // plans played
+    std::vector<std::string> taken;  // passes that reduced the plan, once for each time
+    bool finished = true;  // false: stopped, or out of tries; the plan nevertheless has the same failure
 };
 
-// `fails(plan)` holds for the plan as it comes.
+// `fails(plan)` must hold.
 Shrunk shrink(const scenarios::Plan& plan, const Fails& fails, const scenarios::Vocabulary& words,
               const ShrinkOptions& options = {});
 

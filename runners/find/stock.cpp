@@ -21,7 +21,7 @@ struct Felt {
     std::string_view kind, parameter, value;
 };
 
-// Required ones, and optional ones or defaults without which nothing would happen.
+// Required parameters, and optional ones that must be set for the fault to have an effect.
 constexpr Felt felt[] = {
     {"break_package", "package", "nccl"},
     {"leak_memory", "bytes", "8GiB"},
@@ -63,7 +63,7 @@ Aim aim_of(const Kind& kind) {
     return Aim::job;
 }
 
-// The parameter that stands for a word of the workload: its seams or its blocks.
+// The workload's words that a parameter may name: its seams or its blocks.
 const std::vector<std::string>* words_for(const Parameter& parameter, const Kind& workload) {
     if (parameter.name == "seam") return &workload.seams;
     if (parameter.name == "block") return &workload.blocks;

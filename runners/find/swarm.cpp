@@ -1,4 +1,4 @@
-// runners/find/swarm.cpp — Random plans against properties; what behaves in a new way is kept and varied.
+// runners/find/swarm.cpp — Random plans checked against properties; draws favour what was seldom tried.
 #include "runners/find/swarm.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::find {
 
-// A batch is drawn from one state of the coverage, played on all threads, and taken in by the order of its
+// A batch is drawn from one state of the coverage, played on all threads, and merged in the order of its
 // seeds.
 
 namespace {
@@ -29,7 +29,7 @@ struct Broken {
     std::vector<std::string> detail;
 };
 
-// What came of one seed.
+// The outcome of one seed.
 struct Seen {
     Drawn drawn;
     bool played = false, job = false, effect = false;
@@ -51,7 +51,7 @@ std::vector<std::string> detail_of(const BenchResult& tried) {
     return lines;
 }
 
-// The faults without which it does not happen.
+// The plan with only the faults that the failure needs.
 Plan needed_faults(const Plan& plan, Bench& bench, const Signature& signature) {
     if (plan.faults.empty()) return plan;
     const Fails fails = fails_alike(bench, signature);

@@ -1,4 +1,4 @@
-// runners/find/swarm.h — Random plans against properties; what behaves in a new way is kept and varied.
+// runners/find/swarm.h — Random plans checked against properties; draws favour what was seldom tried.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace deadrank::runners::find {
 
-// Many seeds, many plans, and every property asked of each. What breaks is grouped by signature; each group
-// keeps one plan, the smallest that was seen.
+// Every property is checked on every seed's plan. Failures are grouped by signature; each group keeps the
+// smallest plan seen.
 
 struct SwarmOptions {
     SwarmWords words;
@@ -30,21 +30,21 @@ struct SwarmOptions {
 
 struct Group {
     Signature signature;
-    std::vector<std::string> kinds;  // of the faults that are needed for it
+    std::vector<std::string> kinds;  // of the faults that it needs
     std::uint64_t seen = 0;          // plans
     std::uint64_t first_seed = 0;
-    scenarios::Plan witness;  // with the faults that are needed alone
+    scenarios::Plan witness;  // with only the faults that it needs
     PlanSize size;
-    std::vector<std::string> detail;  // what rang, in one sentence each
+    std::vector<std::string> detail;  // what rang, one sentence each
 
     std::string name() const;  // signature and kinds
 };
 
 struct Swarm {
     std::size_t planned = 0, played = 0;
-    std::size_t no_job = 0;          // drawn shapes that were not even a healthy job
+    std::size_t no_job = 0;          // drawn shapes that did not work even without faults
     std::size_t untold = 0;          // could not be played; the first sentence is in `trouble`
-    std::size_t without_effect = 0;  // no fault found its moment
+    std::size_t without_effect = 0;  // no fault was triggered
     std::string trouble;
     std::vector<Group> groups;  // most often seen first
     Coverage coverage;
@@ -53,8 +53,8 @@ struct Swarm {
     bool clean() const { return groups.empty(); }
 };
 
-// Seeds go in batches; the coverage of all batches before steers the next one. Depends on the options alone,
-// never on threads or time; a stop ends it after the batch under way.
+// Seeds go in batches; the coverage so far steers the next one. Depends only on the options, never on threads
+// or time; a stop ends it after the current batch.
 Swarm swarm(const SwarmOptions& options);
 
 }  // namespace deadrank::runners::find

@@ -1,4 +1,4 @@
-// runners/find/sweep.cpp — First the points, then the runs: what is played depends on nothing that happens.
+// runners/find/sweep.cpp — First lists all points, then plays them: no run decides what is played.
 #include "runners/find/sweep.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ private:
         }
     }
 
-    // A fault has only the coordinates it knows of: points that differ in others are one.
+    // Drops coordinates that the fault does not use: points that differ only in those are one.
     void add(Point point) {
         const Stocked& stocked = stock_[point.row];
         const std::int64_t per_node = options_.base.number(options_.base.cluster, "gpus_per_node");
@@ -92,7 +92,7 @@ private:
     std::vector<Point> points_;
 };
 
-// A scenario's own faults as they are, to be moved about.
+// A scenario's own faults, to be moved to other places.
 std::vector<Stocked> own_faults(const Plan& plan) {
     std::vector<Stocked> stock;
     for (const auto& fault : plan.faults) {
@@ -119,7 +119,7 @@ Plan plan_at(const SweepOptions& options, const std::vector<Stocked>& stock, con
     const auto fault = aimed(stock[point.row], std::max<std::int64_t>(point.rank, 0), when, plan);
     if (options.own) {
         plan.faults[point.row] = fault;
-        plan.expect.ranks.clear();  // they said where the fault was; now it is elsewhere
+        plan.expect.ranks.clear();  // the fault is no longer where they say
         plan.expect.step.reset();
     } else {
         plan.faults = {fault};
@@ -128,7 +128,7 @@ Plan plan_at(const SweepOptions& options, const std::vector<Stocked>& stock, con
     return plan;
 }
 
-// One for each thread's runner: all points share one control.
+// One bench per thread's runner: all points share one control.
 class Benches {
 public:
     explicit Benches(const SweepOptions& options) : options_(options) {}

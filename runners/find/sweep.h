@@ -1,4 +1,4 @@
-// runners/find/sweep.h — One job, and every fault at every place and time: a map of what is caught and what
+// runners/find/sweep.h — One job with every fault at every place and time: a map of what is caught and what
 // is not.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace deadrank::runners::find {
 
-// In order of badness.
+// From best to worst.
 enum class Caught {
-    not_applied,  // the fault found no moment there
-    harmless,     // nothing happened to the job, and nobody said anything
-    named,        // somebody said so, and a culprit is named
-    noticed,      // somebody said so, and named nobody
+    not_applied,  // the fault was not triggered there
+    harmless,     // the job took no harm, and no detector rang
+    named,        // a finding names a culprit
+    noticed,      // a finding names no rank
     late,         // by the scenario's own expectation alone
-    misnamed,     // somebody else is blamed, or something else is said
-    missed,       // the job took harm, and nobody said anything
+    misnamed,     // another rank is blamed, or another symptom is reported
+    missed,       // the job took harm, and no detector rang
     untold,       // it could not be played, or a detector crashed
 };
 std::string_view name_of(Caught);
@@ -34,7 +34,7 @@ struct SweepCell {
     Caught caught = Caught::untold;
     Harm harm = Harm::none;
     results::Time after = results::never;  // from the fault to the first finding
-    std::string says;                      // what was said, or what kept us from knowing
+    std::string says;                      // what was reported, or why it is unknown
 };
 
 struct SweepOptions {

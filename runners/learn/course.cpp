@@ -1,4 +1,4 @@
-// runners/learn/course.cpp — A question drawn for each lesson, and lessons in an order.
+// runners/learn/course.cpp — Draws the questions of each lesson, and puts lessons in order.
 #include "runners/learn/course.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::learn {
 
-// Draws are named by scenario and seed, so that a lesson asks the same each time.
+// Draws depend on scenario and seed, so that a lesson always asks the same.
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string shown(const scenarios::TaxonomyEntry& cause) {
     return fmt::format("{}: {}", cause.name, cause.definition);
 }
 
-// Those that could be meant, the likeliest first.
+// Wrong causes, the most plausible first.
 std::vector<std::string> rivals(const scenarios::Bug& bug, const scenarios::Taxonomy& taxonomy) {
     std::vector<std::string> ids;
     const auto add = [&](const std::string& id) {
@@ -116,11 +116,11 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
     return challenges;
 }
 
-// A beginner first meets bugs that show themselves.
+// Beginners first get bugs that are plain to see.
 
 namespace {
 
-// 0: somebody waits or an error is printed; 1: it is slow; 2: everything runs, and the numbers are wrong.
+// 0: a rank waits or an error is printed; 1: the job is slow; 2: everything runs, and the numbers are wrong.
 int depth_of(const scenarios::Scenario& scenario) {
     static constexpr std::array<std::string_view, 5> silent = {"wrong", "mismatch", "divergence", "anomaly",
                                                                "coverage"};

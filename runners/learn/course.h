@@ -1,4 +1,4 @@
-// runners/learn/course.h — A question drawn for each lesson, and lessons in an order.
+// runners/learn/course.h — Draws the questions of each lesson, and puts lessons in order.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::learn {
 
-// Draws that everybody gets alike from one seed, whatever the compiler (SplitMix64).
+// Draws that depend only on the seed, not on the compiler (SplitMix64).
 
 class Chance {
 public:
@@ -35,20 +35,19 @@ private:
     std::uint64_t state_;
 };
 
-// What a lesson asks that can be checked: who it was, and why it happened.
+// A lesson's checkable questions: which rank it was, and why it happened.
 
-// Ranks or nodes are asked for where the scenario's alarm must name them, the root cause always. Wrong causes
-// are drawn, by scenario and seed, from those that show the same symptom, then from the same stage.
+// Asks for ranks or nodes if the scenario's alarm must name them, and always for the root cause. Wrong causes
+// are drawn, by scenario and seed, from those with the same symptom, then from the same stage.
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 
-// From scenarios to lessons: their order, and the run each one is made from.
+// From scenarios to lessons: their order, and the run that each is made from.
 
-// By stage as the taxonomy orders them; within a stage what hangs or fails loudly before what is silently
-// wrong.
+// By stage in the taxonomy's order; within a stage, hangs and loud failures before silently wrong results.
 void in_course_order(std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy);
 
-// Plays it in the simulator under this seed. Errors: as make_lesson.
+// Plays a scenario in the simulator under a seed. Errors: as make_lesson.
 struct Classroom {
     const scenarios::Taxonomy& taxonomy;
     const scenarios::Vocabulary& vocabulary;
@@ -59,7 +58,7 @@ struct Classroom {
 scenarios::Result<Lesson> lesson_on(const scenarios::Scenario& scenario, std::uint64_t seed,
                                     const Classroom& room);
 
-// `count` different scenarios and a seed for each, drawn by `seed`.
+// `count` different scenarios with a seed each, drawn by `seed`.
 struct Drawn {
     const scenarios::Scenario* scenario = nullptr;
     std::uint64_t seed = 1;

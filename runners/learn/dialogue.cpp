@@ -1,4 +1,4 @@
-// runners/learn/dialogue.cpp — A lesson in a terminal, and how far its learner has come.
+// runners/learn/dialogue.cpp — A lesson in a terminal, and the learner's progress.
 #include "runners/learn/dialogue.h"
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::learn {
 
-// The end of input is somebody who leaves: what was learnt so far is kept.
+// End of input means that the reader leaves: progress so far is kept.
 
 namespace {
 
@@ -41,7 +41,7 @@ class Asking {
 public:
     Asking(const Lesson& lesson, Talk& talk, Done& done) : lesson_(lesson), talk_(talk), done_(done) {}
 
-    // Unsolved after three tries, or when the answer was asked for.
+    // Unsolved after three tries, or when the reader asked for the answer.
     Way run(const Challenge& challenge, bool& solved) {
         say(challenge_text(challenge, talk_.style));
         for (int tries = 0; tries < tries_most;) {
@@ -116,7 +116,7 @@ Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& a
     return Way::on;
 }
 
-// Written after each lesson, beside and renamed, so that Ctrl-C costs nothing.
+// Written after each lesson to another file that is then renamed, so that Ctrl-C loses nothing.
 
 using nlohmann::ordered_json;
 using scenarios::Result;
@@ -160,7 +160,7 @@ Result<Progress> Progress::read(std::filesystem::path file) {
         return scenarios::refuse(
             scenarios::ErrorCode::bad_input,
             fmt::format("is no progress of lessons that this version reads ({})", trouble.what()),
-            "move it away, or begin anew with deadrank learn --forget", {progress.file_.string()});
+            "move it away, or start over with deadrank learn --forget", {progress.file_.string()});
     }
     return progress;
 }

@@ -1,4 +1,4 @@
-// runners/learn/dialogue.h — A lesson in a terminal, and how far its learner has come.
+// runners/learn/dialogue.h — A lesson in a terminal, and the learner's progress.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,10 @@
 
 namespace deadrank::runners::learn {
 
-// Which lessons were done, and how: a file in the reader's own state directory.
+// The lessons done and their results: a file in the reader's state directory.
 
 struct Done {
-    bool solved = false;  // every question answered, without being shown the answer
+    bool solved = false;  // every question answered without being shown the answer
     int tries = 0;        // answers given
     int hints = 0;
 };
@@ -25,12 +25,12 @@ public:
     // home.
     static std::filesystem::path usual_file();
 
-    // A file that is not there is a beginner's. Errors: io, bad_input with what to do about it.
+    // A missing file means no progress yet. Errors: io, bad_input with the remedy.
     static scenarios::Result<Progress> read(std::filesystem::path file);
 
     const Done* find(const std::string& scenario) const;
     bool empty() const { return lessons_.empty(); }
-    // Keeps the better of what was and what is, and writes it down. Error: io.
+    // Keeps the better of the old and the new result, and writes the file. Error: io.
     scenarios::Result<void> note(const std::string& scenario, const Done& done);
     scenarios::Result<void> forget();
 
@@ -41,17 +41,17 @@ private:
     std::map<std::string, Done> lessons_;
 };
 
-// One lesson, asked and answered: at a terminal, or by a script on standard input.
+// One lesson as a dialogue, at a terminal or with a script on standard input.
 
 enum class Way { on, quit };
 
 struct Talk {
     std::istream& in;
     Style style;
-    bool echo = false;  // a script's answers are printed, so that its transcript reads
+    bool echo = false;  // print a script's answers, so that its transcript is readable
 };
 
-// Ends with the answer, unless the reader leaves. `done` is what to keep.
+// Ends with the answer, unless the reader leaves. `done` gets the result to keep.
 Way teach(const Lesson& lesson, Talk& talk, Done& done);
 
 // One try for each question and no hints; the number of right answers is added.

@@ -11,14 +11,14 @@
 
 namespace deadrank::runners::learn {
 
-// A lesson about one bug: what one sees, what is asked, what it was. Made from the scenario's own words and
-// from a run of it, so that a new scenario is a new lesson.
+// A lesson about one bug: what one sees, the questions, the answer. Made from the scenario's own texts and a
+// run of it, so that every new scenario is a new lesson.
 
-// What can be answered and checked. With choices the answer is a letter, without them ranks or nodes.
+// A question with a checkable answer: a letter if there are choices, else ranks or nodes.
 struct Challenge {
     std::string asks;
     std::vector<std::string> choices;
-    std::vector<std::int32_t> numbers;  // accepted, all of them: ranks or nodes
+    std::vector<std::int32_t> numbers;  // the ranks or nodes that the answer must name, all of them
     std::size_t choice = 0;             // index of the right one
 
     bool accepts(std::string_view answer) const;
@@ -37,14 +37,14 @@ struct Lesson {
     std::string question;
     std::vector<std::string> hints;
     std::vector<Challenge> challenges;
-    std::string answer, culprit, noticed;  // what it was, who it was, what a detector said and when
+    std::string answer, culprit, noticed;  // what it was, which rank, what a detector reported and when
     std::string cause, fix, why;
     std::vector<Side> sides;  // the run with the bug beside the healed one
     results::reports::Clue picture_with_bug, picture_healed;
-    std::vector<std::string> reports;  // public ones
+    std::vector<std::string> reports;  // public bug reports
 };
 
-// Errors: the trial could not be played; with its reason.
+// Errors: when the trial could not be played, with the reason.
 scenarios::Result<Lesson> make_lesson(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 

@@ -102,7 +102,7 @@ std::string primer_text(const Style& style) {
     return text;
 }
 
-// Plain HTML that needs no script: a <details> is all that a hint takes.
+// Plain HTML without scripts: a hint is a <details>.
 
 namespace {
 

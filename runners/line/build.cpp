@@ -1,4 +1,4 @@
-// runners/line/build.cpp — The only file that is compiled anew with every commit.
+// runners/line/build.cpp — The only file that every new commit recompiles.
 #include "runners/line/build.h"
 
 #include "deadrank_build_id.h"

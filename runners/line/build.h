@@ -1,4 +1,4 @@
-// runners/line/build.h — Which build this is: in every token, every report, and in `deadrank version`.
+// runners/line/build.h — Which build this is: printed in every token and report, and by `deadrank version`.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@ namespace deadrank::runners {
 
 struct Build {
     std::string version;   // of the project
-    std::string commit;    // twelve digits, "+" behind them for a changed tree; "unknown" outside a checkout
+    std::string commit;    // twelve digits, then "+" if the tree was modified; "unknown" outside a checkout
     std::string compiler;  // name and version
-    std::string type;      // of CMake
+    std::string type;      // CMake's build type
 };
 
 Build this_build();

@@ -1,5 +1,5 @@
-// runners/line/campaign.cpp — Many scenarios under many seeds, on several threads; what comes of them arrives
-// in the order asked for.
+// runners/line/campaign.cpp — Plays many scenarios under many seeds on several threads; outcomes arrive in
+// the order asked for.
 #include "runners/line/campaign.h"
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace deadrank::runners {
 
-// Results wait until all before them were taken.
+// An outcome waits until all before it were taken.
 
 namespace {
 
-// Lets outcomes through in order, whoever brings them. One at a time.
+// Passes outcomes on in order, one at a time, whichever thread brings them.
 class InOrder {
 public:
     explicit InOrder(const std::function<void(results::Case&&)>& take) : take_(take) {}

@@ -1,5 +1,5 @@
-// runners/line/campaign.h — Many scenarios under many seeds, on several threads; what comes of them arrives
-// in the order asked for.
+// runners/line/campaign.h — Plays many scenarios under many seeds on several threads; outcomes arrive in the
+// order asked for.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct Job {
 };
 
 struct CampaignOptions {
-    LineOptions line = {};  // its `stop` ends the campaign after the trials under way
+    LineOptions line = {};  // its `stop` ends the campaign after the current trials
     int threads = 1;
-    // Called on any thread as soon as a trial is done, in no order: for a progress bar.
+    // Called on any thread as soon as a trial is done, in any order: for a progress bar.
     std::function<void(std::size_t done, std::size_t all)> progress = {};
-    // Called on any thread with all of a trial, before its evidence is let go. `index` is its place in
+    // Called on any thread with a whole trial, before its evidence is freed. `index` is its place in
     // `jobs`.
     std::function<void(std::size_t index, const Trialled& trial)> seen = {};
 };
 
 // `make_runner` is called once on each thread. `take` gets the outcomes one at a time, in the order of
-// `jobs`; those that a stop left unplayed are left out. Returns how many were played.
+// `jobs`; trials left unplayed by a stop have none. Returns how many were played.
 std::size_t play_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                      const scenarios::Vocabulary& vocabulary, const CampaignOptions& options,
                      const std::function<void(results::Case&&)>& take);

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners {
 
-// Compares events as they are written, so that a difference can be shown as it is read.
+// Compares events in their written form, the form in which a difference is shown.
 
 std::string first_difference(const results::Evidence& then, const results::Evidence& now) {
     const auto line = [](const results::Evidence& evidence, std::size_t index) {
@@ -29,7 +29,7 @@ std::string first_difference(const results::Evidence& then, const results::Evide
                        then.observed_until().count(), now.observed_until().count());
 }
 
-// Picks events by their distance in order, not in time: a hang is hours of nothing.
+// Picks events by count, not by time: a hang is hours without events.
 
 namespace {
 

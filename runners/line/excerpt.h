@@ -10,15 +10,15 @@
 
 namespace deadrank::runners {
 
-// Where two runs that should be one run part: the first event that differs, in both forms.
+// Where two runs that should be equal diverge: the first event that differs, from both runs.
 
-// Empty when they are equal; else a sentence with the event's number and what either run has there.
+// Empty when they are equal; else a sentence with the event's number and each run's event.
 std::string first_difference(const results::Evidence& then, const results::Evidence& now);
 
-// The few lines of evidence that a reader of a failure wants first.
+// The few lines of evidence that a reader of a failure needs first.
 
-// A dozen events at most, in order of time: around the fault on the ranks that were to blame, around the
-// finding that answered, and the end of the job.
+// A dozen events at most, in order of time: those around the fault on the culprit ranks, those around the
+// finding that answered it, and the end of the job.
 std::vector<std::string> excerpt(const results::Evidence& evidence, const results::Judgement& judgement);
 
 }  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/line/library.cpp — A build tree knows its source by CMakeCache.txt, so no path is compiled in.
+// runners/line/library.cpp — A build tree's source is found by its CMakeCache.txt, so no path is compiled in.
 #include "runners/line/library.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Result<Library> open_library(const std::filesystem::path& executable, const Exte
         library.catalog = fs::weakly_canonical(stated, trouble);
         if (!fs::is_directory(library.catalog, trouble)) {
             return refuse(ErrorCode::usage,
-                          fmt::format("the catalog '{}' is no directory that can be read", stated),
+                          fmt::format("the catalog '{}' is not a directory that can be read", stated),
                           "name a directory of scenarios with --catalog or DEADRANK_CATALOG");
         }
         const fs::path beside = library.catalog.parent_path();
@@ -111,7 +111,7 @@ void set(scenarios::Settings& settings, const std::string& name, std::int64_t va
     settings[name] = setting;
 }
 
-// What it states, where that is one number.
+// The setting's value if it is a single number, else 0.
 std::int64_t stated(const scenarios::Settings& settings, const std::string& name) {
     const auto found = settings.find(name);
     return found != settings.end() && found->second.options.size() == 1 ? found->second.options.front().number

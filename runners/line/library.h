@@ -1,5 +1,5 @@
 // runners/line/library.h — What a command reads from disk: taxonomy, vocabulary, and the catalogue of
-// scenarios, also on fewer ranks than they were written for.
+// scenarios, which can be scaled down to fewer ranks.
 #pragma once
 
 #include <filesystem>
@@ -21,23 +21,23 @@ struct Library {
     results::Detectors detectors() const { return extension->all_detectors(); }
 };
 
-// The catalog is taken from `catalog` (--catalog), else DEADRANK_CATALOG, else it lies beside the program: in
-// its build tree's source, in ../share/deadrank, or in the directory `scenarios` above it.
+// The catalog is `catalog` (--catalog), else DEADRANK_CATALOG, else found from the program: in
+// ../share/deadrank, in its build tree's source, or in a directory `scenarios` above it.
 scenarios::Result<Library> open_library(const std::filesystem::path& executable, const Extension& extension,
                                         const std::string& catalog);
 
-// Ids of all scenario files below the catalog, in order, without loading them.
+// Ids of all scenario files below the catalog, sorted, without loading them.
 scenarios::Result<std::vector<std::string>> scenario_ids(const Library& library);
 
 scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
                                                      const std::filesystem::path& file);
 
-// A scenario on fewer ranks than it was written for: its bug, on a machine that has no room for its cluster.
+// A scenario on fewer ranks than it was written for, for a machine too small for its cluster.
 
-// The scenario on `ranks` ranks. Its cluster is kept where it has that many ranks on several nodes. Otherwise
-// the ranks are spread over two nodes when their number is even, so that a fault aimed at one node leaves
-// another one untouched. Groups larger than the job shrink to its size. A rank that the scenario names and
-// that no longer exists is refused when the scenario is resolved.
+// The scenario on `ranks` ranks. Its cluster is kept if it has that many ranks on several nodes. Otherwise an
+// even number of ranks is spread over two nodes, so that a fault aimed at one node leaves the other
+// untouched. Groups larger than the job shrink to its size. If the scenario names a rank that no longer
+// exists, resolving it is an error.
 scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks);
 
 }  // namespace deadrank::runners

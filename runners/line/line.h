@@ -1,6 +1,5 @@
-// runners/line/line.h — The one flow of the house: scenario → plan → run → evidence → findings → judgement.
-// Each arrow takes values and gives values; campaign, sweep, shrink and probe call this again with another
-// plan.
+// runners/line/line.h — The project's one pipeline: scenario → plan → run → evidence → findings → judgement.
+// Each step takes values and returns values; campaign, sweep, shrink and probe call it with other plans.
 #pragma once
 
 #include <atomic>
@@ -15,15 +14,15 @@
 namespace deadrank::runners {
 
 struct LineOptions {
-    std::filesystem::path out = {};  // each run's files go to a directory below; empty = nowhere
-    bool control = true;             // also the same draws without the fault
+    std::filesystem::path out = {};  // each run's files go to a directory below it; empty = not kept
+    bool control = true;             // also play the same draws without the fault
     bool healed = true;              // and with the fix
-    bool explore_order = false;      // ties in time broken by chance
+    bool explore_order = false;      // break ties in time by chance
     std::atomic<bool>* stop = nullptr;
     const results::Detectors* detectors = nullptr;  // null = all of ours
 };
 
-// One plan played, and what was noticed in it.
+// One plan played, with the findings.
 struct Played {
     scenarios::Plan plan;
     Record record;
@@ -32,13 +31,13 @@ struct Played {
 scenarios::Result<Played> play_plan(const scenarios::Plan& plan, Runner& runner, const LineOptions& options,
                                     const std::filesystem::path& raw_logs = {});
 
-// One scenario under one seed: all that was played, and what came of it.
+// One scenario under one seed: its runs and their outcome.
 struct Trialled {
     results::Case outcome;
-    std::optional<Played> fault, control, healed;  // absent: not asked for, or it could not be played
+    std::optional<Played> fault, control, healed;  // absent: not asked for, or could not be played
 };
 
-// Never fails: whatever kept us from knowing is an unknown outcome with its sentence.
+// Never fails: an error gives an unknown outcome with the reason.
 Trialled play(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& runner,
               const scenarios::Vocabulary& vocabulary, const LineOptions& options = {});
 

@@ -1,5 +1,5 @@
-// runners/line/run_files.cpp — Where one trial's values lie as files, and the judgement of those files: of a
-// run, and of its control and healed runs.
+// runners/line/run_files.cpp — The files of one trial, and the judgement of those files: of a run, and of its
+// control and healed runs.
 #include "runners/line/run_files.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace deadrank::runners {
 
-// Writes what was played, the plan first: it alone brings the rest back.
+// Writes a played run, the plan first, since the plan alone can reproduce the rest.
 
 namespace {
 
@@ -52,7 +52,7 @@ scenarios::Result<void> RunDirectory::write(const results::Case& outcome) const 
         [&] { return results::reports::write_verdict(outcome, path_ / "verdict.json"); });
 }
 
-// Files back to values, and from there the line as it always goes.
+// Reads files back into values, and judges those as after a run.
 
 using scenarios::ErrorCode;
 using scenarios::Result;

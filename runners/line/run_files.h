@@ -1,5 +1,5 @@
-// runners/line/run_files.h — Where one trial's values lie as files, and the judgement of those files: of a
-// run, and of its control and healed runs.
+// runners/line/run_files.h — The files of one trial, and the judgement of those files: of a run, and of its
+// control and healed runs.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace deadrank::runners {
 
-// Where one trial's values lie as files, so that one may enter the line anywhere: <out>/<scenario>/<seed>/
+// The files of one trial, so that the pipeline can be entered at any step: <out>/<scenario>/<seed>/
 // plan.toml, evidence.jsonl, truth.json, findings.json, verdict.json; control/ and healed/ likewise.
 
 struct Played;
 
 class RunDirectory {
 public:
-    // Touches nothing yet.
+    // Does not touch the disk.
     RunDirectory(const std::filesystem::path& out, std::string_view scenario, std::uint64_t seed);
 
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path of(scenarios::Variant variant) const;
 
-    // Errors: io, with the file; what could be written before stays.
+    // Errors: io, with the file; files already written are kept.
     scenarios::Result<void> write(const Played& played) const;
     scenarios::Result<void> write(const results::Case& outcome) const;
 
@@ -37,28 +37,28 @@ private:
 
 // Judges the files of a run, and of its control and healed runs.
 
-// One run as it was read from its directory. Without plan or truth there are findings and no verdict.
+// One run read from its directory. Without plan or truth it gets findings but no verdict.
 struct RunFiles {
     std::optional<scenarios::Plan> plan;
     bool has_truth = false;
-    results::Record record;                  // evidence, and the truth where there is one
-    std::vector<results::Finding> findings;  // detected anew
+    results::Record record;                  // evidence, and truth if there is one
+    std::vector<results::Finding> findings;  // detected again
 };
 
 // `place`: a run's directory, or an evidence file alone. Errors: io, bad_input.
 scenarios::Result<RunFiles> read_run(const Library& library, const std::filesystem::path& place);
 
-// A run's control or healed run, in a directory of its own below; nothing when it was not kept.
+// The control or healed run, in a subdirectory of the run; nothing if it was not kept.
 scenarios::Result<std::optional<RunFiles>> read_variant(const Library& library,
                                                         const std::filesystem::path& place,
                                                         scenarios::Variant variant);
 
-// Said of a run with a fault that is judged without its control.
+// The note for a faulty run that is judged without its control.
 inline constexpr std::string_view no_control_note =
     "there is no control run beside it: a wrong result cannot be told from a right one";
 
-// The case that a run's directory holds, with its control and healed runs where they lie beside it: what
-// `deadrank run` said when it kept these files.
+// The case in a run's directory, with its control and healed runs if they were kept: what `deadrank run`
+// reported when it wrote these files.
 struct JudgedRun {
     results::Case outcome;
     std::optional<RunFiles> fault, control, healed;

@@ -1,4 +1,5 @@
-// runners/line/token.cpp — Read from both ends, since a scenario's id may hold any sign that a file name may.
+// runners/line/token.cpp — Parsed from both ends, since a scenario's id may contain any character that a file
+// name may.
 #include "runners/line/token.h"
 
 #include <charconv>
@@ -17,7 +18,7 @@ constexpr std::string_view format = "dr1";
 constexpr std::size_t digest_digits = 8;
 
 tl::unexpected<scenarios::Error> refuse(std::string_view text, std::string_view why) {
-    return scenarios::refuse(scenarios::ErrorCode::usage, fmt::format("'{}' is no token: {}", text, why),
+    return scenarios::refuse(scenarios::ErrorCode::usage, fmt::format("'{}' is not a token: {}", text, why),
                              "copy all of the line that begins with 'dr1-' from a report");
 }
 
@@ -70,9 +71,9 @@ scenarios::Result<Token> parse_token(std::string_view text) {
     if (explored) seed_text.remove_suffix(1);
     const auto seed = number(seed_text, 10);
     const auto hash = number(parts[last], 16);
-    if (!seed) return refuse(text, fmt::format("'{}' is no seed", parts[last - 3]));
+    if (!seed) return refuse(text, fmt::format("'{}' is not a seed", parts[last - 3]));
     if (!hash || parts[last].size() != 16)
-        return refuse(text, fmt::format("'{}' is no trace hash", parts[last]));
+        return refuse(text, fmt::format("'{}' is not a trace hash", parts[last]));
     if (!is_digest(parts[last - 2]) || !is_digest(parts[last - 1]))
         return refuse(text, "its digests are not complete");
     const char* begin = parts[3].data();

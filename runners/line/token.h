@@ -1,5 +1,5 @@
-// runners/line/token.h — One line that says which run it was, exactly, and of which build: enough to play it
-// again and to see that it is the same.
+// runners/line/token.h — One line that identifies a run and its build exactly: enough to play it again and to
+// check that it is the same.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Token {
     std::string runner;    // sim, local, …
     std::string scenario;  // id
     std::uint64_t seed = 1;
-    bool explored = false;         // ties in time fell by chance: an "x" behind the seed
+    bool explored = false;         // ties in time were broken by chance: an "x" after the seed
     std::string scenario_digest;   // first 8 hex digits
     std::string plan_digest;       // first 8 hex digits, of the run with the fault
     std::uint64_t trace_hash = 0;  // 0 = the backend has none

@@ -1,5 +1,5 @@
-// runners/line/workers.h — The one pool of threads: independent pieces of work, each with a place of its own
-// for its answer, so that the result does not depend on which came first.
+// runners/line/workers.h — The one thread pool: independent pieces of work, each with its own place for its
+// result, so that the order in which they finish does not matter.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace deadrank::runners {
 using MakeRunner = std::function<std::unique_ptr<Runner>()>;
 
 struct Workers {
-    MakeRunner make_runner;  // once on each thread
+    MakeRunner make_runner;  // called once on each thread
     int threads = 1;
     std::atomic<bool>* stop = nullptr;
     // Called after each index, on any thread, one call at a time.
     std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// Calls `work` for 0..count-1, each index once, on at most `count` threads, of which one is the caller's.
-// After a stop the remaining ones are left out. Returns how many were done.
+// Calls `work` for 0..count-1, each index once, on at most `count` threads including the caller's. After a
+// stop the rest is skipped. Returns how many were done.
 std::size_t for_each_index(std::size_t count, const Workers& workers,
                            const std::function<void(std::size_t index, Runner& runner)>& work);
 

@@ -1,4 +1,5 @@
-// runners/manual/detectors_page.cpp — Needs are found by taking evidence away; thresholds stand in the rows.
+// runners/manual/detectors_page.cpp — Finds what detectors need by removing evidence; thresholds come from
+// the detectors' rows.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -23,7 +24,7 @@ using results::Finding;
 
 constexpr std::size_t scenarios_most = 3;
 
-// Is there a finding with the same symptom that blames the same?
+// Is there still a finding with the same symptom and blame?
 bool still_said(const Finding& finding, const std::vector<Finding>& all) {
     return std::any_of(all.begin(), all.end(), [&](const Finding& one) {
         return one.symptom == finding.symptom && one.blame.ranks == finding.blame.ranks &&
@@ -31,8 +32,8 @@ bool still_said(const Finding& finding, const std::vector<Finding>& all) {
     });
 }
 
-// The same evidence without one kind of events. Texts are numbered in order of their first use, so that
-// keeping them all in that order gives each the number that events know it by.
+// The same evidence without one kind of event. All texts are kept, in order, so that each keeps the number by
+// which events refer to it.
 Evidence without(const Evidence& evidence, std::string_view kind, std::uint32_t texts) {
     Evidence rest;
     for (std::uint32_t id = 0; id < texts; ++id) rest.text(evidence.text(static_cast<results::TextId>(id)));
@@ -106,7 +107,7 @@ std::vector<DetectorNeeds> needs_of_detectors(const Library& library) {
 
 namespace {
 
-// Each kind of event with its source, and how many kinds each source gives.
+// Each kind of event with its source, and the number of kinds per source.
 std::string sources_text() {
     std::string text = heading_row({"event", "source", "on a real job"});
     std::map<results::Source, std::size_t> counts;
@@ -124,7 +125,7 @@ std::string sources_text() {
         counts[results::Source::plain], counts[results::Source::observed], text);
 }
 
-// Of the kinds that a detector needs, the one that asks for most. Values count as plain: which of them are
+// The most demanding source among the kinds that a detector needs. Values count as plain: which of them are
 // asserted depends on the job.
 std::string source_needed(const std::vector<std::string>& kinds) {
     auto most = results::Source::plain;

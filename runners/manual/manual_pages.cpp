@@ -1,5 +1,5 @@
-// runners/manual/manual_pages.cpp — One function a page. None holds a fact of its own: what stands in a table
-// of the program is told, and what only a run can show is played.
+// runners/manual/manual_pages.cpp — One function per page. None states facts of its own: it prints the
+// program's tables, and plays a run for what only a run can show.
 #include "runners/manual/manual_pages.h"
 
 #include <algorithm>

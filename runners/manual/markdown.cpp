@@ -1,4 +1,5 @@
-// runners/manual/markdown.cpp — A bar would end a cell, and angle brackets would be taken for HTML.
+// runners/manual/markdown.cpp — Escapes bars, which would end a cell, and angle brackets, which would be read
+// as HTML.
 #include "runners/manual/markdown.h"
 
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ std::string row(const std::vector<std::string>& cells);
 std::string heading_row(const std::vector<std::string>& cells);  // with the line of dashes below it
 std::string quoted(const std::vector<std::string>& words);       // "`one`, `two`"
 
-// Keys with type, default and meaning; empty for none.
+// Keys with type, default and meaning; empty without parameters.
 std::string parameter_table(const std::vector<scenarios::Parameter>& parameters);
 std::string default_text(const scenarios::Parameter& parameter);  // "`5us`", "required", or nothing
 std::string type_text(const scenarios::Parameter& parameter);     // "duration", or the words to choose from

@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::manual {
 
-// The tables of the manual, asked for one word.
+// Looks up one word in the manual's tables.
 
 namespace {
 
@@ -36,7 +36,7 @@ Meaning of_parameter(std::string what, const Parameter& parameter) {
     return meaning;
 }
 
-// A table that is made of parameters, as a whole.
+// The meaning of a whole table, made of its parameters.
 Meaning of_table(std::string id, std::string says, const std::vector<Parameter>& parameters) {
     Meaning meaning{"table", std::move(id), std::move(says)};
     for (const Parameter& parameter : parameters) {
@@ -98,7 +98,7 @@ void explain_tables(const Library& library, const std::string& word, std::vector
           library.vocabulary.faults);
 }
 
-// Settings of workloads and parameters of faults: one meaning for all kinds that say the same of it.
+// Settings of workloads and parameters of faults: kinds that describe it in the same words share one meaning.
 void explain_settings(const char* what, const std::vector<Kind>& kinds, const std::string& word,
                       std::vector<Meaning>& found) {
     std::vector<std::pair<const Parameter*, std::vector<std::string>>> ways;
@@ -172,7 +172,7 @@ std::vector<std::string> words_with_meaning(const Library& library) {
     return words;
 }
 
-// One line a variable; a scenario sets the first ones in [cluster.environment] or with the fault set_env.
+// One line per variable; a scenario sets the first ones in [cluster.environment] or with the fault set_env.
 
 const std::vector<EnvironmentWord>& environment_words() {
     static constexpr std::string_view job = "a simulated job", us = "deadrank", standin = "the stand-in",

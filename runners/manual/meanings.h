@@ -21,18 +21,18 @@ struct Meaning {
     std::vector<std::pair<std::string, std::string>> rows = {};  // label, text
 };
 
-// Every one; empty for a word that none of the tables has.
+// All meanings; empty for a word that is in none of the tables.
 std::vector<Meaning> meanings_of(const Library& library, const std::string& word);
 std::vector<std::string> words_with_meaning(const Library& library);
 
-// Environment variables that have an effect, and on what.
+// Environment variables that have an effect, and on what they have it.
 
 struct EnvironmentWord {
-    // "a simulated job", "the program", "a real job": whom it steers
+    // "a simulated job", "the program", "a real job": what it steers
     std::string_view reader, name, says;
 };
 
-// tests/runners/manual_test.cpp holds the list to the code that reads variables.
+// tests/runners/manual_test.cpp checks the list against the code that reads variables.
 const std::vector<EnvironmentWord>& environment_words();
 
 }  // namespace deadrank::runners::manual

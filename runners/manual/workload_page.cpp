@@ -1,5 +1,5 @@
-// runners/manual/workload_page.cpp — What a page says of calls, of the values of seams and of the settings
-// that are felt comes out of runs of this very program.
+// runners/manual/workload_page.cpp — The calls, the values of seams and the settings with an effect are taken
+// from runs played for the page.
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ using scenarios::Values;
 using scenarios::ValueType;
 using sim::CallKind;
 
-// Of four steps the second saves a checkpoint, where the workload has such settings.
+// If the workload saves checkpoints, the second of four steps does.
 constexpr std::int64_t steps_played = 4, saves_every = 2, usual_step = 2, saving_step = 1;
 
 const Parameter* setting_named(const std::vector<Parameter>& settings, std::string_view name) {
@@ -41,7 +41,7 @@ Values usual_settings(const sim::WorkloadKind& kind) {
     return said;
 }
 
-// ── Settings that are felt: another value gives another run.
+// ── Settings with an effect: another value gives another run.
 
 std::vector<std::string> other_values(const Parameter& setting) {
     if (!setting.choices.empty()) {
@@ -134,7 +134,7 @@ std::string values_read(const PlayedJob& job, const std::string& name) {
     return fmt::format("{} to {}", *values.begin(), *values.rbegin());
 }
 
-// Its own names first, then those of every training job.
+// The workload's own names first, then those of every training job.
 std::vector<std::string> own_first(std::vector<std::string> names, const std::vector<std::string>& common) {
     std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
         return std::find(common.begin(), common.end(), name) == common.end();
@@ -230,8 +230,8 @@ std::string kind_text(CallKind kind) {
     }
 }
 
-// How often the calls that begin at `at` come again directly behind themselves, and how many calls that is:
-// the repetition that covers most.
+// `length` calls that follow each other `times` times. repetition_at finds the one at `at` that covers most
+// calls.
 struct Repetition {
     std::size_t length = 1, times = 1;
 };
@@ -272,7 +272,7 @@ std::string calls_table(const std::vector<PlayedCall>& calls) {
     return text + "\n";
 }
 
-// "the same, with `store_set`": what differs from the first ranks' calls, when that is little; else empty.
+// "the same, with `store_set`": how the calls differ from the first ranks', if only a little; else empty.
 std::string difference(const std::vector<PlayedCall>& first, const std::vector<PlayedCall>& calls) {
     constexpr std::size_t little = 3;
     const auto lacking = [](const std::vector<PlayedCall>& from, const std::vector<PlayedCall>& what) {
@@ -297,7 +297,7 @@ std::string difference(const std::vector<PlayedCall>& first, const std::vector<P
                        less.empty() ? "" : ", without " + quoted(less));
 }
 
-// Ranks that do the same are told once.
+// Ranks that make the same calls are described once.
 std::string told_by_ranks(const PlayedJob& job, std::int64_t step, bool saving, const std::string& title,
                           const std::string& says) {
     std::vector<std::pair<std::vector<PlayedCall>, std::vector<sim::Rank>>> kinds;

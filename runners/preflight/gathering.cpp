@@ -1,5 +1,5 @@
-// runners/preflight/gathering.cpp — Files appear whole, by rename. The first of all names speaks and clears
-// up when the others have read.
+// runners/preflight/gathering.cpp — Files appear whole, by rename. The process whose name sorts first
+// reports, and removes the directory once the others have read it.
 #include "runners/preflight/gathering.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::set<std::string> names_in(const fs::path& directory, std::string_view endin
     return names;
 }
 
-// Waits until there are so many, or patience ends.
+// Waits until `expected` files are there, or until `until`.
 std::set<std::string> await(const fs::path& directory, std::string_view ending, std::int64_t expected,
                             steady_clock::time_point until) {
     while (true) {
@@ -90,7 +90,7 @@ GatherPlan gather_plan(const Snapshot& own, const fs::path& shared) {
         plan.this_host_only = true;
         plan.expected = std::max<std::int64_t>(1, *here);
     }
-    // The launcher is the parent of all processes on this host, and another one each time.
+    // The launcher is the parent of all processes on this host, and each job has another.
     std::error_code ignored;
     plan.directory =
         fs::temp_directory_path(ignored) / fmt::format("deadrank-doctor-{}-{}", job_name(own), getppid());

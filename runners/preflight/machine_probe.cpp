@@ -24,12 +24,12 @@
 
 namespace deadrank::runners {
 
-// Our own program, started as `deadrank doctor --libraries` with the environment of the process in question:
-// LD_LIBRARY_PATH counts only when a process begins.
+// Starts our own program as `deadrank doctor --libraries` with the examined process's environment, since
+// LD_LIBRARY_PATH is read only when a process starts.
 
 namespace {
 
-// A function of the library that writes its version into an int and returns 0.
+// Calls a library's function that writes its version into an int and returns 0.
 std::optional<int> asked(const char* library, const char* function) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) return std::nullopt;
@@ -74,7 +74,7 @@ void read_library_versions(results::preflight::Snapshot& snapshot) {
     }
 }
 
-// getifaddrs has one entry an address; here an interface stands once.
+// getifaddrs has one entry per address; each interface is listed once here.
 
 std::vector<results::preflight::Interface> interfaces_here() {
     std::vector<results::preflight::Interface> all;
@@ -96,8 +96,8 @@ std::vector<results::preflight::Interface> interfaces_here() {
     return all;
 }
 
-// Reads /proc, asks the loader and Python for versions in processes of their own, so that a library that
-// crashes costs its version and nothing else.
+// Reads /proc; asks the loader and Python for versions in child processes, so that a library that crashes
+// only loses its version.
 
 namespace {
 
@@ -146,7 +146,7 @@ void read_driver(Snapshot& snapshot) {
     if (!none) snapshot.gpus = std::distance(devices, fs::directory_iterator());
 }
 
-// Packages as that Python would find them, PYTHONPATH and virtual environment included.
+// Packages as that Python finds them, with PYTHONPATH and virtual environment.
 constexpr const char* packages_script =
     "import importlib.metadata as m, json, platform\n"
     "found = {'python': platform.python_version()}\n"
@@ -187,7 +187,7 @@ void read_limits(Snapshot& snapshot) {
 
 bool can_listen(int port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return true;  // not asked; no reason to complain
+    if (socket < 0) return true;  // unknown is no reason to complain
     const int reuse = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
     sockaddr_in address{};
@@ -198,7 +198,7 @@ bool can_listen(int port) {
     return free;
 }
 
-// The port is asked for by the rank that will listen on it, and only where no launcher listens there already.
+// Only the rank that will listen on the port tests it, and only if no launcher listens there already.
 void read_master(Snapshot& snapshot) {
     const std::string master(snapshot.variable("MASTER_ADDR"));
     if (!master.empty()) {

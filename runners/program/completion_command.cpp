@@ -1,5 +1,5 @@
 // runners/program/completion_command.cpp — deadrank completion: a script that lets a shell complete commands,
-// options and scenario ids. Written from the parser itself, so that no option is forgotten. Ids come from
+// options and scenario ids. Written from the parser itself, so that no option is missing. Ids come from
 // `list`.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::vector<std::string> names_of(const std::vector<Words>& all) {
     return names;
 }
 
-// Ids are asked of the program each time: a catalog of one's own is completed too.
+// The script asks the program for ids each time, so that a user's own catalog is completed too.
 constexpr const char* ids_command =
     "deadrank list --json 2>/dev/null | sed -n 's/^    \"id\": \"\\(.*\\)\",$/\\1/p'";
 

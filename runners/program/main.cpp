@@ -1,4 +1,4 @@
-// runners/program/main.cpp — The program. All it does is in runners/commands.
+// runners/program/main.cpp — The program's entry point. The commands are in runners/commands.
 #include <exception>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // runners/program/manual.h — `deadrank manual`: the reference, written from the parser, the vocabulary and
-// the taxonomy of this very build.
+// the taxonomy of this build.
 #pragma once
 
 #include <string>

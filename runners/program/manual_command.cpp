@@ -1,5 +1,5 @@
-// runners/program/manual_command.cpp — Where the pages go; what is in them is written in manual_commands.cpp
-// and in runners/manual.
+// runners/program/manual_command.cpp — Writes the manual's pages; their content comes from
+// manual_commands.cpp and runners/manual.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>

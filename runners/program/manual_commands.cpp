@@ -1,5 +1,5 @@
-// runners/program/manual_commands.cpp — The parser read aloud: what `--help` says of each command, as
-// Markdown and as a page for man.
+// runners/program/manual_commands.cpp — What `--help` says about each command, read from the parser, as
+// Markdown and as a man page.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ std::string markdown_of(const CLI::App& command) {
     return text + "\n";
 }
 
-// For troff: a backslash and a leading dot mean something there, and so does a hyphen that is to be copied.
+// Escapes for troff: backslashes, leading dots, and hyphens, which would not survive copying.
 std::string roff(std::string_view text) {
     std::string safe;
     bool begins = true;

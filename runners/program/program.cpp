@@ -1,5 +1,5 @@
-// runners/program/program.cpp — The command line as a whole: its commands in groups; finds the one meant, or
-// says which one was probably meant.
+// runners/program/program.cpp — The command line as a whole: its commands in groups; finds the requested
+// command, or suggests the nearest one.
 #include "runners/program/program.h"
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::commands {
 
-// The parser's own errors get our form, and the nearest word where there is one.
+// Gives the parser's errors our form, with the nearest known word.
 
 namespace {
 
@@ -36,13 +36,13 @@ std::vector<std::string> option_names(const CLI::App& app) {
     return names;
 }
 
-// The command that was being read when the parser gave up.
+// The command at which the parser gave up.
 const CLI::App& reached(const CLI::App& app) {
     const auto under_way = app.get_subcommands();
     return under_way.empty() ? app : *under_way.front();
 }
 
-// CLI11 names the words it could not place behind a colon.
+// CLI11 lists unrecognised words after a colon.
 std::string refused_word(const CLI::ParseError& error) {
     const std::string text = error.what();
     const std::size_t colon = text.rfind(": ");
@@ -69,7 +69,7 @@ bool is_command(std::string_view word) {
     return std::any_of(rows.begin(), rows.end(), [&](const CommandRow* row) { return row->name == word; });
 }
 
-// A first word that is no command, or what `help` is asked about.
+// The first word, or the one after `help`, if it is not a command.
 const char* unknown_command(int argc, const char* const* argv) {
     if (argc < 2 || argv[1][0] == '-') return nullptr;
     const bool help = std::string_view(argv[1]) == "help";
@@ -88,7 +88,7 @@ Error no_such_command(const std::string& word) {
     std::vector<std::string> names;
     for (const CommandRow* row : all_commands()) names.emplace_back(row->name);
     const std::string near = scenarios::nearest(word, names);
-    return {ErrorCode::usage, fmt::format("'{}' is no command", word),
+    return {ErrorCode::usage, fmt::format("'{}' is not a command", word),
             near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
 }
 
@@ -122,7 +122,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
         std::vector<std::string> words = with_command(argc, argv);
         words.erase(words.begin());
         if (!words.empty() && words.front() == "help") words = help_words(words);
-        std::reverse(words.begin(), words.end());  // as this parse() takes them
+        std::reverse(words.begin(), words.end());  // this parse() takes them in reverse
         app.parse(std::move(words));
     } catch (const CLI::Success& asked) {  // --help, --version
         return app.exit(asked);

@@ -1,5 +1,5 @@
-// runners/program/program.h — The command line as a whole: its commands in groups; finds the one meant, or
-// says which one was probably meant.
+// runners/program/program.h — The command line as a whole: its commands in groups; finds the requested
+// command, or suggests the nearest one.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::commands {
 
-// Commands that serve one purpose stand together in `deadrank --help`.
+// Commands with one purpose are listed together in `deadrank --help`.
 struct CommandGroup {
     std::string_view title;
     std::vector<const CommandRow*> rows;
@@ -18,7 +18,7 @@ struct CommandGroup {
 const std::vector<CommandGroup>& command_groups();
 const std::vector<const CommandRow*>& all_commands();  // of all groups, in their order
 
-// With an extension the program is deadrank with more words; every command knows them.
+// An extension adds words that every command knows.
 int run_program(int argc, const char* const* argv, const Extension& extension = {});
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,5 @@
-// runners/program/version_command.cpp — deadrank version: which build this is, and what it was built with.
-// What a bug report needs: the build, and the libraries that decide what it does.
+// runners/program/version_command.cpp — deadrank version: what a bug report needs: which build this is, and
+// the libraries that affect what it does.
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-// What real processes would be played with; null where it is not there.
+// What real processes would run with; null if not installed.
 nlohmann::ordered_json programs() {
     nlohmann::ordered_json found = {{"torch", nullptr}, {"mpi", nullptr}, {"gpu", nullptr}};
     if (const auto python = best_python()) found["torch"] = python->text();

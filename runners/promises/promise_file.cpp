@@ -1,5 +1,4 @@
-// runners/promises/promise_file.cpp — Tables read key by key; what nobody asked for is refused with its
-// place.
+// runners/promises/promise_file.cpp — Reads tables key by key; unknown keys are refused with their place.
 #include "runners/promises/promise_file.h"
 
 #include <algorithm>
@@ -44,7 +43,7 @@ std::map<std::string, std::string> words_of(Reader& reader, std::string_view key
         if (member.value.is(Node::Kind::text)) {
             words[member.key] = member.value.text;
         } else {
-            reader.problems().add(member.value.place, fmt::format("'{}' is no text", member.key),
+            reader.problems().add(member.value.place, fmt::format("'{}' is not a text", member.key),
                                   "put it in quotes");
         }
     }

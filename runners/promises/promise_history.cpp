@@ -1,5 +1,5 @@
-// runners/promises/promise_history.cpp — The training that counts is, of each worker and step, what was done
-// last: a restart from a checkpoint takes back what came after it.
+// runners/promises/promise_history.cpp — For each worker and step, only the last execution counts: a restart
+// from a checkpoint discards what came after it.
 #include "runners/promises/promise_history.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ bool all_alike(const Lineage& lineage) {
     return digests.size() == 1;
 }
 
-// The loss of the last step, worker by worker.
+// Compares the losses of the last step, worker by worker.
 bool same_losses(const Lineage& one, const Lineage& other) {
     int last = -1;
     for (const auto& [at, event] : other.last) last = std::max(last, at.second);
@@ -80,8 +80,8 @@ bool same_losses(const Lineage& one, const Lineage& other) {
     return any;
 }
 
-// Until a step is done that is later than any before the last fault, and later than the one it hit: that one
-// a worker may still finish by itself.
+// Seconds from the last fault until a step is done that is later than any before it, and later than the step
+// it hit, which a surviving worker may still finish.
 std::optional<double> until_progress(const PlayedRun& run) {
     if (!run.last_fault) return std::nullopt;
     int before = run.fault_step;
@@ -138,14 +138,14 @@ std::optional<WorkerEvent> worker_event(std::string_view line) {
             if (json.contains(what)) event.digests[what] = json.value(what, "");
         }
     } catch (const nlohmann::json::exception&) {
-        return std::nullopt;  // of another type than ours: not a line of our programs
+        return std::nullopt;  // wrong types: not a line of our programs
     }
     return event;
 }
 
 namespace {
 
-// Those whose process a fault ended for good: nobody starts them again, and nobody promised to.
+// Counts the workers that a fault ended and that never came back.
 int gone_for_good(const PlayedRun& run) {
     int gone = 0;
     for (const int unit : run.hit) {
@@ -198,7 +198,7 @@ std::string measured_text(const Measured& measured, bool faulted) {
         if (when) parts.push_back(std::move(text));
     };
     add(!measured.finished, "did not finish");
-    add(measured.goes_on.has_value(), fmt::format("goes on after {:.1f} s", measured.goes_on.value_or(0)));
+    add(measured.goes_on.has_value(), fmt::format("continues after {:.1f} s", measured.goes_on.value_or(0)));
     add(faulted && !measured.goes_on, "does not go on");
     add(measured.ended_after.has_value(),
         fmt::format("first error after {:.1f} s", measured.ended_after.value_or(0)));

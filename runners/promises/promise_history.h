@@ -1,5 +1,5 @@
-// runners/promises/promise_history.h — What the workers of a promised run wrote of themselves, and what is
-// measured in it beside its control.
+// runners/promises/promise_history.h — What the workers of a promised run recorded, and what is measured from
+// it in comparison with the control.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::promises {
 
-using Moment = std::int64_t;  // nanoseconds of the monotonic clock, as Python and we read it
+using Moment = std::int64_t;  // nanoseconds of the monotonic clock, the same for Python and for us
 
 struct WorkerEvent {
     Moment at = 0;
@@ -22,38 +22,38 @@ struct WorkerEvent {
     int step = -1, life = 0;
     double seconds = 0;
     std::vector<int> samples;
-    std::map<std::string, std::string> digests;  // of a final: parameters, optimizer, random
+    std::map<std::string, std::string> digests;  // of a final event: parameters, optimizer, random
 };
 
-// A line of JSON; nothing for one that is torn.
+// From a line of JSON; nothing if it is incomplete.
 std::optional<WorkerEvent> worker_event(std::string_view line);
 
 // How a run ended, as the player saw it.
 struct PlayedRun {
     std::vector<WorkerEvent> events;  // by time
     Moment began = 0, ended = 0;
-    bool over = false;              // everything that ends by itself did
-    std::string stuck;              // else why it was ended
-    bool failed = false;            // a process that was not to be started again ended with an error
-    std::optional<Moment> failure;  // when the first of these did
+    bool over = false;              // every process that should end by itself has ended
+    std::string stuck;              // else why we ended the run
+    bool failed = false;            // a process that is not restarted ended with an error
+    std::optional<Moment> failure;  // when the first such process ended
     std::optional<Moment> last_fault;
-    int fault_step = -1;   // in which it happened
-    std::vector<int> hit;  // workers that a fault ended, each once
-    std::string unpulled;  // why the fault did not happen; empty = it did
+    int fault_step = -1;   // in which the last fault happened
+    std::vector<int> hit;  // workers ended by a fault, each listed once
+    std::string unpulled;  // why a fault did not happen; empty = all did
     int processes_left = 0, files_left = 0;
-    std::string last_words;  // of the process that failed first
-    double busy = 0;         // processes that wanted a processor, for each that the machine has; at most
+    std::string last_words;  // output of the process that failed first
+    double busy = 0;         // highest load average per processor
 };
 
 struct Measured {
-    bool finished = false;  // and every worker told its final state
+    bool finished = false;  // and every worker reported its final state
     bool same_parameters = false, same_loss = false, same_optimizer = false, same_random = false;
     bool replicas_agree = false;
-    int lost = 0, twice = 0;            // samples of the training that counts, beside the control's
-    int redone = 0;                     // steps that a worker did again, at most
-    int lives = 0;                      // beyond each worker's first
-    int lives_of_others = 0;            // of workers that no fault ended
-    std::optional<double> goes_on;      // seconds after the last fault
+    int lost = 0, twice = 0;            // samples, compared with the control's
+    int redone = 0;                     // the most steps that any worker repeated
+    int lives = 0;                      // of all workers, without each one's first
+    int lives_of_others = 0;            // those of workers that no fault ended
+    std::optional<double> goes_on;      // seconds from the last fault until training continued
     std::optional<double> ended_after;  // seconds from the last fault to the first failure
     int processes_left = 0, files_left = 0;
 };
@@ -61,10 +61,10 @@ struct Measured {
 // `control` may be the run itself.
 Measured measure(const PlayedRun& run, const PlayedRun& control);
 
-// Whether a worker was back only when another one had finished: then there was nobody to go on with.
+// Whether a worker came back only after another had finished, and so had no one to train with.
 bool back_too_late(const PlayedRun& run);
 
-// "goes on after 4.2 s; 1 step redone; 4 samples lost".
+// "continues after 4.2 s; 1 step redone; 4 samples lost".
 std::string measured_text(const Measured& measured, bool faulted);
 
 }  // namespace deadrank::runners::promises

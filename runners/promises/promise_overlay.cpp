@@ -1,5 +1,5 @@
-// runners/promises/promise_overlay.cpp — pip install --target, each package with its version and none of what
-// it would bring along; whole or not there, since the directory is renamed into its place.
+// runners/promises/promise_overlay.cpp — Uses pip install --target, each package at its version and without
+// dependencies. The directory is complete or absent, since it is renamed into place.
 #include "runners/promises/promise_overlay.h"
 
 #include <chrono>
@@ -25,7 +25,7 @@ fs::path cache() {
     return base / "deadrank" / "promises";
 }
 
-// Python 3.11 with a torch of the second generation: what the versions in subjects/ were chosen for.
+// Python 3.11 with torch 2: the versions in subjects/ were chosen for it.
 Result<Python> python_for_subjects() {
     auto python = best_python();
     if (!python) return tl::unexpected(python.error());

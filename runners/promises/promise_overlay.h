@@ -1,5 +1,5 @@
-// runners/promises/promise_overlay.h — A subject's packages: a directory of their own that goes before those
-// of torch's environment, so that one release of a framework never meets another's needs.
+// runners/promises/promise_overlay.h — A subject's packages, in a separate directory that comes before
+// torch's environment, so that one framework's requirements never clash with another's.
 #pragma once
 
 #include <atomic>
@@ -11,17 +11,17 @@
 namespace deadrank::runners::promises {
 
 struct Overlay {
-    std::filesystem::path python, packages;  // packages: empty where the subject is torch itself
+    std::filesystem::path python, packages;  // packages: empty if the subject is torch itself
     std::string torch;
 };
 
-// Where the packages of a subject lie, in the cache: XDG_CACHE_HOME, else ~/.cache, then deadrank/promises.
+// The directory of a subject's packages, in the cache: deadrank/promises below XDG_CACHE_HOME, else ~/.cache.
 std::filesystem::path overlay_directory(const PromiseSubject& subject);
 
-// Errors: environment, with the command that would help.
+// Errors: environment, with the command that fetches them.
 scenarios::Result<Overlay> overlay_of(const PromiseSubject& subject);
 
-// From Python's package index, with pip; nothing to do where it is there. Errors: environment.
+// Installs from Python's package index with pip, unless it is already there. Errors: environment.
 scenarios::Result<Overlay> prepare_overlay(const PromiseSubject& subject, const std::atomic<bool>* stop);
 
 }  // namespace deadrank::runners::promises

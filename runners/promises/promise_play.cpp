@@ -1,5 +1,5 @@
-// runners/promises/promise_play.cpp — Follows what the workers write, pulls what is pulled from outside, and
-// ends the run when it is over, stuck or over its limit.
+// runners/promises/promise_play.cpp — Follows what the workers write, applies the faults that come from
+// outside, and ends the run when it is over, stuck or past its limit.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -89,7 +89,7 @@ private:
         return word;
     }
 
-    // Its own host name too: programs tell it to others.
+    // Each node has its own host name too, because programs send it to each other.
     std::vector<std::string> inside(int node, std::vector<std::string> command) const {
         if (!network_) return command;
         const std::string script = fmt::format("hostname {} && exec \"$@\"", address(node));
@@ -191,7 +191,7 @@ private:
                 pulled(event.at, event.step);
                 if (event.does == "kill" || event.does == "raise") hit(event.unit);
                 if (event.does == "kill") hit_pids_.insert(event.pid);
-                if (event.does == "stop") {  // a framework may end it as it promised
+                if (event.does == "stop") {  // the framework may kill it, as promised
                     hit(event.unit);
                     hit_pids_.insert(event.pid);
                     wakes_.push_back({event.at + static_cast<Moment>(event.seconds * 1e9), event.pid});
@@ -241,7 +241,7 @@ private:
             run_.unpulled = fmt::format("there was no {} {} to {}", action.on, action.number, action.does);
     }
 
-    // With what its disk held, where a subject keeps something on the disks of nodes.
+    // Also deletes the node's checkpoints, if the subject keeps any on node disks.
     bool lose_node(const FaultAction& action, Moment now) {
         const int ended = processes_->lose_node(action.number, now, action.back);
         std::error_code ignored;

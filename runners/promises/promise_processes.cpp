@@ -1,5 +1,5 @@
-// runners/promises/promise_processes.cpp — A process that fails is started again where the documentation
-// tells a scheduler to do so, six times at most.
+// runners/promises/promise_processes.cpp — Restarts a failed process if the documentation tells a scheduler
+// to do so, six times at most.
 #include "runners/promises/promise_processes.h"
 
 #include <array>
@@ -26,7 +26,7 @@ void close_end(int& end) {
     end = -1;
 }
 
-// The last line that says something, for a sentence.
+// The last line that mentions an error, to quote in a sentence.
 std::string last_line(const std::string& tail) {
     std::string last;
     for (std::size_t at = 0; at < tail.size();) {

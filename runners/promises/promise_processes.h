@@ -1,5 +1,5 @@
-// runners/promises/promise_processes.h — The processes of a promised run: started and started again as a
-// scheduler would, their words kept in files, ended whatever they do.
+// runners/promises/promise_processes.h — The processes of a promised run: started and restarted as a
+// scheduler would, with their output kept in files, and always ended.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::promises {
 
-// What fills the {names} of a command, and goes before it: the network of its node.
+// What fills the {names} of a command, and the prefix that runs it in its node's network.
 struct ProcessPlace {
     std::vector<std::string> environment;
     std::function<std::string(std::string, int node)> fill;
@@ -31,20 +31,21 @@ public:
     Processes& operator=(const Processes&) = delete;
 
     scenarios::Result<int> start_all();
-    // Reads what they said, sees who is gone, starts again what is due. `hit`: pids that faults ended.
+    // Reads their output, notices which have ended, restarts those that are due. `hit`: pids ended by faults.
     void look(Moment now, const std::set<int>& hit);
-    bool all_over() const;  // services aside
+    bool all_over() const;  // without services
 
-    // Ends the one of that role and number; it is back after `back` seconds where somebody would start it.
+    // Kills the process of that role and number; it is restarted after `back` seconds if a scheduler would do
+    // so.
     bool kill_role(const std::string& role, int number, Moment now, double back);
-    // Everything of a node, whoever started it. Returns how many processes there were.
+    // Kills all processes of a node, whoever started them. Returns how many there were.
     int lose_node(int node, Moment now, double back);
     void end_services();
 
     bool failed() const { return failure_.has_value(); }
     std::optional<Moment> failure() const { return failure_; }
     std::string last_words() const { return last_words_; }
-    std::string trouble() const { return trouble_; }  // of starting one again
+    std::string trouble() const { return trouble_; }  // in restarting a process
     static std::string node_mark(int node, const std::filesystem::path& logs);
 
 private:
@@ -52,7 +53,7 @@ private:
         const SubjectProcess* row = nullptr;
         int pid = -1, output = -1, errors = -1, lives = 0;
         bool hit = false;
-        std::optional<Moment> due;  // when it is started again
+        std::optional<Moment> due;  // when to restart it
         double back = 0.5;
         std::string tail;
         std::ofstream log;

@@ -1,5 +1,5 @@
-// runners/promises/promise_suite.cpp — A subject without its packages, or whose healthy run does not finish,
-// is told in a sentence, and its promises are unknown.
+// runners/promises/promise_suite.cpp — If a subject lacks its packages, or its healthy run does not finish, a
+// note says so and its promises are unknown.
 #include "runners/promises/promise_suite.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using scenarios::Result;
 
 namespace {
 
-// Two processors kept busy, as a neighbour on the machine does.
+// Keeps two processors busy, as another job on the machine would.
 class Load {
 public:
     explicit Load(bool on) {
@@ -122,7 +122,7 @@ private:
         const bool healthy = fault.actions.empty();
         for (int run = 0; run < (healthy ? options_.healthy : options_.runs) && !stopped(); ++run) {
             progress_(fmt::format("{}, {}, run {}", subject.name, fault.name, run + 1));
-            Verdict verdict = one_run(subject, fault, promise, run);
+            PromiseVerdict verdict = one_run(subject, fault, promise, run);
             if (!cell.promise) {
                 verdict.told += verdict.why.empty() ? "" : "; " + verdict.why;
                 verdict.kept = Kept::not_promised;
@@ -134,8 +134,8 @@ private:
         return cell;
     }
 
-    Verdict one_run(const PromiseSubject& subject, const PromisedFault& fault, const Promise& promise,
-                    int run) {
+    PromiseVerdict one_run(const PromiseSubject& subject, const PromisedFault& fault, const Promise& promise,
+                           int run) {
         const bool healthy = fault.actions.empty();
         const PlayedRun* control = control_of(subject);
         if (!control && !healthy) return {Kept::unknown, control_trouble_, ""};
@@ -161,7 +161,7 @@ private:
         return control_ ? &*control_ : nullptr;
     }
 
-    // Below the directory for temporary files, whose names are short: some subjects make sockets there.
+    // Plays in the temporary directory, where paths are short: some subjects create sockets there.
     Result<PlayedRun> play(const PromiseSubject& subject, const PromisedFault* fault,
                            const std::string& name) {
         const auto scratch = Scratch::make({}, {"evidence"});

@@ -1,5 +1,5 @@
 // runners/promises/promise_suite.h — Plays promises: a control for each subject, a run for each promise and
-// fault, and the table that comes of them.
+// fault, and the resulting table.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,26 @@
 
 namespace deadrank::runners::promises {
 
-// Plays one run of a subject: starts its processes as a scheduler would, breaks what the fault says, and
-// bounds it. Nothing that it started is left running.
+// Plays one run of a subject: starts its processes as a scheduler would, applies the fault, and enforces time
+// limits. Leaves no process running.
 
 struct PlayPlace {
-    std::filesystem::path home;       // programs/ lies there
-    std::filesystem::path directory;  // of this run; made, and kept where the caller wants it
+    std::filesystem::path home;       // contains programs/
+    std::filesystem::path directory;  // of this run; created here, kept if the caller wants it
     std::filesystem::path python;
-    std::filesystem::path overlay;  // before the Python's own packages; empty = none
+    std::filesystem::path overlay;  // takes precedence over the Python's own packages; empty = none
     const std::atomic<bool>* stop = nullptr;
 };
 
 // `fault`: nullptr for a healthy run. Errors: environment (a program that cannot be started), io; unsupported
-// (no network of its own for each node can be had here).
+// (this machine cannot give each node its own network).
 scenarios::Result<PlayedRun> play_promise(const PromiseSubject& subject, const PromisedFault* fault,
                                           const PlayPlace& place);
 
-// Why a subject cannot have this fault at all: it has no such process. Empty = it can.
+// Why a subject cannot have this fault: it has no such process. Empty = it can.
 std::string cannot_have(const PromiseSubject& subject, const PromisedFault& fault);
 
-// The table of promises as Markdown and as a page of its own, the command behind each cell.
+// The table of promises as Markdown and as a page, with the command for each cell.
 
 struct PromiseTable {
     const PromiseBook* book = nullptr;
@@ -46,19 +46,19 @@ std::string promise_markdown(const PromiseTable& table);
 std::string promise_page(const PromiseTable& table);  // HTML, no network needed
 std::string promise_line(const PromiseCell& cell);    // JSON, ends with a newline
 
-// All of them: a control for each subject, a run for each promise and fault.
+// The whole suite: a control for each subject, a run for each promise and fault.
 
 struct SuiteOptions {
     std::vector<std::string> subjects, faults;  // empty = all
-    int runs = 3;                               // of a cell whose first run is not kept
+    int runs = 3;                               // of a cell whose first run does not keep the promise
     int healthy = 10;                           // runs without a fault, under load
-    bool unpromised = false;                    // also play what is not promised, to see what comes
-    bool prepare = false;                       // fetch packages that are not there
+    bool unpromised = false;                    // also play faults without a promise, to see what happens
+    bool prepare = false;                       // fetch missing packages
     std::filesystem::path out;                  // events and logs of every run; empty = not kept
     const std::atomic<bool>* stop = nullptr;
 };
 
-// Each cell is told when it is done. Errors: usage (an unknown name, with the nearest).
+// `done` is called for each finished cell. Errors: usage (an unknown name, with the nearest).
 scenarios::Result<PromiseTable> play_suite(const PromiseBook& book, const SuiteOptions& options,
                                            const std::function<void(const PromiseCell&)>& done,
                                            const std::function<void(const std::string&)>& progress);

@@ -1,5 +1,5 @@
-// runners/promises/promise_table.cpp — One matrix, a row a fault; below it each promise with its source, what
-// was measured, and the command.
+// runners/promises/promise_table.cpp — A matrix with a row per fault; below it each promise with its source,
+// the measurements, and the command.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -84,7 +84,7 @@ std::string details_of(const PromiseTable& table, const PromiseSubject& subject)
     text += "| fault | promised | cell | measured | command |\n|---|---|---|---|---|\n";
     for (const PromiseCell& cell : table.cells) {
         if (cell.subject != subject.name || !cell.promise) continue;
-        const Verdict worst = cell.worst();
+        const PromiseVerdict worst = cell.worst();
         text += fmt::format("| `{}` | {} ([source]({})) | {} | {} | `{}` |\n", cell.fault,
                             plain_cell(cell.promise->text), cell.promise->source, cell.text(),
                             plain_cell(worst.why.empty() ? worst.told : worst.why + " — " + worst.told),
@@ -136,7 +136,7 @@ std::string promise_page(const PromiseTable& table) {
                 text += "<td>–</td>";
                 continue;
             }
-            const Verdict worst = cell->worst();
+            const PromiseVerdict worst = cell->worst();
             const std::string promised =
                 cell->promise ? fmt::format("{} <a href=\"{}\">source</a>", escaped(cell->promise->text),
                                             cell->promise->source)
@@ -155,12 +155,12 @@ std::string promise_page(const PromiseTable& table) {
 }
 
 std::string promise_line(const PromiseCell& cell) {
-    const Verdict worst = cell.worst();
+    const PromiseVerdict worst = cell.worst();
     nlohmann::ordered_json line = {{"subject", cell.subject},   {"fault", cell.fault},
                                    {"cell", id_of(worst.kept)}, {"why", worst.why},
                                    {"measured", worst.told},    {"again", cell.again}};
     line["runs"] = nlohmann::ordered_json::array();
-    for (const Verdict& run : cell.runs)
+    for (const PromiseVerdict& run : cell.runs)
         line["runs"].push_back({{"cell", id_of(run.kept)}, {"why", run.why}, {"measured", run.told}});
     if (cell.promise) {
         line["promise"] = cell.promise->text;

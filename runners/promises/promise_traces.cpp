@@ -1,4 +1,4 @@
-// runners/promises/promise_traces.cpp — A line that is not whole yet is read at the next look.
+// runners/promises/promise_traces.cpp — An incomplete line is read again at the next look.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// runners/promises/promise_verdict.cpp — The asks of a promise, each a question to what was measured.
-// Whatever else went wrong, a run whose fault did not happen proves nothing.
+// runners/promises/promise_verdict.cpp — Checks each ask of a promise against the measurements. Whatever else
+// went wrong, a run whose fault did not happen proves nothing.
 #include "runners/promises/promise_verdict.h"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ const Word& word_of(Kept kept) {
 std::string ending_of(const PlayedRun& run) {
     if (run.failed) return run.last_words;
     if (!run.stuck.empty()) return run.stuck;
-    return "not every worker told its final state";
+    return "not every worker reported its final state";
 }
 
-// Empty where it holds.
+// Empty if the ask holds.
 std::string broken_ask(const std::string& ask, const Promise& promise, const PlayedRun& run,
                        const Measured& m) {
     if (ask == "finishes") return m.finished ? "" : "the training does not finish: " + ending_of(run);
@@ -65,7 +65,7 @@ std::string broken_ask(const std::string& ask, const Promise& promise, const Pla
     return "there is no ask '" + ask + "'";
 }
 
-// Where four processes want each processor, a time-out of five seconds may be the machine's.
+// With a load average of four per processor, a five-second time-out may be the machine's fault.
 constexpr double too_busy = 4;
 
 std::string busy_machine(const PlayedRun& run) {
@@ -73,7 +73,7 @@ std::string busy_machine(const PlayedRun& run) {
                        run.busy);
 }
 
-// What `within` bounds: training that goes on, or the error.
+// The seconds that `within` bounds: until training continues, or until the error.
 std::optional<double> took(const Promise& promise, const Measured& measured) {
     const bool error = std::count(promise.asks.begin(), promise.asks.end(), "ends_with_error") > 0;
     return error ? measured.ended_after : measured.goes_on;
@@ -84,10 +84,10 @@ std::optional<double> took(const Promise& promise, const Measured& measured) {
 std::string_view text_of(Kept kept) { return word_of(kept).text; }
 std::string_view id_of(Kept kept) { return word_of(kept).id; }
 
-Verdict verdict_of(const PromiseSubject& subject, const Promise& promise, const PlayedRun& run,
-                   const PlayedRun& control) {
+PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise, const PlayedRun& run,
+                          const PlayedRun& control) {
     const Measured measured = measure(run, control);
-    Verdict verdict{Kept::kept, "", measured_text(measured, run.last_fault.has_value())};
+    PromiseVerdict verdict{Kept::kept, "", measured_text(measured, run.last_fault.has_value())};
     if (run.stuck == "stopped by Ctrl-C" || !run.unpulled.empty()) {
         verdict.kept = Kept::unknown;
         verdict.why = run.unpulled.empty() ? run.stuck : run.unpulled;
@@ -123,9 +123,9 @@ Verdict verdict_of(const PromiseSubject& subject, const Promise& promise, const 
     return verdict;
 }
 
-Verdict PromiseCell::worst() const {
+PromiseVerdict PromiseCell::worst() const {
     if (runs.empty()) return {};
-    const auto rank = [](const Verdict& one) {
+    const auto rank = [](const PromiseVerdict& one) {
         switch (one.kept) {
             case Kept::broken:
                 return 4;
@@ -140,14 +140,15 @@ Verdict PromiseCell::worst() const {
         }
         return 0;
     };
-    return *std::max_element(runs.begin(), runs.end(),
-                             [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
+    return *std::max_element(runs.begin(), runs.end(), [&](const PromiseVerdict& a, const PromiseVerdict& b) {
+        return rank(a) < rank(b);
+    });
 }
 
 std::string PromiseCell::text() const {
-    const Verdict verdict = worst();
-    const auto times =
-        std::count_if(runs.begin(), runs.end(), [&](const Verdict& one) { return one.kept == verdict.kept; });
+    const PromiseVerdict verdict = worst();
+    const auto times = std::count_if(runs.begin(), runs.end(),
+                                     [&](const PromiseVerdict& one) { return one.kept == verdict.kept; });
     if (runs.size() < 2) return std::string(text_of(verdict.kept));
     return fmt::format("{} ({} of {})", text_of(verdict.kept), times, runs.size());
 }

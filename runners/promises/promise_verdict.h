@@ -1,5 +1,5 @@
-// runners/promises/promise_verdict.h — A cell of the table of promises: what was promised under a fault,
-// what the files and processes of the run say, and what came of it.
+// runners/promises/promise_verdict.h — A cell of the table of promises: what was promised under a fault, what
+// the run's files and processes show, and the verdict.
 #pragma once
 
 #include <filesystem>
@@ -18,33 +18,33 @@ enum class Kept { kept, late, broken, not_promised, unknown };
 std::string_view text_of(Kept kept);  // "kept", "kept late", "broken", "not promised", "unknown"
 std::string_view id_of(Kept kept);    // "kept", "kept_late", …: in JSON
 
-struct Verdict {
+struct PromiseVerdict {
     Kept kept = Kept::unknown;
-    std::string why;   // of anything but kept: which ask failed, or why it cannot be told
+    std::string why;   // unless kept: which ask failed, or why it is unknown
     std::string told;  // what was measured
 };
 
 // `control`: a healthy run of the same subject, which finished.
-Verdict verdict_of(const PromiseSubject& subject, const Promise& promise, const PlayedRun& run,
-                   const PlayedRun& control);
+PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise, const PlayedRun& run,
+                          const PlayedRun& control);
 
 // A cell, with up to three runs where the first is not kept.
 struct PromiseCell {
     std::string subject, fault;
-    const Promise* promise = nullptr;  // nullptr: none
-    std::vector<Verdict> runs;
-    std::string again;  // the command that shows it
-    Verdict worst() const;
+    const Promise* promise = nullptr;  // nullptr: nothing promised
+    std::vector<PromiseVerdict> runs;
+    std::string again;  // the command that repeats it
+    PromiseVerdict worst() const;
     std::string text() const;  // "broken (2 of 3)"
 };
 
 // The promise that a subject gives under a fault; nullptr for none.
 const Promise* promise_under(const PromiseSubject& subject, std::string_view fault);
 
-// The files and processes of a promised run, as they are read and counted from outside, and the two that are
-// written: what workers are told, and a file that is torn.
+// The files and processes of a promised run: reading and counting them from outside, telling workers their
+// faults, and truncating a file.
 
-// New whole lines of every file in a directory.
+// Reads new complete lines of every file in a directory.
 class Followed {
 public:
     explicit Followed(std::filesystem::path directory) : directory_(std::move(directory)) {}
@@ -61,11 +61,10 @@ std::string told_to_workers(const PromisedFault& fault);
 
 int files_below(const std::filesystem::path& directory);
 
-// Half of the newest file stays: what a machine that lost its power leaves. False where there was none.
+// Cuts the newest file in half, as a power loss would. False if there was none.
 bool tear_newest(const std::filesystem::path& directory);
 
-// Processes with this mark in their environment that still live. Those that are about to end have five
-// seconds.
+// Number of live processes with this mark in their environment, after up to five seconds for them to end.
 int left_after_grace(const std::string& mark);
 
 }  // namespace deadrank::runners::promises

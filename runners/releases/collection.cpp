@@ -1,5 +1,5 @@
-// runners/releases/collection.cpp — Costs are what pins.txt has measured: nothing is asked of the index
-// before somebody wants it.
+// runners/releases/collection.cpp — Costs come from the measurements in pins.txt: the package index is not
+// queried until something is fetched.
 #include "runners/releases/collection.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ scenarios::Result<Collection> open_collection(const Library& library, const std:
         if (known) continue;
         const std::string near = scenarios::nearest(name, *ids);
         return refuse(
-            ErrorCode::usage, fmt::format("'{}' is no bug of a release", name),
+            ErrorCode::usage, fmt::format("'{}' is not a bug of a release", name),
             near.empty() ? "`deadrank releases` lists them" : fmt::format("did you mean '{}'?", near));
     }
     for (const std::string& id : *ids) {
@@ -112,7 +112,7 @@ scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins&
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
     if (auto all = shelf.prepare(wanted, pins, *python, say, stop); all || bugs.size() == 1) return all;
-    // One that cannot be had costs its own bugs alone.
+    // A release that cannot be fetched affects only its own bugs.
     scenarios::Result<void> first;
     for (const Pin& pin : wanted) {
         if (stop && stop->load()) break;

@@ -1,5 +1,5 @@
-// runners/releases/collection.h — The bugs of published releases: which there are, what they cost, and their
-// releases brought onto this machine.
+// runners/releases/collection.h — The bugs of published releases: which there are, what they cost, and
+// fetching their releases.
 #pragma once
 
 #include <atomic>
@@ -31,10 +31,10 @@ struct Collection {
     std::set<scenarios::Pin> all_pins() const;
 };
 
-// Errors: io, usage (a name that is no bug of a release). Without names: all.
+// Errors: io, usage (a name that is not a bug of a release). Without names: all.
 scenarios::Result<Collection> open_collection(const Library& library, const std::vector<std::string>& names);
 
-// What it takes to play these: everything, and what of it is not here yet.
+// What playing these bugs takes: in total, and what is still missing.
 struct Cost {
     std::int64_t bytes = 0, bytes_missing = 0, milliseconds_missing = 0;
     std::size_t releases = 0, missing = 0;
@@ -45,12 +45,12 @@ struct Cost {
 Cost cost_of(const std::vector<scenarios::Pin>& wanted, const Pins& pins, const Shelf& shelf);
 std::vector<scenarios::Pin> pins_of(const std::vector<ReleaseBug>& bugs);
 
-// Says the size and the time, then fetches what is missing. Errors: those of Shelf::prepare, of the first
-// release that could not be had; the others are fetched all the same.
+// Announces size and time, then fetches what is missing. Errors: those of Shelf::prepare, for the first
+// release that failed; the others are still fetched.
 scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins, const Saying& say,
                                 const std::atomic<bool>* stop);
 
-// Asks the index for every release that a scenario names and pins.txt has not, and writes it there. Errors:
+// Asks the index for every release that a scenario names and pins.txt lacks, and adds it there. Errors:
 // environment, io.
 scenarios::Result<void> pin_all(Collection& collection, const Saying& say, const std::atomic<bool>* stop);
 

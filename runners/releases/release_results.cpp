@@ -1,5 +1,5 @@
-// runners/releases/release_results.cpp — The detectors are asked three times, each time with more evidence;
-// what they say is written down as it is. A cell that stayed empty stays empty.
+// runners/releases/release_results.cpp — Runs the detectors three times, each time with more evidence, and
+// writes down their answers unchanged. A silent detector leaves an empty cell.
 #include "runners/releases/release_results.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string said_with(Evidence& evidence, EvidenceKind most) {
     return symptoms_of(results::detect(some, results::all_detectors()));
 }
 
-// The run of one bug as it was kept: <runs>/<id>/<seed>.
+// The kept run of one bug: <runs>/<id>/<seed>.
 scenarios::Result<JudgedRun> kept_run(const Library& library, const fs::path& runs, const ReleaseBug& bug) {
     return judge_directory(library, runs / bug.scenario.id / "1");
 }
@@ -160,7 +160,7 @@ scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const f
 
 namespace {
 
-// What was said of the faulty run; nothing, and why, where it was not played.
+// The symptoms reported for the faulty run; nothing, with `why`, if it was not played.
 std::optional<std::set<std::string>> symptoms_said(const scenarios::Scenario& scenario, Runner& runner,
                                                    const Library& library, const LineOptions& options,
                                                    std::string& why) {

@@ -1,5 +1,5 @@
-// runners/runner/extension.cpp — All words that a scenario may use: ours, and those that a framework
-// developer brings from her own tree. See runners/suites/README.md.
+// runners/runner/extension.cpp — All names that a scenario may use: ours, and those that a framework
+// developer adds from her own tree. See runners/suites/README.md.
 #include "runners/runner/extension.h"
 
 #include <iterator>
@@ -18,8 +18,6 @@ results::Detectors Extension::all_detectors() const {
     all.insert(all.end(), std::make_move_iterator(hers.begin()), std::make_move_iterator(hers.end()));
     return all;
 }
-
-// The joined words.
 
 scenarios::Vocabulary vocabulary(const Extension& extension) {
     scenarios::Vocabulary words;

@@ -1,5 +1,5 @@
-// runners/runner/extension.h — All words that a scenario may use: ours, and those that a framework developer
-// brings from her own tree. See runners/suites/README.md.
+// runners/runner/extension.h — All names that a scenario may use: ours, and those that a framework developer
+// adds from her own tree. See runners/suites/README.md.
 #pragma once
 
 #include <filesystem>
@@ -12,22 +12,20 @@
 
 namespace deadrank::runners {
 
-// What a framework developer brings from her own tree: workloads and detectors that stand beside ours in
-// every command. See runners/suites/README.md.
+// What a framework developer adds from her own tree: workloads and detectors that every command treats like
+// ours. See runners/suites/README.md.
 
 struct Extension {
-    std::filesystem::path data = {};  // where taxonomy.toml and catalog/ lie; empty = near the program
+    std::filesystem::path data = {};  // where taxonomy.toml and catalog/ are; empty = near the program
     std::vector<sim::WorkloadKind> workloads = {};       // names that our catalog does not have
-    std::function<results::Detectors()> detectors = {};  // makes hers anew; empty = none
+    std::function<results::Detectors()> detectors = {};  // creates hers; empty = none
 
     // Ours, then hers.
     results::Detectors all_detectors() const;
 };
 
-// All words that a scenario may use, joined from the two rooms that own them.
-
-// The faults of inject/faults/fault_catalog.cpp, the workloads of sim/workloads/workload_catalog.cpp, and
-// those of the extension.
+// All names that a scenario may use: the faults of inject/faults/fault_catalog.cpp, the workloads of
+// sim/workloads/workload_catalog.cpp, and those of the extension.
 scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/runner/plan_settings.cpp — One line a setting: its name in the plan, and where it goes.
+// runners/runner/plan_settings.cpp — One line per setting: its name in the plan, and where it goes.
 #include "runners/runner/plan_settings.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// runners/runner/plan_settings.h — From the [cluster] of a plan to the settings of the simulated cluster.
+// runners/runner/plan_settings.h — Turns the [cluster] of a plan into the settings of the simulated cluster.
 #pragma once
 
 #include "scenarios/model/error.h"
@@ -7,8 +7,7 @@
 
 namespace deadrank::runners {
 
-// What is absent keeps the simulator's default; versions are laid over the default ones. Error: a name it
-// does not know.
+// Absent settings keep the simulator's default; versions override the default ones. Error: an unknown name.
 scenarios::Result<sim::ClusterSettings> cluster_settings(const scenarios::Values& values);
 
 }  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/serve/http.cpp — HTTP on loopback: our server, and other people's daemons that we start and ask.
+// runners/serve/http.cpp — HTTP on loopback: our server, and other people's daemons that we start and query.
 #include "runners/serve/http.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@
 
 namespace deadrank::runners::serve {
 
-// Boost.Beast over Asio: one session a connection, kept alive between requests.
+// Boost.Beast over Asio: one session per connection, kept alive between requests.
 
 namespace {
 
@@ -164,7 +164,7 @@ scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& req
     asio::io_context context;
     beast::tcp_stream stream(context);
     beast::error_code trouble;
-    // Synchronous calls have no time-out in Beast; one asynchronous chain run to its end has.
+    // Beast has no time-outs for synchronous calls, so run an asynchronous chain to its end.
     http::request<http::string_body> message(http::string_to_verb(request.method),
                                              there.prefix + request.target, 11);
     message.set(http::field::host, there.host + ":" + there.port);
@@ -189,7 +189,8 @@ scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& req
         });
     });
     context.run();
-    if (trouble == beast::error::timeout) return none(fmt::format("nothing came in {} s", timeout_seconds));
+    if (trouble == beast::error::timeout)
+        return none(fmt::format("no response within {} s", timeout_seconds));
     if (trouble) return none(trouble.message());
     const auto& answer = parser.get();
     return HttpResponse{static_cast<int>(answer.result_int()), answer.body(),
@@ -213,7 +214,7 @@ std::string form_value(std::string_view text) {
     return out;
 }
 
-// Children die with us even when we are killed: the kernel tells them (PR_SET_PDEATHSIG).
+// Children end with us even when we are killed: the kernel signals them (PR_SET_PDEATHSIG).
 
 using scenarios::ErrorCode;
 using scenarios::refuse;

@@ -1,4 +1,4 @@
-// runners/serve/http.h — HTTP on loopback: our server, and other people's daemons that we start and ask.
+// runners/serve/http.h — HTTP on loopback: our server, and other people's daemons that we start and query.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct HttpResponse {
     std::string location = {};  // of a redirect
 };
 
-// Answers on 127.0.0.1 with threads of its own until it is destroyed. The handler may be called from several
+// Answers on 127.0.0.1 with its own threads until destroyed. The handler may be called from several threads
 // at once.
 class HttpServer {
 public:
@@ -47,22 +47,22 @@ private:
 struct Address {
     std::string host, port = "80", prefix;
 };
-// Errors: usage, for what is no such address.
+// Errors: usage, for any other text.
 scenarios::Result<Address> address_of(const std::string& url);
 
-// One request there. Errors: io, one sentence that names the host; also when nothing came in time.
+// Sends one request there. Errors: io, one sentence that names the host; also on time-out.
 scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
                                     const std::map<std::string, std::string>& headers, int timeout_seconds);
 
-// One request to 127.0.0.1. Errors: io.
+// Sends one request to 127.0.0.1. Errors: io.
 scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
                                     const std::map<std::string, std::string>& headers = {},
                                     int timeout_seconds = 60);
 
-// Percent-encodes what may not stand in a form value.
+// Percent-encodes characters that a form value may not contain.
 std::string form_value(std::string_view text);
 
-// Somebody else's server as a child process: started on a free port of loopback, ended with us.
+// An external server as a child process: started on a free loopback port, ended with us.
 
 class Daemon {
 public:
@@ -76,7 +76,7 @@ public:
     bool alive();
     double cpu_seconds() const;  // so far
 
-    // Asks GET `path` until it answers 200. Errors: environment, with the end of the log.
+    // Polls GET `path` until it answers 200. Errors: environment, with the end of the log.
     scenarios::Result<void> await(int port, const std::string& path, int seconds);
 
 private:
@@ -85,7 +85,7 @@ private:
     std::filesystem::path log_;
 };
 
-// A port that nobody listens on at this moment.
+// A port that is free at this moment.
 int free_port();
 
 }  // namespace deadrank::runners::serve

@@ -1,4 +1,4 @@
-// runners/serve/live_replay.cpp — A run's series served live, at the pace of a clock.
+// runners/serve/live_replay.cpp — A run's series served live, at an adjustable speed.
 #include "runners/serve/live_replay.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<Notice> Replay::notices() const {
     return notices_;
 }
 
-// The present sample of each series. Of one instance: without the labels that Prometheus adds itself.
+// The current sample of each series. For a single instance, without the labels that Prometheus adds itself.
 std::string Replay::exposition(const std::string& instance, bool& down) const {
     const auto sample = static_cast<std::size_t>((now() + world_.window.history) / world_.window.scrape);
     std::string text, family;
@@ -51,7 +51,7 @@ std::string Replay::exposition(const std::string& instance, bool& down) const {
         const double value = series.values[std::min(sample, series.values.size() - 1)];
         if (series.metric->scope == results::exporters::Scope::target) {
             if (!instance.empty() && value == 0) down = true;
-            continue;  // Prometheus makes `up` itself
+            continue;  // Prometheus generates `up` itself
         }
         if (results::exporters::is_absent(value) || results::exporters::is_stale(value)) continue;
         if (family != series.name) {

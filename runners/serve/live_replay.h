@@ -1,4 +1,4 @@
-// runners/serve/live_replay.h — A run's series served live, at the pace of a clock.
+// runners/serve/live_replay.h — A run's series served live, at an adjustable speed.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::serve {
 
-// One alert as a webhook brought it.
+// One alert as received by a webhook.
 struct Notice {
     double at = 0;  // virtual seconds since the start
     std::string receiver, status, alert;
@@ -21,7 +21,7 @@ struct Notice {
 
 class Replay {
 public:
-    // `speed`: virtual seconds in each real one.
+    // `speed`: virtual seconds per real second.
     Replay(const results::exporters::World& world, const results::exporters::Incident& incident,
            double speed);
 

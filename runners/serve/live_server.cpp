@@ -34,7 +34,7 @@ std::string selector_text(const std::string& metric, const std::vector<Matcher>&
 
 std::string duration(double seconds) { return fmt::format("{}ms", std::llround(seconds * 1000)); }
 
-// A rule of /api/v1/rules as it stands in a rule file. The state of alerts is left behind.
+// Turns a rule of /api/v1/rules into its form in a rule file, without the state of alerts.
 Json rule_of(const Json& told) {
     const bool alert = told.value("type", "") == "alerting";
     Json rule = {{alert ? "alert" : "record", told.value("name", "")}, {"expr", told.value("query", "")}};
@@ -110,7 +110,7 @@ Result<std::vector<std::string>> LiveServer::rule_files(const std::filesystem::p
         const auto at = directory / fmt::format("{:02}-{}.yml", files.size(),
                                                 std::filesystem::path(name).stem().string());
         std::ofstream out(at);
-        out << Json({{"groups", groups}}).dump(2) << "\n";  // JSON is YAML
+        out << Json({{"groups", groups}}).dump(2) << "\n";  // JSON is also YAML
         if (!out) return refuse(ErrorCode::io, "cannot write '" + at.string() + "'", "choose another --out");
         files.push_back(at.string());
     }
@@ -188,7 +188,7 @@ Result<std::vector<StaticFinding>> LiveServer::missing(
     std::map<std::string, bool> known;  // selector → does it match
     std::vector<StaticFinding> found;
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        std::set<std::string> said;  // of this rule
+        std::set<std::string> said;  // selectors reported for this rule
         for (const Selector& selector : analysis.rules[i].reads.selectors) {
             if (selector.metric.empty() || selector.absent || selector.metric.starts_with("ALERTS")) continue;
             const std::string text = selector_text(selector.metric, selector.matchers);

@@ -1,5 +1,5 @@
-// runners/serve/live_server.h — A Prometheus that runs somewhere: its rules, its targets, and which series
-// are not there. It is asked and never written to.
+// runners/serve/live_server.h — A running Prometheus: its rules, its targets, and which series it lacks. It
+// is only queried, never written to.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,20 @@ namespace deadrank::runners::serve {
 
 class LiveServer {
 public:
-    // Errors: usage, for what is no address; io, when nobody answers, when the answer is a redirect or a
-    // refusal, or when it is no Prometheus.
+    // Errors: usage, for an invalid address; io, when there is no answer, when the answer is a redirect or a
+    // refusal, or when it is not from Prometheus.
     static scenarios::Result<LiveServer> open(const std::string& url, int timeout_seconds = 10);
 
     const std::string& version() const { return version_; }
 
-    // Its groups as rule files below `directory`, one for each file that it loaded itself.
+    // Writes its groups as rule files below `directory`, one for each file that it has loaded.
     scenarios::Result<std::vector<std::string>> rule_files(const std::filesystem::path& directory) const;
 
     // Labels of its active scrape targets.
     scenarios::Result<std::vector<results::exporters::Labels>> targets() const;
 
-    // Selectors of these rules that matched nothing in its last hour, each with what is called nearly the
-    // same there. A series that comes with a failure alone may be missing with good reason: hence notes.
+    // Selectors of these rules that matched nothing in its last hour, each with the most similar names there.
+    // Only notes, since a series that appears only in a failure is rightly absent.
     scenarios::Result<std::vector<results::alerts::StaticFinding>> missing(
         const std::vector<results::alerts::Rule>& rules,
         const results::alerts::StaticAnalysis& analysis) const;
@@ -49,7 +49,7 @@ private:
     int timeout_ = 10;
 };
 
-// Further targets for a site: those of `found` whose job none of this site's exporters has.
+// Further targets for a site: those of `found` whose job is not one of the site's exporters.
 std::vector<results::exporters::Labels> foreign_targets(const std::vector<results::exporters::Labels>& found,
                                                         const results::exporters::World& world);
 

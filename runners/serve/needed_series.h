@@ -1,5 +1,5 @@
-// runners/serve/needed_series.h — Which series a server has to hold for the rules that are asked of it: a
-// rule for one mode of the processors needs no other.
+// runners/serve/needed_series.h — Which series a server must hold for the rules under test: a rule about one
+// CPU mode does not need the others.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::serve {
 
-// The series that some selector of the asked rules, or of a recording rule, can match.
+// The series that a selector of the asked rules, or of a recording rule, can match.
 class NeededSeries {
 public:
     NeededSeries(const std::vector<results::alerts::Rule>& rules,

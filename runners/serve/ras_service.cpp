@@ -21,7 +21,7 @@
 
 namespace deadrank::runners::serve {
 
-// A client that says nothing for five seconds is let go, so that it cannot keep others out.
+// A client that is silent for five seconds is disconnected, so that it cannot block others.
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -46,7 +46,7 @@ std::string upper(std::string text) {
     return text;
 }
 
-// The next line without its end; nothing when the peer is gone or silent.
+// The next line without its line end; false when the peer is gone or silent.
 bool read_line(tcp::socket& socket, asio::streambuf& buffer, std::string& line) {
     Trouble trouble;
     asio::read_until(socket, buffer, '\n', trouble);
@@ -187,14 +187,14 @@ Result<std::string> ask_ras(const RasQuestion& question) {
                   "ask again, or give it more time");
 }
 
-// Server and client in one process, with a real socket between them: what a live NCCL would send goes the
-// same way.
+// Server and client in one process, with a real socket between them, so that the client code is the one used
+// with a live NCCL.
 
 using results::external::RasTrouble;
 
 namespace {
 
-// Serves as long as it lives.
+// Serves on a thread until destroyed.
 class Serving {
 public:
     explicit Serving(std::unique_ptr<RasServer> server)
@@ -220,7 +220,7 @@ std::vector<std::string_view> RasPoller::symptoms() const {
 
 std::vector<results::Finding> RasPoller::examine(const results::Evidence& evidence) const {
     const results::Time at = results::emitters::first_silence(evidence);
-    // A job that goes on, or has ended, is not asked about: counts of one moment differ in every healthy job.
+    // Only a silent job is asked about: at any moment of a running job, ranks differ in their counts.
     if (at == results::emitters::snapshot_of(evidence).at &&
         results::emitters::snapshot_of(evidence).reason != results::emitters::SnapshotReason::silence)
         return {};

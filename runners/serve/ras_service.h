@@ -12,21 +12,21 @@
 
 namespace deadrank::runners::serve {
 
-// NCCL's RAS protocol, both ends: a server that answers as a run would have at a moment, for any client, and
-// a client for a live NCCL. Lines over TCP, commands in any case.
+// Both ends of NCCL's RAS protocol: a server that answers any client as a run would have at a given moment,
+// and a client for a live NCCL. Lines over TCP; commands are case-insensitive.
 
 inline constexpr std::uint16_t ras_port = 28028;
 
 class RasServer {
 public:
-    // Listens on loopback; port 0 takes any that is free. `report` is asked anew for each status. Errors:
+    // Listens on loopback; port 0 takes any free one. `report` is called for each status. Errors:
     // environment, when the port is taken.
     static scenarios::Result<std::unique_ptr<RasServer>> listen(
         std::uint16_t port, std::function<results::emitters::RasReport()> report);
     ~RasServer();
 
     std::uint16_t port() const;
-    // Serves one client after the other until the flag is set.
+    // Serves one client at a time until the flag is set.
     void run(const std::atomic<bool>& stop);
 
 private:
@@ -42,12 +42,12 @@ struct RasQuestion {
     int timeout_seconds = 5;
 };
 
-// The body of its status. Errors: environment, when nobody listens; bad_input, when it does not speak the
-// protocol.
+// The body of the status. Errors: environment, when nothing listens there; bad_input, when it does not speak
+// the protocol.
 scenarios::Result<std::string> ask_ras(const RasQuestion& question);
 
-// Whoever polls NCCL's RAS, as a tool under test: asks over TCP at the first minute without progress, and
-// reads the answer as an operator would.
+// Polling NCCL's RAS, as a tool under test: asks over TCP at the first minute without progress, and reads the
+// answer as an operator would.
 
 class RasPoller final : public results::Detector {
 public:

@@ -1,4 +1,4 @@
-// runners/serve/server_player.cpp — Plays rules with a Prometheus server, over its own interface.
+// runners/serve/server_player.cpp — Plays rules with a Prometheus server, over its own API.
 #include "runners/serve/server_player.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace deadrank::runners::serve {
 
-// Remote write in batches of 2,000 series × 60 samples; every series in order of time.
+// Remote write in batches of 2,000 series × 60 samples; each series in order of time.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -38,7 +38,7 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
     auto daemon = Daemon::start(
         {program, "--config.file=" + (directory / "prometheus.yml").string(),
          "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
-         // One block longer than any run: nothing is compacted, and nothing is too old to be written.
+         // One block longer than any run, so that nothing is compacted or too old to be written.
          "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
          "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
          fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
@@ -100,7 +100,7 @@ Result<void> add_answer(const std::string& body,
 
 Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string& expr, double start,
                                                                double end, double step) {
-    constexpr double points_max = 10'000;  // Prometheus answers no more than 11,000 at once
+    constexpr double points_max = 10'000;  // Prometheus returns at most 11,000 per query
     std::map<std::map<std::string, std::string>, RangeSeries> found;
     for (double first = start; first <= end; first += points_max * step) {
         const double last = std::min(end, first + (points_max - 1) * step);
@@ -125,8 +125,8 @@ using results::alerts::StaticAnalysis;
 using results::exporters::Window;
 using scenarios::Result;
 
-// Does this rule read a recording rule that is evaluated after it, or the state of alerts? `depth` ends
-// circles.
+// Does this rule read a recording rule that is evaluated after it, or the state of alerts? `depth` stops
+// cycles.
 bool needs_promtool(std::size_t index, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
                     int depth) {
     if (depth > 8) return true;
@@ -140,7 +140,7 @@ bool needs_promtool(std::size_t index, const std::vector<Rule>& rules, const Sta
     return rules[index].is_alert && !results::alerts::alert_labels(rules[index], {});
 }
 
-// One run on one server. Times of the server are those of the run, plus its past.
+// One run on one server. Server times are run times plus the history before the run.
 class ServedRun {
 public:
     ServedRun(PrometheusServer& server, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
@@ -169,7 +169,7 @@ public:
 private:
     double step_of(const Rule& rule) const { return rule.interval > 0 ? rule.interval : window_.eval; }
 
-    // What the rule records over the whole run, with a mark of staleness where a series ends.
+    // What the rule records over the whole run, with a staleness marker where a series ends.
     Result<void> record(const Rule& rule) {
         const double step = step_of(rule), end = window_.start() + window_.duration;
         auto found = server_.query_range(rule.expr, 0, end, step);
@@ -207,7 +207,7 @@ private:
     Result<void> alert(std::size_t index) {
         const Rule& rule = rules_[index];
         const double step = step_of(rule), origin = window_.start();
-        // As much of the past as its `for` may reach back to; it must have begun by then.
+        // Starts as early before the run as its `for` may reach back.
         const double before = std::ceil((rule.hold + rule.keep_firing + 2 * step) / step) * step;
         auto found = server_.query_range(rule.expr, std::max(std::fmod(origin, step), origin - before),
                                          origin + window_.duration, step);
@@ -244,7 +244,7 @@ bool any(const std::vector<bool>& flags) {
     return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-// The files without the alerts that are not asked.
+// The rule files without the alerts that are not asked.
 Result<std::vector<results::alerts::RuleFile>> files_for(const std::vector<results::alerts::RuleFile>& files,
                                                          const std::vector<Rule>& rules,
                                                          const std::vector<bool>& asked,
@@ -337,7 +337,7 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
         unjudge("it reads the state of alerts or a later recording rule, and there is no promtool");
         return {};
     }
-    // A rule about alerts needs all of them; any other stands alone.
+    // A rule about alerts needs all alerts in the files; any other rule can be played alone.
     bool about_alerts = false;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const auto& words = analysis.rules[i].reads.identifiers;

@@ -1,4 +1,4 @@
-// runners/serve/server_player.h — Plays rules with a Prometheus server, over its own interface.
+// runners/serve/server_player.h — Plays rules with a Prometheus server, over its own API.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::serve {
 
-// A Prometheus on loopback with an empty memory: filled by remote write, asked over time.
+// An empty Prometheus on loopback: filled by remote write, queried over time ranges.
 
 struct RangeSeries {
     std::map<std::string, std::string> labels;
@@ -26,12 +26,12 @@ struct RangeSeries {
 
 class PrometheusServer {
 public:
-    // `directory` must be empty. The server holds all in its head, so that samples of any age come in any
-    // order.
+    // `directory` must be empty. The server keeps everything in its head block, so that samples of any age
+    // may arrive in any order.
     static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
                                                                       const std::filesystem::path& directory);
 
-    // Sample 0 lies at `start` (unix seconds). Errors: io, when it refuses them.
+    // Sample 0 is at `start` (unix seconds). Errors: io, when the server refuses them.
     scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
                                   double step);
 
@@ -46,16 +46,16 @@ private:
     int port_ = 0;
 };
 
-// The second path: a real Prometheus server on loopback holds the series, and each expression is asked of it
-// over the whole run; a fresh server for each failure. Its clock begins at 0 with the past before the run, as
-// promtool's does. Recording rules are evaluated over the run and written back before the alerts that read
-// them; the states of an alert are counted from the answers. What can't be had that way is played by
+// The alternative to promtool: a real Prometheus server on loopback holds the series, and each expression is
+// queried over the whole run; a fresh server for each failure. Its clock begins at 0 with the history before
+// the run, as promtool's does. Recording rules are evaluated over the run and written back before the alerts
+// that read them; the states of an alert are counted from the answers. What this cannot do is played by
 // promtool: rules that read ALERTS or a recording rule of a later group, and labels made by templates.
 class ServerPlayer final : public results::alerts::Player {
 public:
     struct Options {
         std::string program;              // the prometheus to start
-        std::filesystem::path directory;  // where the kept files go
+        std::filesystem::path directory;  // for the kept files
         bool keep = true;
     };
     ServerPlayer(Options options, std::optional<results::external::Promtool> promtool);

@@ -1,5 +1,6 @@
 // runners/studies/cluster_life.cpp — Failures are a renewal process on a clock that runs faster while bad or
-// new nodes are in the job; drains and preemptions are memoryless. The job's clock is cut at each of them.
+// new nodes are in the job; drains and preemptions are memoryless. Each of them interrupts the job's own
+// clock.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +17,7 @@ using scenarios::Draw;
 constexpr double nowhen = std::numeric_limits<double>::infinity();
 constexpr double hours_a_day = 24;
 
-// Numbers between 0 and 1, one after the other, each purpose with its own.
+// A stream of numbers between 0 and 1, one stream per purpose.
 class Stream {
 public:
     Stream(std::uint64_t seed, std::string_view purpose) : draw_(seed, "cluster life", purpose) {}
@@ -29,7 +30,7 @@ private:
     std::uint64_t n_ = 0;
 };
 
-// Gaps of mean 1.
+// Draws gaps between failures, scaled to mean 1.
 class Gaps {
 public:
     Gaps(const ClusterModel& model, std::uint64_t seed) : model_(model), draw_(seed, "gap") {
@@ -65,14 +66,14 @@ public:
         recount(0);
     }
 
-    // How much faster than the model's mean this job fails: its bad and its new nodes.
+    // The job's current failure rate relative to the model's mean, given its bad and new nodes.
     double hazard(double now) {
         if (now - counted_at_ >= hours_a_day) recount(now);
         const double usual = 1 + model_.bad_share * (model_.bad_factor - 1);
         return weight_ / nodes_ / usual;
     }
 
-    // A node of the job, the bad and the new ones more often.
+    // Draws a node of the job, bad and new ones more often.
     int strike(double now) {
         const double most = std::max(1.0, model_.bad_factor) * std::max(1.0, model_.burn_in_factor);
         for (;;) {
@@ -83,7 +84,7 @@ public:
     int any() { return draw_.below(nodes_); }
     int id_at(int place) const { return in_job_[static_cast<std::size_t>(place)].id; }
 
-    // Takes nodes out for so many hours, and says when the job has all its nodes again.
+    // Takes nodes out for `out_for` hours; returns when the job has all its nodes again.
     double replace(int first, int count, double now, double out_for, bool renewed) {
         double ready = now;
         for (int i = 0; i < count; ++i) {
@@ -146,12 +147,12 @@ private:
     double weight_ = 0, counted_at_ = 0;
 };
 
-// The job's own clock. `phase` is the time since the last checkpoint that is safe.
+// The job's own clock. `phase` is the time since the last completed checkpoint.
 class JobClock {
 public:
     JobClock(const ClusterModel& model, Life& life) : model_(model), life_(life) {}
 
-    // Lets time pass until `then`: first what is still to be waited for, then work.
+    // Lets time pass until `then`: first the outstanding waits, then work.
     void pass(double then) {
         while (!due_.empty() && now_ < then) {
             Due& first = due_.front();
@@ -172,7 +173,7 @@ public:
         phase_ = total - whole * cycle;
     }
 
-    // What was computed since the last checkpoint is gone; `ready` is when all nodes are there again.
+    // Work since the last checkpoint is lost; `ready` is when all nodes are back.
     void fail(const std::string& cause, double noticing, double ready) {
         const double work = std::min(phase_, model_.checkpoint_every);
         life_.hours.again += work;
@@ -185,7 +186,7 @@ public:
         wait(&Hours::restarting, model_.restart, cause);
     }
 
-    // With notice: what was computed is kept.
+    // Announced in advance, so work is saved first.
     void preempt(double hours) {
         if (due_.empty()) end();
         wait(&Hours::preempted, hours, {});
@@ -254,7 +255,7 @@ public:
     }
 
 private:
-    // The next failure. The clock of the process is that of the nodes, looked at once a day.
+    // The next failure. The nodes set the speed of the process's clock, updated once a day.
     double after(double now) {
         if (model_.rate <= 0) return nowhen;
         double left = gaps_.next() * model_.between();
@@ -267,7 +268,7 @@ private:
         }
     }
 
-    // A process that has run for long begins anywhere in a burst or a calm.
+    // The process has been running for long before, so a life may begin anywhere in a burst or a calm.
     double first() {
         if (model_.rate <= 0) return nowhen;
         double at = -20 * model_.between();

@@ -67,7 +67,7 @@ private:
                   "silent_noticed"}}};
     }
 
-    // The first trouble is the one that is told.
+    // Only the first problem is reported.
     void no(const TomlNode& node, std::string what, std::string remedy) {
         if (!problem_)
             problem_ = scenarios::Error{
@@ -86,7 +86,7 @@ private:
         if (!table[key]) return otherwise;
         const double seconds = results::exporters::seconds_of(table[key].text_or());
         if (seconds < 0)
-            no(table[key], fmt::format("'{}' is no duration", table[key].text_or()), "write \"10m\"");
+            no(table[key], fmt::format("'{}' is not a duration", table[key].text_or()), "write \"10m\"");
         return seconds / 3600;
     }
 
@@ -120,7 +120,7 @@ private:
             model_.source = table.source;
             return;
         }
-        no(tree["table"], fmt::format("'{}' is no incident table", id),
+        no(tree["table"], fmt::format("'{}' is not an incident table", id),
            "did you mean " + scenarios::nearest(id, known) + "?");
     }
 
@@ -139,13 +139,13 @@ private:
             const std::string how = item["noticed"].text_or("crash");
             const auto at = std::find(noticed_names.begin(), noticed_names.end(), how);
             if (at == noticed_names.end())
-                return no(item["noticed"], fmt::format("'{}' is no way to notice", how),
+                return no(item["noticed"], fmt::format("'{}' is not a way to notice", how),
                           "use crash, hang or silent");
             cause->noticed = static_cast<Noticed>(at - noticed_names.begin());
         }
     }
 
-    // With a table, its rows; without one, what the file names itself.
+    // A row of the incident table; without a table, a cause that the file itself names.
     Cause* cause_named(const TomlNode& item) {
         const std::string name = item["name"].text_or();
         std::vector<std::string> known;
@@ -174,7 +174,7 @@ private:
         else if (process == "empirical")
             read_empirical(node);
         else if (process != "exponential")
-            no(node["process"], fmt::format("'{}' is no process", process),
+            no(node["process"], fmt::format("'{}' is not a process", process),
                "use exponential, weibull, gamma or empirical");
     }
 

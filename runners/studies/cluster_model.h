@@ -1,5 +1,5 @@
-// runners/studies/cluster_model.h — A cluster under failures, as data: how often what fails, how failures
-// cluster, what is repaired and replaced, and what an interruption costs the job.
+// runners/studies/cluster_model.h — A cluster under failures, as data: how often each cause strikes, how
+// failures cluster, what is repaired and replaced, and what an interruption costs the job.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace deadrank::runners {
 
-// How an interruption comes to notice. A crash ends the process; a hang waits for the time-out; what is
-// silent goes on until somebody looks.
+// How an interruption is noticed. A crash ends the process; a hang waits for the time-out; a silent failure
+// lasts until somebody looks.
 enum class Noticed { crash, hang, silent };
 std::string_view name_of(Noticed noticed);
 
 struct Cause {
     std::string name;
-    double weight = 1;  // beside the other causes
+    double weight = 1;  // relative to the other causes
     Noticed noticed = Noticed::crash;
     bool takes_node = true;  // false: a restart on the same nodes is enough
 };
 
-// A share of the failures of nodes that strike so many neighbours at once: a rack, a switch, a power feed.
+// The share of node failures that strike several neighbours at once: a rack, a switch, a power feed.
 struct Together {
     std::string what;
     int nodes = 1;
     double share = 0;
 };
 
-// Hours throughout.
+// All times in hours.
 struct ClusterModel {
     std::string id, source, story;
     double gpus = 0, gpus_per_node = 8, days = 30;
@@ -43,20 +43,20 @@ struct ClusterModel {
     GapModel::Kind gaps = GapModel::Kind::exponential;
     double shape = 1;
     std::vector<double>
-        empirical;  // gaps as they were measured; only their ratios count. Overrules the above
+        empirical;  // gaps as they were measured; only their ratios count. Overrides gaps and shape
 
-    double bad_share = 0, bad_factor = 1;         // nodes that fail that much more often than the others
-    double burn_in_days = 0, burn_in_factor = 1;  // the same for new nodes; those that replace others are new
+    double bad_share = 0, bad_factor = 1;         // share of nodes that fail more often, and by which factor
+    double burn_in_days = 0, burn_in_factor = 1;  // the same for new nodes, which replacements are
     bool all_new = false;
     std::vector<Together> together;
 
     double spares = 0;
     double mended =
         1;  // share of repairs that give a new or mended node back; the others come back as they went
-    double repair = 24;            // until a node that failed is back, new or mended, as a spare
-    double false_drains = 0;       // per node and day: a healthy node taken out
+    double repair = 24;            // until a failed node is back as a spare, new or mended
+    double false_drains = 0;       // healthy nodes drained, per node and day
     double false_drain_check = 2;  // until such a node is back
-    double preemptions = 0;        // per day, with notice: what was computed is saved first
+    double preemptions = 0;        // per day; announced, so that work is saved first
     double preempted_for = 1;
 
     double checkpoint_every = 0.5, checkpoint_cost = 0, restart = 0.25;
@@ -75,17 +75,17 @@ scenarios::Result<ClusterModel> load_cluster(const std::filesystem::path& file,
 double young_interval(const ClusterModel& model);
 double daly_interval(const ClusterModel& model);
 
-// One life of a cluster: months of a job with its failures, hour for hour, in milliseconds. Nothing of the
-// job is played but its clock; what an interruption costs is the model's.
+// One life of a cluster: months of a job with its failures, simulated in milliseconds. Only the job's clock
+// is played; the model sets what an interruption costs.
 
-// Where the hours went. All of them together are the hours of the life.
+// Where the hours went. They add up to the length of the life.
 struct Hours {
     double useful = 0;
-    double checkpoints = 0;  // written
-    double again = 0;        // work that had to be done again
+    double checkpoints = 0;  // writing them
+    double again = 0;        // work that had to be repeated
     double noticing = 0;     // from the failure to the alarm
     double restarting = 0;
-    double waiting = 0;  // for a node, where no spare was left
+    double waiting = 0;  // for a node, when no spare was left
     double preempted = 0;
 
     double all() const { return useful + checkpoints + again + noticing + restarting + waiting + preempted; }
@@ -96,8 +96,8 @@ struct Life {
     Hours hours;
     std::map<std::string, double> lost;  // hours by cause: again, noticing, restarting and waiting
     std::size_t failures = 0, false_drains = 0, preemptions = 0;
-    std::vector<double> failed_at;  // hours since the beginning
-    std::vector<int> failed_node;   // its number, -1 where none was struck; beside failed_at
+    std::vector<double> failed_at;  // hours since the start
+    std::vector<int> failed_node;   // the node's number, -1 if none was struck; parallel to failed_at
 };
 
 Life live(const ClusterModel& model, std::uint64_t seed);

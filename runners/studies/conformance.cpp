@@ -1,4 +1,4 @@
-// runners/studies/conformance.cpp — Each check asks the command once or twice, and says what came.
+// runners/studies/conformance.cpp — Each check runs the command once or twice, and reports what it did.
 #include <fmt/format.h>
 
 #include "results/text/words.h"

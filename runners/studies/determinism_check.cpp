@@ -1,5 +1,5 @@
-// runners/studies/determinism_check.cpp — Is a run the same run again: on another thread, in another process,
-// with another history?
+// runners/studies/determinism_check.cpp — Does a run repeat exactly: on another thread, in another process,
+// after other runs?
 #include "runners/studies/determinism_check.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace deadrank::runners {
 
-// Reads both streams until they close; a stop is looked for five times a second.
+// Reads both streams until they close, checking for a stop five times a second.
 
 namespace {
 
@@ -32,7 +32,7 @@ std::vector<std::string> own_environment() {
     return list;
 }
 
-// False once the stream is at its end.
+// False at the end of the stream.
 bool take(int stream, std::string& text) {
     std::array<char, 65536> block;
     const ssize_t count = read(stream, block.data(), block.size());
@@ -40,7 +40,7 @@ bool take(int stream, std::string& text) {
     return count > 0 || (count < 0 && errno == EINTR);
 }
 
-// Ends the process politely, then at once.
+// Ends the process with SIGTERM, then SIGKILL.
 class Ending {
 public:
     explicit Ending(int pid) : pid_(pid) {}
@@ -89,8 +89,7 @@ scenarios::Result<std::string> output_of(const std::vector<std::string>& command
         "run `deadrank run` on the same scenarios and see");
 }
 
-// The second run is played by the same runner on the same stage as the first: what a run leaves behind there
-// would show.
+// The same runner plays the second run right after the first, so that state left behind by a run would show.
 
 namespace {
 
@@ -114,7 +113,7 @@ Workers workers_of(const MakeRunner& make_runner, const CheckOptions& options) {
     return {make_runner, options.threads, options.line.stop, options.progress};
 }
 
-// What the other process says of all trials, while we play them here.
+// Runs the other process over all trials, while we play them here.
 class Other {
 public:
     Other(const Elsewhere& elsewhere, const CheckOptions& options)
@@ -125,7 +124,7 @@ public:
         if (thread_.joinable()) thread_.join();
     }
 
-    // Waits for it.
+    // Waits for the other process.
     scenarios::Result<Prints> prints() {
         thread_.join();
         if (!output_) return tl::unexpected(output_.error());
@@ -193,7 +192,7 @@ private:
         played_[at] = stopped(options_) ? 0 : 1;
     }
 
-    // False: a stop kept the other process from it.
+    // False if a stop kept the other process from playing it.
     bool compare_with(std::size_t at, const scenarios::Result<Prints>& theirs, Runner& runner) {
         const Job& job = jobs_[at];
         Checked& checked = checked_[at];
@@ -241,7 +240,7 @@ private:
     const Elsewhere& elsewhere_;
     const CheckOptions& options_;
     std::vector<Checked> checked_;
-    std::vector<char> played_;  // not bool: several threads write beside each other
+    std::vector<char> played_;  // not bool: several threads write neighbouring elements
 };
 
 }  // namespace

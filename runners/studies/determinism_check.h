@@ -1,5 +1,5 @@
-// runners/studies/determinism_check.h — Is a run the same run again: on another thread, in another process,
-// with another history?
+// runners/studies/determinism_check.h — Does a run repeat exactly: on another thread, in another process,
+// after other runs?
 #pragma once
 
 #include <atomic>
@@ -14,29 +14,30 @@
 
 namespace deadrank::runners {
 
-// This program once more, in a process of its own: other addresses, another history.
+// This program again, in a process of its own: other addresses, another history.
 
-// Runs the command to its end and gives back what it wrote on standard output. When `stop` is set it is ended
-// within seconds, and what it wrote until then is given back. Errors: environment, when it cannot be started
-// or ends in trouble, with its last words.
+// Runs the command to its end and returns what it wrote to standard output. When `stop` is set it is ended
+// within seconds, and its output so far is returned. Errors: environment, when it cannot be started or fails,
+// with the end of its output.
 scenarios::Result<std::string> output_of(const std::vector<std::string>& command,
                                          const std::atomic<bool>& stop);
 
-// One plan is one run: every trial played twice here and once in another process, and compared in events,
-// evidence, findings and verdict. Where they differ, the event is named.
+// One plan gives one run: every trial is played twice here and once in another process, and compared in
+// events, evidence, findings and verdict. If they differ, the event is named.
 
-// How another process of this program is asked. Each gives the command; both print a line for each answer.
+// How another process of this program is started. Each function returns a command, which prints one line per
+// answer.
 struct Elsewhere {
     std::function<std::vector<std::string>()> prints;  // of all trials
     std::function<std::vector<std::string>(const Job&, scenarios::Variant, const Window&)> trace;
 };
 
 struct Checked {
-    enum Outcome { same, differs, unknown };
-    Outcome outcome = unknown;
+    enum Agreement { same, differs, unknown };
+    Agreement outcome = unknown;
     TrialPrint print;     // of the first run
     std::string against;  // which run differs: "the second run here", "the run in another process"
-    Disagreement what;    // and in what
+    Disagreement what;    // what differs
     std::optional<Parting> parting;
     std::string reason;  // why it is unknown, or why no event can be named
 };
@@ -47,12 +48,12 @@ struct CheckOptions {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// The prints alone, as another process gives them; `take` is called one at a time, in no order.
+// Only the prints, for the other process; `take` is called one at a time, in any order.
 void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
                const std::function<void(const TrialPrint&)>& take);
 
-// In the order of `jobs`; what a stop left unplayed is left out.
+// In the order of `jobs`, without those that a stop left unplayed.
 std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                                const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
                                const CheckOptions& options);

@@ -1,4 +1,4 @@
-// runners/studies/failure_fit.cpp — Maximum likelihood by Newton's method, Kolmogorov and Smirnov's distance,
+// runners/studies/failure_fit.cpp — Maximum likelihood by Newton's method, Kolmogorov–Smirnov distance,
 // bootstrap intervals.
 #include "runners/studies/failure_fit.h"
 
@@ -24,7 +24,7 @@ double mean_log_of(const std::vector<double>& values) {
     return sum / static_cast<double>(values.size());
 }
 
-// The likelihood of a Weibull distribution is greatest where this is zero.
+// The likelihood of a Weibull distribution has its maximum where this is zero.
 double weibull_slope(const std::vector<double>& gaps, double shape, double mean_log) {
     double powers = 0, logs = 0;
     for (const double gap : gaps) {
@@ -153,7 +153,7 @@ RepeatOffenders offenders_of(const FailureTable& table, std::uint64_t seed, int 
         found.four_or_more += count >= 4;
     }
     counts.resize(std::max(counts.size(), static_cast<std::size_t>(table.places)),
-                  0);  // those that never failed
+                  0);  // places that never failed
     found.places = static_cast<double>(counts.size());
     found.per_place = mean_of(counts);
     found.dispersion = dispersion_of(counts);
@@ -225,7 +225,7 @@ KolmogorovSmirnov distance_of(const GapModel& model, std::vector<double> gaps) {
 }
 
 FailureStudy study_failures(const FailureTable& table, std::uint64_t seed, int samples) {
-    constexpr std::size_t enough = 100;  // gaps, below which a shape says little
+    constexpr std::size_t enough = 100;  // with fewer gaps a shape says little
     FailureStudy study;
     std::map<std::string, std::vector<const MachineFailure*>> groups;
     std::vector<const MachineFailure*> whole;

@@ -1,4 +1,4 @@
-// runners/studies/failure_table.cpp — A CSV of failures; what a row lacks is told instead of guessed.
+// runners/studies/failure_table.cpp — Reads a CSV of failures; what a row lacks is reported, not guessed.
 #include "runners/studies/failure_table.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-// Fields of one line; a quoted field may hold commas.
+// Fields of one line; a quoted field may contain commas.
 std::vector<std::string> fields_of_line(const std::string& line) {
     std::vector<std::string> fields(1);
     bool quoted = false;
@@ -118,7 +118,7 @@ private:
         std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
         table_.places = columns_.places;
         std::size_t backwards = 0, overlaps = 0;
-        std::map<std::string, double> busy;  // place → when its last repair was done
+        std::map<std::string, double> busy;  // place → end of its last repair
         for (MachineFailure& one : all) {
             if (one.repaired >= 0 && one.repaired < one.at) ++backwards, one.repaired = -1;
             if (const auto at = busy.find(one.place); at != busy.end() && at->second > one.at) ++overlaps;

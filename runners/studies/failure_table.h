@@ -1,5 +1,5 @@
 // runners/studies/failure_table.h — Failures of a real machine, read from its own table: when, where, and how
-// long until the repair. Columns are mapped in TOML, so that no table has to be rewritten.
+// long until the repair. TOML maps the columns, so that no table has to be rewritten.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace deadrank::runners {
 
 // columns.toml: time, and optionally place, group, cause, repaired; format (of strptime) and zone ("UTC" or
-// "-07:00"), if the times are not UTC; places = how many there are, those that never failed included.
+// "-07:00"), if the times are not UTC; places = their number, including those that never failed.
 struct FailureColumns {
     std::string time, place, group, cause, repaired;
     std::string format = "%Y-%m-%d %H:%M:%S";
@@ -22,13 +22,13 @@ scenarios::Result<FailureColumns> load_failure_columns(const std::filesystem::pa
 
 struct MachineFailure {
     double at = 0;         // unix seconds
-    double repaired = -1;  // -1 = not told
+    double repaired = -1;  // -1 = not given
     std::string place, group, cause;
 };
 
 struct FailureTable {
     std::vector<MachineFailure> failures;  // in order of time
-    double places = 0;                     // 0 = as many as are named
+    double places = 0;                     // 0 = as many as the rows name
     std::vector<std::string> notes;        // rows left out, overlaps, silences
 };
 

@@ -1,5 +1,5 @@
-// runners/studies/goodput.cpp — Lives of one seed see the same chance whatever is changed, so that a
-// difference is that of the change.
+// runners/studies/goodput.cpp — Lives with the same seed draw the same chances whatever is changed, so that a
+// difference is due to the change.
 #include "runners/studies/goodput.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<Life> lives_of(const ClusterModel& model, const GoodputOptions& opti
     for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
     work();
     for (std::thread& helper : helpers) helper.join();
-    std::erase_if(lives, [](const Life& life) { return life.hours.all() <= 0; });  // stopped before
+    std::erase_if(lives, [](const Life& life) { return life.hours.all() <= 0; });  // not played: stopped
     return lives;
 }
 
@@ -96,7 +96,7 @@ std::vector<LifeVariant> variants_of(const ClusterModel& model) {
     return all;
 }
 
-// The best of a ladder of intervals around Young's, with a few lives each.
+// The best of several intervals around Young's, with a few lives each.
 double best_interval(const ClusterModel& model, GoodputOptions options) {
     options.lives = std::min(options.lives, 20);
     double best = model.checkpoint_every, most = -1;
@@ -161,7 +161,7 @@ namespace {
 
 constexpr double figure_left = 60, figure_right = 620, figure_top = 30, figure_bottom = 310;
 
-// Where a point lies: the number of GPUs over its logarithm, the goodput from 0 to 1.
+// A point in the figure: x is the logarithm of the number of GPUs, y the goodput from 0 to 1.
 std::string place_of(const std::vector<SizePoint>& points, double gpus, double goodput) {
     const double low = std::log(points.front().gpus), high = std::log(points.back().gpus);
     const double share = high > low ? (std::log(gpus) - low) / (high - low) : 0.5;

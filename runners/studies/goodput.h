@@ -1,5 +1,5 @@
-// runners/studies/goodput.h — What a detector is worth: many lives of a cluster, and the same lives again
-// with one thing changed.
+// runners/studies/goodput.h — What a detector is worth: many lives of a cluster, and the same lives with one
+// thing changed.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace deadrank::runners {
 
-// Mean over lives, and what 95 % of the lives lie between.
+// Mean over lives, and the range that holds 95 % of them.
 struct Spread {
     double mean = 0, low = 0, high = 0;
 };
@@ -18,16 +18,16 @@ struct Spread {
 struct LifeVariant {
     std::string name;
     ClusterModel model;
-    Spread goodput;  // share of the time that is new work
-    Spread gain;     // of the goodput over the first variant, life by life
+    Spread goodput;  // share of the time spent on new work
+    Spread gain;     // in goodput over the first variant, life by life
     Hours hours;     // mean of a life
 };
 
 struct GoodputStudy {
-    std::vector<LifeVariant> variants;     // the model as it is comes first
-    std::map<std::string, double> lost;    // by cause, hours of a mean life of the model as it is
-    double young = 0, daly = 0, best = 0;  // intervals in hours; best: of those that were tried
-    double failures = 0, between = 0;      // mean of a life; hours
+    std::vector<LifeVariant> variants;     // the unchanged model comes first
+    std::map<std::string, double> lost;    // by cause, mean hours per life of the unchanged model
+    double young = 0, daly = 0, best = 0;  // intervals in hours; best: of those tried
+    double failures = 0, between = 0;      // mean per life; hours
     int lives = 0;
 };
 
@@ -38,10 +38,10 @@ struct GoodputOptions {
     std::atomic<bool>* stop = nullptr;
 };
 
-// The model, and the model with another time-out, detector, interval between checkpoints, and spares.
+// The model, and variants with one thing changed: time-out, detector, checkpoint interval, spares and others.
 GoodputStudy study_goodput(const ClusterModel& model, const GoodputOptions& options);
 
-// Goodput at other sizes: the model as it is, and with a detector ten times as fast.
+// Goodput at other sizes: of the unchanged model, and with a detector ten times as fast.
 struct SizePoint {
     double gpus = 0;
     Spread usual, fast;
@@ -49,7 +49,7 @@ struct SizePoint {
 std::vector<SizePoint> goodput_by_size(const ClusterModel& model, const std::vector<double>& sizes,
                                        const GoodputOptions& options);
 
-// A line with a band for each of the two, over the number of GPUs (logarithmic), as SVG.
+// Each of the two as a line with a band, over the number of GPUs (logarithmic), as SVG.
 std::string goodput_figure(const ClusterModel& model, const std::vector<SizePoint>& points);
 
 }  // namespace deadrank::runners

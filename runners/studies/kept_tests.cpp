@@ -1,4 +1,4 @@
-// runners/studies/kept_tests.cpp — Exit codes only: what promtool prints was read already.
+// runners/studies/kept_tests.cpp — Only exit codes count here: promtool's output was read before.
 #include "runners/studies/kept_tests.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // runners/studies/parity.cpp — Whether two backends give the same findings for one plan, and the page that
-// says where they differ.
+// shows where they differ.
 #include "runners/studies/parity.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace deadrank::runners {
 
-// Findings as words, and the two sets of them beside each other.
+// Turns findings into words, and compares the two sets.
 
 namespace {
 
@@ -34,7 +34,7 @@ std::set<std::string> diagnosis(const Trialled& trialled) {
     return said;
 }
 
-// As it is written, or on fewer ranks; on twice as many where it names ranks that are not among those.
+// The scenario as written, or on at most `ranks` ranks; on twice as many if it names ranks beyond those.
 scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenario, scenarios::Seed seed,
                                                std::int64_t ranks, const scenarios::Capabilities& able,
                                                const scenarios::Vocabulary& vocabulary) {
@@ -51,7 +51,7 @@ scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenar
     return scenarios::resolve(larger, seed, anything, vocabulary) ? larger : smaller;
 }
 
-// Real PyTorch processes talk over gloo: that is what the simulator is to be held against, not its NCCL.
+// Real PyTorch processes use gloo here, so the simulator must be compared with gloo, not NCCL.
 scenarios::Scenario over_the_library_of(const Runner& reality, scenarios::Scenario scenario) {
     if (reality.name() != "local" || scenario.cluster.contains("library")) return scenario;
     scenario.cluster["library"].options = {{.type = scenarios::ValueType::choice, .text = "gloo"}};
@@ -116,7 +116,7 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     };
     const Trialled simulated = play_on(sim, over_the_library_of(reality, scenario));
     const Trialled real = simulated.fault ? play_on(reality, scenario) : Trialled{};
-    // A lever that was refused half-way makes another bug of it.
+    // If a lever was refused half-way, it is a different bug.
     if (!simulated.fault || !real.fault || !real.fault->record.truth.took_place()) {
         const results::Case& outcome = simulated.fault ? real.outcome : simulated.outcome;
         compared.why = outcome.reason.empty() ? "the fault never found its moment" : outcome.reason;
@@ -153,8 +153,8 @@ std::string ParityRate::text(std::string_view backend) const {
         agreed, played(), backend, played() > 0 ? agreed * 100 / played() : 0, explained, differed);
 }
 
-// Lines of JSON to and fro, and Markdown. The sentences of a scenario's [parity] stand below the row that
-// needs them.
+// Reads and writes lines of JSON, and writes Markdown. A scenario's [parity] sentences are printed below the
+// row that needs them.
 
 using results::counted;
 using results::reports::Json;
@@ -190,7 +190,7 @@ scenarios::Result<Compared> parsed(const std::string& line, const std::filesyste
     }
 }
 
-// What stands in quotes in a reason.
+// The first quoted part of a reason.
 std::string in_quotes(std::string_view why) {
     const std::size_t begin = why.find('\''), end = why.find('\'', begin + 1);
     return begin == std::string_view::npos || end == std::string_view::npos
@@ -249,7 +249,7 @@ scenarios::Result<std::vector<Compared>> read_parity(const std::filesystem::path
     int number = 0;
     for (std::string line; std::getline(in, line);) {
         ++number;
-        if (in.eof() && !line.ends_with("}")) break;  // torn
+        if (in.eof() && !line.ends_with("}")) break;  // incomplete
         auto one = parsed(line, file, number);
         if (!one) return tl::unexpected(one.error());
         if (one->parity != Parity::not_played || last.count(one->scenario) == 0) last[one->scenario] = *one;

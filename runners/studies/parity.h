@@ -1,5 +1,5 @@
-// runners/studies/parity.h — Whether two backends give the same findings for one plan, and the page that says
-// where they differ.
+// runners/studies/parity.h — Whether two backends give the same findings for one plan, and the page that
+// shows where they differ.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace deadrank::runners {
 
-// One scenario in the simulator and for real: do the same findings come of both? Times and texts may differ;
-// who is said to be ill, and of what, may not, unless the scenario says why.
+// One scenario in the simulator and for real: are the findings the same? Times and texts may differ; the
+// blamed ranks and the symptoms may not, unless the scenario says why.
 
 enum class Parity { agree, explained, differ, not_played };
 std::string_view name_of(Parity parity);
@@ -22,30 +22,30 @@ struct Compared {
     std::string scenario;  // id
     Parity parity = Parity::not_played;
     std::set<std::string> simulated, real;  // "collective_mismatch_error (rank 1)"
-    std::string why;        // the scenario's [parity] of that backend; or why it could not be played
+    std::string why;        // the scenario's [parity] for that backend, or why it could not be played
     std::string played_on;  // "4 ranks"
 
-    // A reason for a difference that is not there any more.
+    // The scenario gives a reason for a difference that no longer exists.
     bool stale() const { return parity == Parity::agree && !why.empty(); }
 };
 
-// Whether the backend would play all of the scenario, as far as paper shows: nothing is started. Empty, or
-// why not.
+// Why the backend could not play all of the scenario, as far as can be told without starting anything. Empty
+// = it can.
 std::string why_not_on_paper(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& reality,
                              std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary);
 
-// A reason without what stands in quotes and without numbers, so that alike ones can be counted.
+// A reason without its quoted parts and numbers, so that similar ones are counted together.
 std::string kind_of_reason(std::string_view why);
 
-// The verdict from its findings, and the reason that its scenario has for a difference, if any.
+// Sets the verdict from the findings and from the scenario's reason for a difference, if any.
 void conclude(Compared& compared, const std::string& reason);
 
-// Both play the same draws. Beyond `ranks_most` both play on that many.
+// Both play the same draws. A scenario with more ranks than `ranks_most` is played on that many.
 Compared compare(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& sim, Runner& reality,
                  std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary,
                  const LineOptions& options = {});
 
-// The simulator's side alone, of a scenario that the backend can play: what it finds in what both would play.
+// Only the simulator's findings, for the scenario as the backend would play it.
 std::set<std::string> simulated_findings(const scenarios::Scenario& scenario, scenarios::Seed seed,
                                          Runner& sim, Runner& reality, std::int64_t ranks_most,
                                          const scenarios::Vocabulary& vocabulary);
@@ -60,23 +60,23 @@ struct ParityRate {
     std::string text(std::string_view backend) const;  // "34 of 36 scenarios …"
 };
 
-// What parity found, kept as a line of JSON a scenario, counted, and written as a page: how many scenarios a
-// backend can play, how many agree, and why the others do not or were not played.
+// The results of parity, kept as one line of JSON per scenario, counted, and written as a page: how many
+// scenarios a backend can play, how many agree, and why the others differ or were not played.
 
 struct ParityPage {
     std::string backend;
     std::vector<Compared> compared;   // in order of id
-    std::vector<Compared> not_tried;  // that the backend cannot play, by paper, or that nobody has tried
+    std::vector<Compared> not_tried;  // the backend cannot play them, or they have not been tried
     std::size_t scenarios() const { return compared.size() + not_tried.size(); }
 };
 
 std::string parity_line(const Compared& one);
 
-// Of an earlier run, which may have been killed in the middle of its last line; of two about one scenario the
-// last that was played counts. A file that is not there has none. Errors: io, bad_input.
+// Lines of an earlier run, which may have been killed in the middle of its last line; of two lines about one
+// scenario the last that was played counts. None if the file does not exist. Errors: io, bad_input.
 scenarios::Result<std::vector<Compared>> read_parity(const std::filesystem::path& file);
 
-// "3 of 5: no subject …: 'serving', 'reshard'": kind of reason → what stood in its quotes, most first.
+// "3 of 5: no subject …: 'serving', 'reshard'": a kind of reason, and its quoted words, most frequent first.
 struct Reasons {
     std::string kind;
     std::size_t scenarios = 0;

@@ -1,5 +1,5 @@
-// runners/studies/parting.cpp — What differs by chance may differ elsewhere when it is played again, so
-// the window follows it a few times.
+// runners/studies/parting.cpp — A random difference may move when the runs are played again, so the window
+// follows it a few times.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -81,7 +81,7 @@ std::optional<Traced> traced_from_line(std::string_view line) {
 
 Result<std::optional<Parting>> find_parting(const Tracer& one, const Tracer& other) {
     constexpr int tries = 5;
-    Window window;  // empty at first: the checkpoints alone are asked for
+    Window window;  // empty at first: only the checkpoints are needed
     for (int i = 0; i < tries; ++i) {
         const auto a = one(window);
         if (!a) return tl::unexpected(a.error());

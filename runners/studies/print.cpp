@@ -1,4 +1,4 @@
-// runners/studies/print.cpp — Everything that could be written to a file goes into one of the hashes.
+// runners/studies/print.cpp — Everything that could be written to a file is part of one of the hashes.
 #include "runners/studies/print.h"
 
 #include <fmt/format.h>

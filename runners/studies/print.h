@@ -1,5 +1,5 @@
-// runners/studies/print.h — What two plays of one trial must have in common, and where two runs that should
-// be one run part.
+// runners/studies/print.h — What two runs of one trial must have in common, and where two runs that should be
+// equal diverge.
 #pragma once
 
 #include <array>
@@ -35,19 +35,19 @@ struct TrialPrint {
 
 TrialPrint print_of(const Trialled& trialled);
 
-// A line of JSON and back; nothing, when the text is no such line.
+// To a line of JSON and back; nothing if the text is not such a line.
 std::string to_line(const TrialPrint& print);
 std::optional<TrialPrint> print_from_line(std::string_view line);
 
-// The first thing in which they disagree.
+// The first thing in which two prints disagree.
 struct Disagreement {
     scenarios::Variant variant = scenarios::Variant::fault;
     std::string what;  // "events", "evidence", "findings", "verdict"
 };
 std::optional<Disagreement> disagreement(const TrialPrint& one, const TrialPrint& other);
 
-// Where two runs that should be one run part. Checkpoints are bisected for the window of the first
-// difference; both runs are then played again with that window watched.
+// Where two runs that should be equal diverge. Bisects the checkpoints for the window of the first
+// difference, then plays both runs again with that window watched.
 
 struct Window {
     std::uint64_t first = 0, last = 0;  // events of the trace: [first, last)
@@ -57,7 +57,7 @@ struct Window {
 struct Traced {
     std::vector<std::uint64_t> checkpoints;
     std::vector<TraceEvent> watched;
-    std::vector<std::string> evidence;  // lines of the time that the window covers
+    std::vector<std::string> evidence;  // lines from the time of the window
 };
 Traced traced(const Record& record);
 std::string to_line(const Traced& traced);
@@ -67,11 +67,11 @@ std::optional<Traced> traced_from_line(std::string_view line);
 using Tracer = std::function<scenarios::Result<Traced>(const Window&)>;
 
 struct Parting {
-    std::optional<TraceEvent> one, other;      // nothing: that run had ended
+    std::optional<TraceEvent> one, other;      // absent: that run had ended
     std::string evidence_one, evidence_other;  // the first line of evidence that differs near it; may be none
 };
 
-// Nothing: the runs were the same whenever they were played again.
+// Nothing if the runs were equal every time they were played again.
 scenarios::Result<std::optional<Parting>> find_parting(const Tracer& one, const Tracer& other);
 
 // "event 57 at 0.1 s, rank 3, value.sample"

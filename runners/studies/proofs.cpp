@@ -1,5 +1,5 @@
-// runners/studies/proofs.cpp — Each scenario is played as a trial, and once more for each kind of fault whose
-// lever is muted: marks and moments stay, so that only the deed is missing.
+// runners/studies/proofs.cpp — Plays each scenario as a trial, and once more for each kind of fault with its
+// lever muted: marks and triggers stay, so that only the fault's action is missing.
 #include "runners/studies/proofs.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ private:
         list.push_back(scenario.id);
     }
 
-    // Beside the verdict, never in it: a detector may see what is wrong without knowing why.
+    // Counted separately from the verdict: a detector may see what is wrong without knowing why.
     void note_cause(const Scenario& scenario, const results::Judgement& judged) {
         const results::Finding* answer = judged.answering();
         if (judged.outcome != Outcome::caught || !answer) return;
@@ -76,7 +76,7 @@ private:
         list.push_back(scenario.id);
     }
 
-    // The detectors are asked again about less; how the job reacted is not their matter.
+    // Runs the detectors again on less evidence; the job's reaction is not judged here.
     void note_sources(const Scenario& scenario, Played& played) {
         scenarios::Plan plan = played.plan;
         plan.expect.reaction = "any";

@@ -1,5 +1,6 @@
-// runners/studies/scenario_incident.cpp — Joins plan, truth and evidence to signatures. Truth may shape the
-// world here, since a broken port is broken whether anybody looks; the judge of alerts never sees it.
+// runners/studies/scenario_incident.cpp — Turns plan, truth and evidence into signatures. Truth may shape the
+// simulated world, since a broken port is broken whether or not anyone looks; the judge of alerts never sees
+// it.
 #include "runners/studies/scenario_incident.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ const Signature* signature_of(const SignatureCatalog& signatures, const scenario
     return best;
 }
 
-// Ranks and nodes of the plan, as places of the judged cluster.
+// The plan's ranks and nodes, as places of the judged cluster.
 std::vector<Target> targets_of(const scenarios::FaultSpec& spec, Scope scope, std::int64_t gpus_per_node,
                                const Cluster& cluster) {
     std::vector<Target> targets;
@@ -55,8 +56,7 @@ std::vector<Target> targets_of(const scenarios::FaultSpec& spec, Scope scope, st
     return targets;
 }
 
-// Consequences for the job are the simulator's to tell; those for the pace of the job stay with the
-// signature.
+// The simulator decides whether the job hangs or ends; other consequences come from the signature.
 void strike(Incident& incident, const Signature& signature, const SignatureCatalog& signatures,
             Target target) {
     incident.effects.push_back({&signature, target, incident.at, incident.until});
@@ -160,7 +160,7 @@ Incident incident_of(const scenarios::Plan& plan, const Record& record, const Si
         const Scope scope = signature != nullptr ? signature->scope : Scope::gpu;
         const auto targets = targets_of(spec, scope, gpus_per_node, cluster);
         incident.targets.insert(incident.targets.end(), targets.begin(), targets.end());
-        // What a rank does wrong is seen by what becomes of the job, not by its name.
+        // Such a fault shows in the job's outcome, not under its own name.
         const bool by_outcome =
             signature != nullptr &&
             std::any_of(signature->kinds.begin(), signature->kinds.end(),

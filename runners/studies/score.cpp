@@ -11,7 +11,7 @@
 
 namespace deadrank::runners {
 
-// The judge is the same for all; only the expectation is cut to what a tool can say.
+// All tools have the same judge; only the expectation is reduced to what a tool can report.
 
 namespace {
 
@@ -28,7 +28,7 @@ bool in_field(const Tool& tool, const scenarios::Expectation& expect) {
     return false;
 }
 
-// Played by whom nobody listens to yet.
+// Plays without detectors; the tools are asked later.
 Trialled play_unheard(const Job& job, Runner& runner, const scenarios::Vocabulary& vocabulary,
                       std::atomic<bool>* stop) {
     static const results::Detectors nobody;
@@ -108,7 +108,7 @@ std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, c
     return cases;
 }
 
-// Each trial is played with its fault and as a control; the label is looked at last.
+// Each trial is played with its fault and as a control; the label is compared last.
 
 namespace {
 

@@ -21,18 +21,18 @@ namespace deadrank::runners {
 // One tool on one scenario under one seed.
 struct ToolCase {
     results::Case outcome;
-    bool in_field = true;                         // it can report what was due at all
-    const results::KnownLimit* pinned = nullptr;  // what this release is known to get wrong here
+    bool in_field = true;                         // the tool can report the expected symptom at all
+    const results::KnownLimit* pinned = nullptr;  // a known mistake of this release here
 
     bool as_pinned() const { return !pinned || outcome.fault->outcome == pinned->outcome; }
 };
 
-// What is asked of a tool: what it can name at all; how the job reacts is not its doing. A symptom that the
-// scenario also allows is as good an answer, where the one that was due is not among the tool's findings.
+// What a tool is expected to report: only what it can name, and nothing about the job's reaction. A symptom
+// that the scenario also allows is expected instead if the tool did not report the main one.
 scenarios::Expectation expectation_for(const Tool& tool, scenarios::Expectation expect,
                                        const std::vector<results::Finding>& findings);
 
-// The case that this tool makes of what was played.
+// Judges a played trial by this tool's findings.
 ToolCase judge_tool(const Tool& tool, const Trialled& played);
 
 struct ScoreOptions {
@@ -41,15 +41,14 @@ struct ScoreOptions {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// By tool, then in the order of `jobs`. Tools that are missing have no cases; after a stop the rest is left
-// out.
+// By tool, then in the order of `jobs`. Missing tools have no cases; after a stop the rest is left out.
 std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, const std::vector<Job>& jobs,
                                                const MakeRunner& make_runner,
                                                const scenarios::Vocabulary& vocabulary,
                                                const ScoreOptions& options);
 
 // How often a diagnosis names the right cause and fix pattern, over scenarios and seeds, and whether a
-// healthy run is called healthy. Only here are diagnosis and label held side by side.
+// healthy run is called healthy. Only here is a diagnosis compared with its label.
 
 struct DiagnosedTrial {
     std::string scenario;
@@ -57,14 +56,14 @@ struct DiagnosedTrial {
     scenarios::Bug bug;
     std::string trouble;         // why it could not be played; else empty
     bool unseen = false;         // the scenario says that no evidence can show its bug
-    bool symptom_right = false;  // of the finding that was diagnosed
+    bool symptom_right = false;  // of the diagnosed finding
     bool control_healthy = false;
     std::size_t cause_place = 0;  // 1 = first; 0 = not named
     std::size_t fix_place = 0;
-    std::string named;  // the cause that came first; empty = it was called healthy
+    std::string named;  // the first cause; empty = diagnosed as healthy
 };
 
-// How many of `trials` are right at the first place, and among the first three.
+// How many of `trials` are right in first place, and among the first three.
 struct Accuracy {
     std::size_t trials = 0, symptom = 0, cause_first = 0, cause_three = 0, fix_first = 0, fix_three = 0;
 
@@ -72,9 +71,9 @@ struct Accuracy {
 };
 
 struct DiagnosisScore {
-    std::vector<DiagnosedTrial> trials;          // in the order asked for; those that were played
-    Accuracy all;                                // without unseen bugs and without what was not played
-    std::map<std::string, Accuracy> by_symptom;  // of the label
+    std::vector<DiagnosedTrial> trials;          // those played, in the order asked for
+    Accuracy all;                                // without unseen bugs and unplayed trials
+    std::map<std::string, Accuracy> by_symptom;  // symptom of the label
     std::size_t controls = 0, controls_healthy = 0, unseen = 0, not_played = 0;
 
     void add(DiagnosedTrial trial);

@@ -1,5 +1,5 @@
-// runners/studies/storm_study.cpp — Each incident's scenario is laid over the storm's cluster and played
-// there; after it the job starts again from its last checkpoint.
+// runners/studies/storm_study.cpp — Each incident's scenario is put onto the storm's cluster and played
+// there; after it the job restarts from its last checkpoint.
 #include "runners/studies/storm_study.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ scenarios::Setting concrete(std::int64_t number) {
     return setting;
 }
 
-// The same bug on the storm's cluster.
+// The scenario on the storm's cluster.
 Scenario at_scale(const Scenario& scenario, const Storm& storm) {
     Scenario large = scenario;
     large.cluster["nodes"] = concrete(storm.nodes);
@@ -52,7 +52,7 @@ public:
         StruckIncident struck{.incident = incident, .scenario = {}, .trouble = {}};
         const auto choices = scenarios_of(storm_, incident.row, catalog_);
         if (choices.empty()) {
-            struck.trouble = "no scenario of the catalogue stands for this row";
+            struck.trouble = "no scenario of the catalogue covers this row";
             return struck;
         }
         const Scenario& scenario = *choices[incident.scenario % choices.size()];

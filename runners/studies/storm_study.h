@@ -1,5 +1,5 @@
-// runners/studies/storm_study.h — A storm played: around each incident a segment of the job, with the fault
-// and without. What lies between is quiet by construction and is accounted for, not played.
+// runners/studies/storm_study.h — Plays a storm: a segment of the job around each incident, with the fault
+// and without. The time between is quiet by construction and is accounted for, not played.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@ struct StruckIncident {
     scenarios::Incident incident;
     std::string scenario;   // id; empty = the catalog has none for this row
     std::string trouble;    // why it was not played
-    bool detected = false;  // something was said of the faulty segment
-    bool named = false;     // the right thing about the right one, in time
+    bool detected = false;  // a detector rang in the faulty segment
+    bool named = false;     // the right symptom and the right culprit, in time
     results::Time to_detect{0};
     std::size_t false_alarms = 0;  // findings in the quiet segment
-    results::Time lost{0};         // work done again, plus the time until the job trained again
+    results::Time lost{0};         // repeated work, plus the time until training resumed
 };
 
 struct StormRow {
@@ -35,7 +35,7 @@ struct StormRow {
 struct StormCard {
     std::vector<StruckIncident> incidents;  // in order of time
     StormRow all;
-    std::map<std::string, StormRow> rows;  // of the table; only those that struck
+    std::map<std::string, StormRow> rows;  // by row of the table; only those that struck
     bool stopped = false;
 
     void add(StruckIncident one);
@@ -47,7 +47,7 @@ struct StormOptions {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// `catalog`: all scenarios there are; a row's are found by name.
+// `catalog`: all scenarios; those of a row are found by name.
 StormCard play_storm(const scenarios::Storm& storm, std::uint64_t seed,
                      const std::vector<scenarios::Scenario>& catalog, const scenarios::Vocabulary& vocabulary,
                      const MakeRunner& make_runner, const StormOptions& options);

@@ -1,4 +1,4 @@
-// runners/studies/tools.cpp — One line a tool.
+// runners/studies/tools.cpp — The table of tools.
 #include "runners/studies/tools.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ using scenarios::Result;
 
 Tool ours(const Bounds&) { return {"deadrank", "this build", {}, {}, results::all_detectors()}; }
 
-// A tool whose class has find(bounds) and version().
+// A tool with a class that has find(bounds) and version().
 template <class T>
 Tool theirs(std::string name, std::vector<std::string> blames, const Bounds& bounds) {
     Tool tool{std::move(name), {}, {}, std::move(blames), {}};
@@ -48,7 +48,7 @@ Tool traincheck(const Bounds& bounds) {
 }
 Tool gpucm(const Bounds& bounds) { return theirs<results::external::Gpucm>("gpucm", {"node"}, bounds); }
 
-// What c10d printed is in the evidence: of real processes it is torch's own, of the simulator what torch 2.11
+// c10d's output is in the evidence: from real processes it is torch's own, from the simulator what torch 2.11
 // prints.
 Tool c10d(const Bounds&) {
     Tool tool{"c10d", "as in the run", {}, {"rank"}, {}};
@@ -86,7 +86,7 @@ Result<Tool> find_tool(const std::string& name, const Bounds& bounds) {
         if (line.name == name) return line.find(bounds);
         known += fmt::format("{}{}", known.empty() ? "" : ", ", line.name);
     }
-    return scenarios::refuse(ErrorCode::usage, fmt::format("'{}' is no tool", name),
+    return scenarios::refuse(ErrorCode::usage, fmt::format("'{}' is not a tool", name),
                              fmt::format("there are {}; a command of yours goes to --detector", known));
 }
 
@@ -96,7 +96,7 @@ Result<Tool> tool_of_command(const std::string& text, const std::vector<std::str
     if (!command) return tl::unexpected(command.error());
     auto detector = std::make_unique<CommandDetector>(*command, symptoms, bounds);
     Tool tool{command->name, {}, {}, {}, {}};
-    // A detector that fails here will fail on every run, and is judged for it.
+    // No error: a detector that fails here fails on every run, and is judged for it.
     if (auto introduced = detector->introduce()) tool.version = introduced->version;
     tool.detectors.push_back(std::move(detector));
     return tool;

@@ -1,4 +1,4 @@
-// runners/suites/gtest.h — Each scenario a GoogleTest: call register_scenarios() before RUN_ALL_TESTS(). A
+// runners/suites/gtest.h — Each scenario as a GoogleTest: call register_scenarios() before RUN_ALL_TESTS(). A
 // test is named Stage.bug; a failure prints its story and the command that plays it again.
 #pragma once
 
@@ -26,11 +26,12 @@ public:
 
 private:
     const std::shared_ptr<const Suite> suite_;
-    const scenarios::Scenario& scenario_;  // within the suite
+    const scenarios::Scenario& scenario_;  // points into the suite
     const std::uint64_t seeds_;
 };
 
-// How many tests were registered. A catalog that does not load is one test, which fails and says where.
+// Returns how many tests were registered. A catalog that does not load becomes one failing test that says
+// where.
 inline std::size_t register_scenarios(const SuiteOptions& options, std::uint64_t seeds = 1) {
     auto opened = Suite::open(options);
     if (!opened) {

@@ -1,4 +1,4 @@
-// runners/suites/suite.cpp — The line, behind a door that needs no command line.
+// runners/suites/suite.cpp — Plays scenarios through the line, without a command line.
 #include "runners/suites/suite.h"
 
 #include "results/reports/terminal.h"
@@ -23,7 +23,7 @@ struct Suite::Inside {
 
 namespace {
 
-// One file that does not load refuses the suite: a test that is silently left out would pass for ever.
+// A file that does not load fails the whole suite: a test silently left out would pass for ever.
 Result<std::vector<scenarios::Scenario>> load_all(const fs::path& where, const scenarios::Taxonomy& taxonomy,
                                                   const scenarios::Vocabulary& vocabulary) {
     std::error_code ignored;

@@ -1,5 +1,5 @@
-// runners/suites/suite.h — Scenarios for somebody's own test program: open a directory of them, play one
-// under a seed, print the story of what went wrong. Nothing here knows a test framework; gtest.h does.
+// runners/suites/suite.h — Scenarios for a user's own test program: open a directory of them, play one under
+// a seed, print the story of what went wrong. Independent of test frameworks; gtest.h is for GoogleTest.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace deadrank::runners::suites {
 
 struct SuiteOptions {
     std::filesystem::path scenarios;  // a file, or a directory of them
-    std::filesystem::path data;       // where taxonomy.toml lies; DEADRANK_DATA of the installed package
+    std::filesystem::path data;       // contains taxonomy.toml; DEADRANK_DATA of the installed package
     std::string runner = "sim";       // sim or local
-    std::filesystem::path out = {};   // each run's files go below it; empty = nowhere
-    Extension extension = {};         // workloads and detectors of hers
+    std::filesystem::path out = {};   // each run's files go below it; empty = not kept
+    Extension extension = {};         // the user's own workloads and detectors
 };
 
-// Safe to play from several threads; each play has a simulation of its own.
+// play() may be called from several threads; each call has its own simulation.
 class Suite {
 public:
     // Errors: io and bad_input with file, line and column; unsupported for an unknown runner.
@@ -33,7 +33,7 @@ public:
 
     const std::vector<scenarios::Scenario>& scenarios() const;
 
-    // Never fails: what kept it from being played is an unknown verdict with its sentence.
+    // Never fails: if it cannot be played, the verdict is unknown, with the reason.
     results::Case play(const scenarios::Scenario& scenario, std::uint64_t seed) const;
 
 private:
@@ -42,7 +42,8 @@ private:
     std::unique_ptr<const Inside> inside_;
 };
 
-// What was due, what was said, the evidence around it, and the command that plays it again. Plain text.
+// What was expected, what was reported, the evidence around it, and the command that plays it again. Plain
+// text.
 std::string story_of(const results::Case& one);
 
 }  // namespace deadrank::runners::suites

@@ -1,5 +1,5 @@
-// runners/watch/watch.cpp — A loop over the hooks' files and the processes' ends. A look costs as much as
-// there is to see, so that looks become rarer as the evidence grows: their share of the time stays bounded.
+// runners/watch/watch.cpp — A loop over the hooks' files and the ends of processes. A look takes longer as
+// the evidence grows, so looks become rarer: their share of the time stays bounded.
 #include "runners/watch/watch.h"
 
 #include <algorithm>
@@ -34,11 +34,11 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Time first_look = 1s, look_most = 30s;
-constexpr std::int64_t look_share = 100;  // a look may take one part in so many of the time between two
+constexpr std::int64_t look_share = 100;  // looks take at most 1/look_share of the time
 constexpr Time stacks_wait = 2s;
 constexpr std::size_t events_most = 3'000'000;
 
-// The one process that our signals go to.
+// The process to which we forward signals.
 std::atomic<int>& told() {
     static std::atomic<int> child{0};
     return child;
@@ -50,7 +50,7 @@ double processor_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Of a process that is gone and that its parent has not taken yet: the kernel still knows how it ended.
+// Exit status of a process that has ended but was not reaped yet: the kernel still has it.
 std::optional<int> status_of_zombie(int pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -108,7 +108,8 @@ private:
         return all;
     }
 
-    // In our own process group, with our terminal: the program is in the foreground as if we were not there.
+    // In our own process group, with our terminal, so that the program is in the foreground as if started
+    // directly.
     scenarios::Result<void> begin() {
         std::error_code failed;
         fs::create_directories(spec_.directory / "evidence", failed);
@@ -120,7 +121,7 @@ private:
         int line[2];
         if (pipe2(line, O_CLOEXEC) != 0) return cannot_start(errno);
         for (const int signal : {SIGINT, SIGQUIT})
-            std::signal(signal, SIG_IGN);  // the terminal sends it both
+            std::signal(signal, SIG_IGN);  // the terminal sends it both signals itself
         for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
             std::signal(signal, [](int which) { kill(told(), which); });
         child_ = fork();
@@ -174,8 +175,8 @@ private:
     void see_gone(int pid, const Process& process) {
         RankState& state = standing_.ranks[process.rank];
         state.alive = false;
-        // The parent may be quicker than we are; then a rank that said goodbye ended well, and of another
-        // one the command's own end is all that is known.
+        // The parent may have reaped it before us. Then a rank that said goodbye ended well, and any other
+        // failed; of the command itself the status is known.
         const auto status = pid == child_ ? std::nullopt : status_of_zombie(pid);
         results::RankExit exit;
         if (status) {
@@ -217,7 +218,7 @@ private:
         if (event.as<results::CommInitEnter>() || event.as<results::RendezvousEnter>()) trains_ = true;
     }
 
-    // What a hook says of itself: its rank ends as it should, or it has turned itself off.
+    // A hook's message about itself: its rank is ending normally, or it has turned itself off.
     void take_word(std::string_view line) {
         const auto value = [&](std::string_view key) {
             const std::size_t at = line.find(key);
@@ -266,7 +267,7 @@ private:
              results::JobStop{code, evidence().text(code ? "a rank failed" : "all ranks ended")}});
     }
 
-    // A job of several machines of which this is one: who is elsewhere cannot be told from who never came.
+    // On one machine of a larger job, ranks elsewhere cannot be told from ranks that never came.
     bool whole() const {
         return world_ <= 0 || static_cast<int>(standing_.ranks.size()) >= world_ || time() < 120s;
     }
@@ -277,7 +278,8 @@ private:
         standing_.now = began;
         std::vector<results::Finding> found;
         if (whole() && trains_) found = results::detect(evidence(), detectors_);
-        // What one look shows and the next one does not was a file that we read earlier than another.
+        // Before the last look, ring only for what two looks in a row show: files are not all read at the
+        // same instant.
         std::set<std::string> now;
         for (const results::Finding& finding : found) {
             const std::string key = fmt::format("{} {}", finding.symptom, finding.blame.text());
@@ -291,7 +293,7 @@ private:
         next_look_ = time() + std::clamp(Time((time() - began).count() * look_share), first_look, look_most);
     }
 
-    // Once all are there: before that one that has not started yet would differ in everything.
+    // Only once all ranks are there: one that has not started yet would differ in every setting.
     void tell_settings() {
         if (world_ < 2 || static_cast<int>(standing_.ranks.size()) < world_ || !trains_) return;
         for (std::string& says : results::differing_settings(evidence())) {
@@ -309,7 +311,7 @@ private:
         spec_.ring(ringing);
     }
 
-    // The hooks' threads look for this file, and write where their rank stands.
+    // The hooks' threads look for this file, and write their rank's stacks.
     std::string stacks_of(const std::vector<Rank>& ranks) {
         const fs::path wanted = spec_.directory / "evidence" / "stacks.wanted";
         std::ofstream(wanted).flush();

@@ -1,6 +1,6 @@
-// runners/watch/watch.h — A user's own program, started as it is, with our hook in its ranks: what they show
-// is read while they run, and every alarm is told when it first rings. Nothing is played, injected, ended or
-// bounded, and the program has our terminal, our signals and its own exit code.
+// runners/watch/watch.h — Runs a user's own program, unmodified, with our hook in its ranks: reads what they
+// record while they run, and reports each alarm when it first rings. Nothing is played, injected, ended or
+// limited; the program keeps our terminal, our signals and its own exit code.
 #pragma once
 
 #include <atomic>
@@ -17,32 +17,32 @@
 namespace deadrank::runners::watch {
 
 struct RankState {
-    std::int64_t step = -1;      // last one that it ended
-    results::Time step_took{0};  // that one
-    results::Time last_sign{0};  // of any event
+    std::int64_t step = -1;      // the last finished one
+    results::Time step_took{0};  // how long it took
+    results::Time last_sign{0};  // time of its last event
     bool alive = true;
 };
 
-// How the job stands, since its start.
+// The job's state; times since its start.
 struct JobStatus {
     results::Time now{0};
     std::map<results::Rank, RankState> ranks;
-    std::vector<results::Finding> rang;  // in the order in which they rang
-    double own_seconds = 0;              // of processor time that watching has taken so far
+    std::vector<results::Finding> rang;  // in the order of ringing
+    double own_seconds = 0;              // processor time that watching has used so far
 };
 
 struct Ringing {
     results::Finding finding;
-    std::string stacks;  // of the ranks that it names, as they stood; for a hang
+    std::string stacks;  // stacks of the blamed ranks; only for a hang
 };
 
 struct WatchSpec {
     std::vector<std::string> command;
-    std::filesystem::path hook;       // what goes before PYTHONPATH
-    std::filesystem::path directory;  // for the hooks' files; has to be there
+    std::filesystem::path hook;       // put in front of PYTHONPATH
+    std::filesystem::path directory;  // for the hooks' files; must exist
     std::function<void(const Ringing&)> ring;
     std::function<void(const JobStatus&)> stand = {};  // after each look
-    std::function<void(const std::string&)> tell = {};  // a setting that ranks do not share: no alarm
+    std::function<void(const std::string&)> tell = {};  // a setting that differs between ranks: no alarm
 };
 
 struct Watched {
@@ -50,7 +50,7 @@ struct Watched {
     std::vector<results::Finding> rang;
     int code = 0, signal = 0;  // how the command ended
     results::Time lasted{0};
-    std::vector<std::string> differing;  // settings that ranks do not share, one sentence each
+    std::vector<std::string> differing;  // settings that differ between ranks, one sentence each
     std::vector<std::string> notes;  // what was not watched, and why; one sentence each
 };
 

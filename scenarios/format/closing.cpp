@@ -9,7 +9,7 @@
 
 namespace deadrank::scenarios {
 
-// One draw a setting, named by the setting's path, so that no draw depends on another.
+// One draw per setting, named by the setting's path, so that no draw depends on another.
 
 namespace {
 
@@ -47,7 +47,7 @@ Result<Value> Closing::fallback(const Parameter& parameter, const std::string& p
         return close(typed_setting({.selector = parameter.fallback}, parameter.type), path);
     }
     auto value = parse_value(parameter.type, parameter.fallback);
-    CHECK(value.has_value());  // defaults are ours
+    CHECK(value.has_value());  // defaults are our own
     return value;
 }
 
@@ -100,7 +100,7 @@ Trigger trigger_of(const Values& when, bool at_start) {
     return trigger;
 }
 
-// Looked for after all draws: a scenario may be sound for one seed and not for the next.
+// Checked after all draws: a scenario may be sound for one seed and not for the next.
 
 namespace {
 
@@ -196,8 +196,8 @@ Found contradiction(const Plan& plan) {
     return after_the_end(plan, "expect.step", plan.expect.step.value_or(-1));
 }
 
-// A setting is turned on by any value but its default's; without a default, by any but 0, false and the first
-// word, which are what its absence means.
+// A setting is turned on by any value but its default; without a default, by any but 0, false and the first
+// choice, which mean the same as its absence.
 namespace {
 
 bool turned_on(const Plan& plan, const Parameter& parameter) {

@@ -38,14 +38,14 @@ private:
     std::vector<Targets> earlier_;
 };
 
-// The trigger that these values of `when` mean. `at_start`: where nothing is said, before the job starts.
+// The trigger that these values of `when` mean. `at_start`: if they say nothing, before the job starts.
 Trigger trigger_of(const Values& when, bool at_start);
 
-// What cannot be meant in a plan: a rank outside the cluster, a step after the end, a degree that does not
+// What makes no sense in a plan: a rank outside the cluster, a step after the end, a degree that does not
 // divide.
 
 struct Contradiction {
-    std::string setting;  // path of what is to blame: "cluster.ranks", "fault.0.when.step", "expect.step"
+    std::string setting;  // path of the setting to blame: "cluster.ranks", "fault.0.when.step", "expect.step"
     std::string what;
     std::string remedy;
 };
@@ -54,8 +54,8 @@ struct Contradiction {
 std::optional<Contradiction> cluster_contradiction(const Plan& plan);
 std::optional<Contradiction> contradiction(const Plan& plan);
 
-// A setting of the workload that does nothing without another one, which is not turned on. `among`: only of
-// those; a fix may turn off what another setting needs.
+// A setting of the workload that has no effect because the one it needs is not turned on. `among`: only these
+// are checked, since a fix may turn off what another setting needs.
 std::optional<Contradiction> needs_contradiction(const Plan& plan, const Vocabulary& vocabulary,
                                                  const Values& among);
 

@@ -1,4 +1,4 @@
-// scenarios/format/file_words.cpp — Keys and words of a scenario file, one line each.
+// scenarios/format/file_words.cpp — Keys and words of a scenario file, one per line.
 #include "scenarios/format/file_words.h"
 
 #include <iterator>
@@ -19,7 +19,7 @@ FileKey id_of(std::string name, const std::vector<TaxonomyEntry>& entries, std::
 FileTable bug_table(const Taxonomy& taxonomy) {
     return {"[bug]",
             "The bug, in words of the taxonomy",
-            {id_of("stage", taxonomy.stages, "the stage it belongs to; the file lies in its directory"),
+            {id_of("stage", taxonomy.stages, "the stage it belongs to; the file is in its directory"),
              id_of("symptom", taxonomy.symptoms, "what an observer sees"),
              id_of("cause", taxonomy.causes, "the root cause"),
              id_of("fix", taxonomy.fixes, "the fix pattern; [heal] applies it"),
@@ -56,7 +56,11 @@ FileTable release_table() {
         "A bug of published releases, instead of [workload]: real processes play it",
         {{"package", Form::text, "the package that has the bug", {}, true},
          {"bug", Form::text, "the release that has it: the faulty run's", {}, true},
-         {"fixed", Form::text, "a release that has it no more: the control's and the healed run's", {}, true},
+         {"fixed",
+          Form::text,
+          "a release that no longer has it: the control's and the healed run's",
+          {},
+          true},
          {"with", Form::texts,
           "what else is laid over the environment: \"NAME==VERSION\", or a .txt with one a line"},
          {"program",
@@ -89,7 +93,7 @@ constexpr ListedWord all_words[] = {
     {"launcher", "bare",
      "The ranks are started and nothing watches them, as with ssh in a loop: a rank that is gone is "
      "noticed by "
-     "its peers alone, and nobody ends them."},
+     "its peers alone, and nothing ends them."},
     {"launcher", "test",
      "A unit test that starts the ranks as processes and waits for them for test_timeout, as torch's "
      "MultiProcessTestCase does; then it fails with what its processes told."},
@@ -107,7 +111,7 @@ constexpr ListedWord all_words[] = {
     {"reaction", "clear_error",
      "it ends with an error that leads to the cause: it names the culprit's rank, node, variable, part "
      "or file, "
-     "or is the culprit's own sentence, and blames nobody else"},
+     "or is the culprit's own sentence, and blames no other rank"},
     {"reaction", "error", "it ends with an error, whoever it names"},
     {"reaction", "refuse_to_start", "it ends with an error before the first step"},
     {"reaction", "restart", "it starts again and comes to its end"},

@@ -1,6 +1,6 @@
 // scenarios/format/file_words.h — The tables of a scenario file with their keys, and what each word of a
 // closed list means. The editor's schema, the manual and `explain` are made from them. The keys of [cluster]
-// and `when` stand in scenarios/model/plan.h, those of workloads and faults in the vocabulary.
+// and `when` are in scenarios/model/plan.h, those of workloads and faults in the vocabulary.
 #pragma once
 
 #include <string>
@@ -20,16 +20,16 @@ struct FileKey {
     std::vector<std::string> words = {};  // of Form::word and Form::words: what it may be
     bool required = false;
     std::string list =
-        {};  // where `words` are told: "symptoms of the taxonomy"; empty = all of them are named
+        {};  // where `words` are listed: "symptoms of the taxonomy"; empty = all of them are named
 };
 
 struct FileTable {
-    std::string name;  // as its header: "[expect]"; empty for what stands before the first
+    std::string name;  // as its header: "[expect]"; empty for the keys before the first header
     std::string what;
     std::vector<FileKey> keys;
 };
 
-// What stands before the first header, then [bug], [release], [expect], [heal], [teach], [parity].
+// The keys before the first header, then [bug], [release], [expect], [heal], [teach], [parity].
 std::vector<FileTable> file_tables(const Taxonomy& taxonomy);
 std::string_view form_name(FileKey::Form form);  // "list of texts"
 

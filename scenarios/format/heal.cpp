@@ -1,5 +1,5 @@
-// scenarios/format/heal.cpp — Each fault is kept, dropped or changed by itself; a fix that changes nothing is
-// refused on paper.
+// scenarios/format/heal.cpp — Each fault is kept, dropped or changed on its own; a fix that changes nothing
+// is refused before anything runs.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ void read_kept(Reader& reader, Heal& heal) {
     for (std::size_t i = 0; i < words.size(); ++i) heal.faults[i].kept = words[i] == "keep";
 }
 
-// Which fault a change is about: counted from 1, and understood where there is one.
+// Which fault a change is about, counted from 1; may be left out where there is only one.
 std::optional<std::size_t> changed_fault(Reader& reader, std::size_t faults) {
     const bool said = reader.find("fault") != nullptr;
     const std::int64_t number = reader.integer("fault", 1);
@@ -59,7 +59,7 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
         const auto which = changed_fault(change, faults.size());
         if (!which) continue;
         const Kind* kind = vocabulary.fault(faults[*which].kind);
-        if (!kind) continue;  // told where the fault is
+        if (!kind) continue;  // reported where the fault is
         if (heal.faults[*which].changed()) {
             reader.problems().add(table->place, fmt::format("fault {} is changed twice", *which + 1),
                                   "say all of it in one [[heal.change]]");
@@ -70,8 +70,8 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
     }
 }
 
-// A process that a kept fault ends only to bring the bug about is started again, where the cluster does that:
-// the healed job restarts, and is right to. [heal.expect] may say otherwise.
+// When a kept fault ends a process only to make the bug show, and the cluster restarts processes, the healed
+// job restarts too. [heal.expect] may say otherwise.
 bool keeps_a_restart(Reader& top, const Heal& heal, const std::vector<FaultSettings>& faults) {
     bool ends_a_rank = false;
     for (std::size_t i = 0; i < faults.size(); ++i)

@@ -9,7 +9,7 @@
 
 namespace deadrank::scenarios {
 
-// Every id is held against the taxonomy, every kind against the vocabulary.
+// Every id is checked against the taxonomy, every kind against the vocabulary.
 
 namespace {
 
@@ -56,7 +56,8 @@ bool is_report(std::string_view text) {
 void check_reports(Reader& reader, const std::vector<std::string>& reports) {
     for (const std::string& report : reports) {
         if (is_report(report)) continue;
-        reader.problems().add(reader.find("replays")->place, fmt::format("'{}' is no public report", report),
+        reader.problems().add(reader.find("replays")->place,
+                              fmt::format("'{}' is not a public report", report),
                               "write \"owner/repo#123\", \"owner/repo@commit\" or \"study: which one\"");
     }
 }
@@ -148,7 +149,7 @@ std::vector<std::string> read_backends(Reader& top) {
     return backends;
 }
 
-// Reads [expect]: what must be noticed, about whom, how soon, and how the job must react.
+// Reads [expect]: what must be noticed, what must be blamed, how soon, and how the job must react.
 
 namespace {
 
@@ -176,7 +177,7 @@ void read_ranks(Reader& reader, Expectation& expect) {
     }
 }
 
-// `also`, or a list, names what else is right to report; "none" stresses that all the rest is a false alarm.
+// `also`, or a list, names what else may be reported; "none" stresses that everything else is a false alarm.
 void read_others(Reader& reader, Expectation& expect, const std::vector<std::string>& symptoms) {
     expect.also = reader.texts("also");
     check_each(reader, "also", expect.also, symptoms, "symptom");
@@ -253,7 +254,7 @@ void check_required(Reader& reader, const Settings& settings, const Kind& kind) 
     }
 }
 
-// A seam or block that other workloads have, or the one when it was asked for as the other.
+// The other workloads that have this word as a seam, or else as a block.
 std::string places_of_others(std::string_view word, const Vocabulary& vocabulary) {
     const std::string name(word);
     std::string seams = of_others(word, "seam", vocabulary.workloads,
@@ -263,7 +264,7 @@ std::string places_of_others(std::string_view word, const Vocabulary& vocabulary
                          : seams;
 }
 
-// `key` of a fault or trigger must name one of the words, all its options must.
+// Every option of `key` in a fault or trigger must be one of the known words.
 void check_known_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
                        const std::string& what, const Elsewhere& elsewhere, Problems& problems) {
     const auto setting = settings.find(std::string(key));

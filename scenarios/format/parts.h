@@ -24,7 +24,7 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary);
 // `workload` may be nullptr: then the names of seams, blocks and calls are not looked up.
 std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload);
 
-// What a [[heal.change]] lays over a fault of this kind.
+// What a [[heal.change]] changes in a fault of this kind.
 void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, const Vocabulary& vocabulary,
                        HealedFault& change);
 
@@ -52,16 +52,16 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
 
 // From TOML to settings by declared parameters: concrete values, choices, ranges, selectors.
 
-// Reads what the table says of these parameters. "link.latency" is also `link = { latency = … }` and
+// Reads what the table states for these parameters. "link.latency" is also `link = { latency = … }` and
 // [cluster.link]. Defaults are left to resolve().
 Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters);
 
-// One setting. What cannot be meant goes to `problems`, and the setting is then empty.
+// One setting. Errors go to `problems`, and the setting is then empty.
 Setting read_setting(const Node& node, const Parameter& parameter, Problems& problems);
 
 // [release]: a bug that two published releases show, one with it and one without.
 
-// The workload and the fault that [release] stands for; `scenario.file` must be known, since the program lies
+// The workload and the fault that [release] stands for; `scenario.file` must be known, since the program is
 // beside it. False where the file has no such table.
 bool read_release(Reader& top, Scenario& scenario);
 

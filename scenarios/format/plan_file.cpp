@@ -66,7 +66,7 @@ std::string digest(const Plan& plan) {
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-// Reads a plan back, or one that somebody edited: what a scenario may leave open is refused here.
+// Reads a plan back, even one that was edited: what a scenario may leave open is refused here.
 
 namespace {
 
@@ -83,7 +83,7 @@ Values concrete(const Settings& settings, Problems& problems) {
     return values;
 }
 
-// What has a default must be stated all the same: defaults may change, a plan may not.
+// A setting with a default must be stated all the same: defaults may change, a plan may not.
 void check_stated(const Values& values, const std::vector<Parameter>& parameters, const Place& place,
                   std::string_view where, Problems& problems) {
     for (const Parameter& parameter : parameters) {

@@ -23,7 +23,7 @@ std::string toml_literal(const Value& value);
 std::string toml_duration(std::int64_t nanoseconds);  // "\"60s\""
 std::string toml_trigger(const Trigger& when);        // "{ step = 3, before = \"send\" }"
 
-// "name = value", one a line.
+// "name = value", one per line.
 std::string toml_rows(const Values& values);
 
 // Makes a plan of a scenario: every choice is drawn from the seed, every default written down.

@@ -1,4 +1,4 @@
-// scenarios/format/reader.cpp — Keys asked for, keys refused, and what is said about them.
+// scenarios/format/reader.cpp — Keys that were asked for, keys that are refused, and the messages about them.
 #include "scenarios/format/reader.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// scenarios/format/reader.h — Reads a table key by key and remembers which were asked for: what nobody asked
-// for is refused.
+// scenarios/format/reader.h — Reads a table key by key and remembers which keys were asked for: all others
+// are refused.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ private:
     std::vector<Error> errors_;
 };
 
-// One error that tells all of them: the others follow its remedy, one a line.
+// All of them as one error: the others follow the first one's remedy, one per line.
 Error joined(const std::vector<Error>& errors);
 
 // "did you mean 'step'?", or the list of what is known.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
-// Who else has such a word, as a sentence: "'stage' is a setting of zero". Empty for nobody.
+// Where else this word is known, as a sentence: "'stage' is a setting of zero". Empty if nowhere.
 using Elsewhere = std::function<std::string(std::string_view word)>;
 
 class Reader {
 public:
-    // `name` is how messages call the table: "[expect]".
+    // `name` is the table's name in messages: "[expect]".
     Reader(const Node& table, std::string name, Problems& problems)
         : table_(table), name_(std::move(name)), problems_(problems) {}
 
@@ -52,7 +52,7 @@ public:
     std::int64_t duration(std::string_view key, std::int64_t otherwise);
 
     void know(std::string_view key) { asked_.emplace(key); }
-    void elsewhere(Elsewhere who) { elsewhere_ = std::move(who); }  // told where a key is refused
+    void elsewhere(Elsewhere who) { elsewhere_ = std::move(who); }  // added where a key is refused
     void renamed(std::string name) { name_ = std::move(name); }     // once it is known what the table is
     void refuse_the_rest();                                         // call it last
 

@@ -1,5 +1,6 @@
 // scenarios/format/release_table.cpp — The words of [release] become settings of the workload and one fault:
-// the ranks get the release that has the bug. Control and healed run have the fixed one by leaving that out.
+// the ranks get the release that has the bug. Control and healed run get the fixed release, since they leave
+// that fault out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -31,12 +32,12 @@ void check_pattern(Reader& reader, const std::string& pattern) {
         const std::regex checked(pattern);
     } catch (const std::regex_error& wrong) {
         reader.problems().add(reader.find("shows")->place,
-                              fmt::format("'{}' is no pattern: {}", pattern, wrong.what()),
+                              fmt::format("'{}' is not a pattern: {}", pattern, wrong.what()),
                               "an ECMAScript regular expression, in single quotes");
     }
 }
 
-// Releases, or files of them beside the scenario: "../datasets.txt" has one a line.
+// Releases, or files of them beside the scenario: "../datasets.txt" has one per line.
 std::vector<std::string> read_with(Reader& reader, const Scenario& scenario) {
     std::vector<std::string> pins;
     for (const std::string& word : reader.texts("with")) {
@@ -88,7 +89,7 @@ bool read_release(Reader& top, Scenario& scenario) {
     check_pin(reader, "fixed", package + "==" + fixed);
     if (!bug.empty() && bug == fixed)
         reader.problems().add(reader.find("fixed")->place, "the fixed release is the one with the bug",
-                              "name the first release that has it no more");
+                              "name the first release that no longer has it");
     const std::vector<std::string> with = read_with(reader, scenario);
     const std::string shows = reader.text("shows");
     const std::string ends = reader.find("ends") ? reader.one_of("ends", {"hang", "crash"}, "") : "";

@@ -1,5 +1,5 @@
 // scenarios/format/resolve.cpp — Makes the three plans of a scenario from one set of draws, and refuses what
-// cannot be meant or done.
+// is contradictory or not supported.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ Place place_in(const Settings& settings, const std::string& name, const Place& o
     return found == settings.end() ? otherwise : found->second.place;
 }
 
-// Where the file says what the contradiction blames.
+// Where the file states the setting that the contradiction blames.
 Place setting_place(const Scenario& scenario, const std::string& setting) {
     const Place file{scenario.file.string()};
     const auto dot = setting.find('.');
@@ -69,7 +69,7 @@ Result<void> check_able(const Scenario& scenario, const Plan& plan, const Capabi
     return {};
 }
 
-// The ranks that a fault is about, for "same" and "others" of later ones.
+// The ranks that a fault aims at, for "same" and "others" in later faults.
 Targets targets_of(const FaultSpec& fault, const Shape& shape) {
     if (fault.parameters.count("rank") > 0) return fault.ranks();
     Targets ranks;
@@ -99,7 +99,7 @@ Result<void> close_faults(Closing& closing, const Scenario& scenario, const Voca
                           Plan& plan) {
     for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
         const Kind* kind = vocabulary.fault(scenario.faults[i].kind);
-        CHECK(kind != nullptr);  // load() has seen to it
+        CHECK(kind != nullptr);  // checked by load()
         auto fault = close_fault(closing, scenario.faults[i], *kind, fmt::format("fault.{}", i));
         if (!fault) return tl::unexpected(fault.error());
         closing.add_targets(targets_of(*fault, shape_of(plan)));
@@ -114,7 +114,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     plan.expect = scenario.expect;
     plan.backends = scenario.backends;
     const Kind* workload = vocabulary.workload(plan.workload_kind);
-    CHECK(workload != nullptr);  // load() has seen to it
+    CHECK(workload != nullptr);  // checked by load()
     auto cluster = closing.all(scenario.cluster, cluster_parameters(), "cluster");
     if (!cluster) return tl::unexpected(cluster.error());
     plan.cluster = std::move(*cluster);
@@ -131,7 +131,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     return plan;
 }
 
-// A table is laid over the old one; everything else takes its place.
+// A table is merged into the old one; any other value replaces the old one.
 void apply(const Values& changes, Values& values) {
     for (const auto& [name, value] : changes) {
         Value& old = values[name];
@@ -141,7 +141,7 @@ void apply(const Values& changes, Values& values) {
     }
 }
 
-// The fault with what the fix lays over it; what it leaves alone is drawn as before.
+// The fault with the changes of the fix; settings that it does not change are drawn as before.
 Result<FaultSpec> close_healed(const Plan& plan, Seed seed, const Scenario& scenario, std::size_t i,
                                const Vocabulary& vocabulary) {
     FaultSettings fault = scenario.faults[i];
@@ -199,7 +199,7 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
 
 namespace {
 
-// Whoever a fault aims at is not like the others: not in the crowd of this run, nor in that of the control.
+// Target ranks of faults are kept apart from the crowd of identical ranks, here and in the control.
 void keep_apart(Plan& plan) {
     if (plan.cluster.count("individuals") == 0) return;
     Value& apart = plan.cluster["apart"];

@@ -13,11 +13,11 @@
 
 namespace deadrank::scenarios {
 
-// One scenario file into one Scenario; whatever nobody reads is refused with its place.
+// One scenario file into one Scenario; keys that no reader asks for are refused with their place.
 
 namespace {
 
-// The path below the last directory named "catalog"; outside of one, the file and the directory it lies in.
+// The path below the last directory named "catalog"; outside of one, the file and the directory it is in.
 std::string id_of(const std::filesystem::path& file) {
     std::filesystem::path below;
     bool inside = false;
@@ -55,7 +55,7 @@ std::map<std::string, std::string> read_parity(Reader& top) {
     return parity;
 }
 
-// A bug lies in the directory of its stage, so that its name tells the truth.
+// A scenario must be in the directory of its bug's stage, so that its id names the right stage.
 void check_stage(Reader& top, const Scenario& scenario, const Taxonomy& taxonomy) {
     const std::string directory = scenario.id.substr(0, std::min(scenario.id.find('/'), scenario.id.size()));
     if (!find(taxonomy.stages, directory) || !find(taxonomy.stages, scenario.bug.stage)) return;

@@ -9,19 +9,19 @@
 
 namespace deadrank::scenarios {
 
-// Refuses unknown keys, ids and values with file, line and column. All that is wrong is told at once: the
-// first is the Error, the others follow in its remedy, one a line.
+// Refuses unknown keys, ids and values with file, line and column. All errors are reported at once: the first
+// is the Error, the others follow in its remedy, one per line.
 Result<Scenario> load(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 
 // The same from text; `file` gives the id and the places.
 Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file, const Taxonomy&,
                                 const Vocabulary&);
 
-// All that is wrong with a file, one Error each, in order of place; empty when it loads.
+// All errors of a file in order of place; empty when it loads.
 std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
 
-// All scenario files below a directory, in order of id. Files that do not load are errors in `broken`, not a
-// stop.
+// All scenario files below a directory, in order of id. Files that do not load are errors in `broken` and do
+// not stop the others.
 struct Catalog {
     std::vector<Scenario> scenarios;
     std::vector<Error> broken;

@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// One schema a table of the file; kinds are alternatives told apart by their `kind`.
+// One schema per table of the file; kinds are alternatives that differ in their `kind`.
 
 namespace {
 
@@ -48,7 +48,7 @@ std::string key_schema(const FileKey& key) {
     return "{}";
 }
 
-// `more`: members that are no plain keys.
+// `more`: members that are not plain keys.
 std::string table_schema(const FileTable& file_table, JsonMembers more = {}) {
     JsonMembers properties;
     std::vector<std::string> required;
@@ -98,7 +98,7 @@ JsonMembers expect_members() {
 
 // What the fix may change, as members of [heal].
 JsonMembers heal_members(const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
-    JsonMembers settings;  // of all workloads: which one runs is said elsewhere in the file
+    JsonMembers settings;  // of all workloads: which one runs is stated elsewhere in the file
     for (const Kind& kind : vocabulary.workloads) {
         for (auto& member : parameter_properties(kind.parameters)) {
             bool known = false;
@@ -157,7 +157,7 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
                      {"definitions", json_object(definitions)}}));
 }
 
-// What setting_reader accepts, said to an editor.
+// What setting_reader accepts, as a schema for editors.
 
 namespace {
 

@@ -18,10 +18,10 @@ std::string json_string(std::string_view text);
 std::string json_object(const JsonMembers& members);
 std::string json_list(const std::vector<std::string>& items);  // of JSON
 std::string json_strings(const std::vector<std::string>& texts);
-std::string json_indented(std::string_view json);  // one member a line, for people and for diffs
+std::string json_indented(std::string_view json);  // one member per line, for people and for diffs
 
-// The scenario format as a JSON Schema, for editors that complete and check TOML while one types (taplo, Even
-// Better TOML). It knows every word the loader knows; what only a seed can decide, only the loader refuses.
+// The scenario format as a JSON Schema, for editors that complete and check TOML during typing (taplo, Even
+// Better TOML). It knows every word the loader knows; what depends on the seed, only the loader can refuse.
 
 // JSON Schema draft 7, indented. The same words give the same bytes.
 std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary);

@@ -1,5 +1,5 @@
-// scenarios/format/setting_reader.cpp — Each type says which TOML forms it takes; a list is a choice, except
-// of ranks and nodes.
+// scenarios/format/setting_reader.cpp — Which TOML forms each type takes; a list is a choice, except of ranks
+// and nodes.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -173,7 +173,7 @@ private:
         Value value{.type = parameter_.type};
         for (const Node& item : items) {
             if (!item.is(Node::Kind::integer) || item.integer < 0) {
-                return complain(item, "holds something that is no number from 0", form(parameter_.type));
+                return complain(item, "contains something other than a number from 0", form(parameter_.type));
             }
             value.list.push_back(item.integer);
         }

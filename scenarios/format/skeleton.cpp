@@ -26,7 +26,7 @@ bool is_name(std::string_view text) {
 Result<void> check_wish(const SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     const auto slash = wish.id.find('/');
     if (slash == std::string::npos || !is_name(std::string_view(wish.id).substr(slash + 1))) {
-        return refuse(ErrorCode::usage, fmt::format("'{}' is no name of a scenario", wish.id),
+        return refuse(ErrorCode::usage, fmt::format("'{}' is not a name of a scenario", wish.id),
                       "write stage/name in small letters: communication/rank_leaves_all_reduce");
     }
     const std::string stage = wish.id.substr(0, slash);

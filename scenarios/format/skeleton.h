@@ -1,5 +1,5 @@
-// scenarios/format/skeleton.h — A new scenario file to start from: it loads as it stands, and its comments
-// say what to write where.
+// scenarios/format/skeleton.h — A new scenario file to start from: it loads as it is, and its comments say
+// what to write where.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SkeletonWish {
     std::string workload;  // kind; empty = the first of the vocabulary
 };
 
-// Errors: usage, for an id that is no stage/name and for every word that is not known, with the nearest.
+// Errors: usage, for an id that is not stage/name and for every unknown word, with the nearest known one.
 Result<std::string> skeleton(const SkeletonWish& wish, const Taxonomy& taxonomy,
                              const Vocabulary& vocabulary);
 

@@ -1,5 +1,5 @@
 // scenarios/format/storm_file.cpp — Each minute of a memoryless storm is one draw: rates are parts per
-// billion a minute, so that no logarithm is needed. Storms that come in bursts draw their gaps instead.
+// billion per minute, so that no logarithm is needed. Storms that come in bursts draw their gaps instead.
 #include "scenarios/format/storm_file.h"
 
 #include <algorithm>
@@ -66,8 +66,7 @@ std::string row_at(const IncidentTable& table, std::uint64_t weight) {
     return table.rows.back().name;
 }
 
-// Minutes of failures with Weibull gaps at the same mean rate (parts per billion a minute). The first gap is
-// one of a process that has run for long: each later one is whole.
+// The minutes of failures with Weibull gaps at the same mean rate (parts per billion per minute).
 std::vector<std::int64_t> renewals(const Draw& draw, double rate, double shape, std::int64_t minutes) {
     std::vector<std::int64_t> found;
     if (rate <= 0) return found;
@@ -76,7 +75,7 @@ std::vector<std::int64_t> renewals(const Draw& draw, double rate, double shape, 
         const double chance = (static_cast<double>(draw.below(n, billion)) + 0.5) / 1e9;
         return scale * std::pow(-std::log(chance), 1 / shape);
     };
-    // Long before the run begins, so that it begins anywhere in a burst or a calm.
+    // Begins long before the run, so that the run begins anywhere in a burst or a calm.
     double at = -20 * 1e9 / rate;
     for (std::uint64_t n = 0; at < static_cast<double>(minutes); ++n) {
         at += gap(n);
@@ -120,7 +119,8 @@ Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxo
         if (table.id == id) storm.table = table;
     }
     if (storm.table.id.empty())
-        problems.add(top.node().place, fmt::format("'{}' is no incident table", id), suggestion(id, known));
+        problems.add(top.node().place, fmt::format("'{}' is not an incident table", id),
+                     suggestion(id, known));
     else
         read_rows(top, storm);
     read_shape(top, storm);

@@ -1,5 +1,5 @@
 // scenarios/format/storm_file.h — Many incidents over days, drawn from a published table: which row, which
-// scenario, and when. Integers only: one seed is one storm on every machine.
+// scenario, and when. A memoryless storm uses integers only: one seed is one storm on every machine.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Storm {
     // Nanoseconds.
     std::int64_t checkpoint_every = 0;
     std::int64_t restart = 0;    // from the alarm to the next step, without what has to be done again
-    std::int64_t unnoticed = 0;  // how long a fault that nobody names goes on
+    std::int64_t unnoticed = 0;  // how long a fault that no detector reports goes on
 
     std::int64_t ranks() const { return nodes * gpus_per_node; }
 };
@@ -43,9 +43,9 @@ struct Incident {
     std::uint64_t seed = 1;             // of the scenario's own draws
 };
 
-// In order of time, within the budget. A table of counts strikes at its own rate, scaled to the number of
-// ranks (linearly: an assumption); a table of shares strikes each row once at most, with its share as the
-// chance.
+// In order of time, within the budget. From a table of counts, incidents come at its own rate, scaled to the
+// number of ranks (linearly: an assumption); from a table of shares, each row comes at most once, with its
+// share as the probability.
 std::vector<Incident> draw_incidents(const Storm& storm, std::uint64_t seed);
 
 }  // namespace deadrank::scenarios

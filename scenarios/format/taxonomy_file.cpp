@@ -24,7 +24,7 @@ std::vector<Row> rows(Reader& file, std::string_view key, Read read) {
     return found;
 }
 
-// `sign` is the key under which this kind of entry says how one knows it.
+// `sign` is the key under which this kind of entry says how it is recognised.
 std::vector<TaxonomyEntry> entries(Reader& file, std::string_view key, std::string_view sign) {
     return rows<TaxonomyEntry>(file, key, [&](Reader& row) {
         TaxonomyEntry entry;

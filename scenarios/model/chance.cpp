@@ -1,5 +1,5 @@
-// scenarios/model/chance.cpp — Chance by counter: a value is a function of seed, purpose and index, and
-// nothing is shared.
+// scenarios/model/chance.cpp — Counter-based random numbers: a value is a function of seed, purpose and
+// index, without shared state.
 #include "scenarios/model/chance.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// scenarios/model/chance.h — Chance by counter: a value is a function of seed, purpose and index, and nothing
-// is shared.
+// scenarios/model/chance.h — Counter-based random numbers: a value is a function of seed, purpose and index,
+// without shared state.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace deadrank::scenarios {
 
-// The arithmetic under every draw: a value is a function of its names alone, in integers. Plans and the
-// simulated world share it; no value may ever change.
+// The arithmetic of every draw: a value is a function of its names alone, in integers. Plans and the
+// simulated world share it, so no value may ever change.
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15u;
 
@@ -54,8 +54,8 @@ constexpr std::int64_t bounded_between(std::uint64_t value, std::int64_t low, st
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
 }
 
-// Chance while resolving: value = f(seed, scenario, name of the setting, n), in integers only. No stream is
-// shared, so adding a setting to a scenario moves no other draw.
+// Draws while resolving: value = f(seed, scenario, name of the setting, n), in integers only. No stream is
+// shared, so adding a setting to a scenario changes no other draw.
 
 class Draw {
 public:
@@ -66,7 +66,7 @@ public:
     std::uint64_t below(std::uint64_t n, std::uint64_t bound) const;  // uniform in [0, bound); bound is not 0
     std::int64_t between(std::uint64_t n, std::int64_t low, std::int64_t high) const;  // both ends included
 
-    // `count` different ones of `candidates`, in ascending order; there are enough.
+    // `count` different ones of `candidates`, in ascending order; there must be enough.
     std::vector<std::int64_t> some(std::vector<std::int64_t> candidates, std::size_t count) const;
 
 private:

@@ -1,4 +1,4 @@
-// scenarios/model/document.cpp — The one file that knows toml++.
+// scenarios/model/document.cpp — The only file that uses toml++.
 #include "scenarios/model/document.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Node convert_table(const toml::table& from, const std::string& file) {
         node.members.push_back(
             {std::string(key.str()), region_place(key.source(), file), convert(value, file)});
     }
-    // toml++ sorts by name; a file is read from its top.
+    // toml++ sorts by name; this restores the order of the file.
     std::stable_sort(node.members.begin(), node.members.end(), [](const Member& a, const Member& b) {
         return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
     });

@@ -1,5 +1,5 @@
-// scenarios/model/document.h — A TOML file as plain values that know their place, so that the parser stays
-// behind one .cpp.
+// scenarios/model/document.h — A TOML file as plain values with their places, so that only one .cpp uses the
+// parser.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct Member {
     Node value;
 };
 
-// Errors: bad_input with the parser's own words.
+// Errors: bad_input with the parser's message.
 Result<Node> parse_document(std::string_view text, const std::string& file);
 
 // The bytes of a file. Errors: io.
 Result<std::string> read_text(const std::filesystem::path& file);
 
-// Of toml++, for bug reports: "3.3.0".
+// The version of toml++, for bug reports: "3.3.0".
 std::string parser_version();
 
 // "a list", "an integer", …: for messages.

@@ -1,5 +1,5 @@
-// scenarios/model/error.cpp — Two of the three channels for what goes wrong: CHECK for a bug of ours,
-// Result<T> for trouble at the door.
+// scenarios/model/error.cpp — Two of the three channels for errors: CHECK for a bug of ours, Result<T> for
+// bad input or a missing resource.
 #include "scenarios/model/error.h"
 
 #include <cstdio>
@@ -7,14 +7,12 @@
 
 namespace deadrank::scenarios {
 
-// Says which promise of ours was broken, then stops.
-
 void check_failed(const char* condition, const char* file, int line) {
-    std::fprintf(stderr, "deadrank: a promise of our own is broken: %s (%s:%d)\n", condition, file, line);
+    std::fprintf(stderr, "deadrank: internal error: a check failed: %s (%s:%d)\n", condition, file, line);
     std::abort();
 }
 
-// The one form in which an error is shown.
+// The only form in which an error is shown.
 
 std::string Error::text() const {
     std::string out = place.file;

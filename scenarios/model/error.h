@@ -1,5 +1,5 @@
-// scenarios/model/error.h — Two of the three channels for what goes wrong: CHECK for a bug of ours, Result<T>
-// for trouble at the door.
+// scenarios/model/error.h — Two of the three channels for errors: CHECK for a bug of ours, Result<T> for bad
+// input or a missing resource.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ namespace deadrank::scenarios {
 
 namespace deadrank::scenarios {
 
-// What may go wrong at our own doors: a bad file, a missing backend, a refused lever. Failures inside the
+// What may go wrong at our interfaces: a bad file, a missing backend, a refused lever. Failures inside the
 // training job are not errors; they are exceptions in a rank and events in the evidence.
 
 enum class ErrorCode {
     usage,        // the command line asks for something that does not exist
-    bad_input,    // a file says something that cannot be meant
+    bad_input,    // a file says something that makes no sense
     unsupported,  // this backend cannot do it; the run is `unknown`, never `pass`
-    environment,  // a tool, library or right is missing on this machine
-    io,           // the disk or the network refused
+    environment,  // a tool, library or permission is missing on this machine
+    io,           // the disk or the network failed
     internal,     // a bound of our own was reached
 };
 
@@ -40,7 +40,7 @@ struct Place {
     bool operator==(const Place&) const = default;
 };
 
-// One sentence with the value that was refused, and one that says what would do.
+// One sentence with the value that was refused, and one that says what to do instead.
 struct Error {
     ErrorCode code = ErrorCode::bad_input;
     std::string what;

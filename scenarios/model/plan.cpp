@@ -1,5 +1,4 @@
-// scenarios/model/plan.cpp — What will be done, with nothing left to chance; and the keys that every plan
-// has.
+// scenarios/model/plan.cpp — A scenario with nothing left to chance, and the keys that every plan has.
 #include "scenarios/model/plan.h"
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 
 namespace deadrank::scenarios {
 
-// Small questions asked of plans and faults.
+// Simple queries of plans and faults.
 
 std::vector<std::int64_t> FaultSpec::ranks() const {
     const auto found = parameters.find("rank");
@@ -69,7 +68,7 @@ namespace {
 
 using Type = ValueType;
 
-// At least so much, with a default.
+// With a lower bound and a default.
 Parameter at_least(std::string name, Type type, std::string fallback, std::int64_t least, std::string what) {
     return {.name = std::move(name),
             .type = type,
@@ -78,7 +77,7 @@ Parameter at_least(std::string name, Type type, std::string fallback, std::int64
             .least = least};
 }
 
-// May be absent, and then means nothing.
+// May be absent, and then has no effect.
 Parameter optional(std::string name, Type type, std::string what, std::int64_t least = 0) {
     return {.name = std::move(name), .type = type, .what = std::move(what), .optional = true, .least = least};
 }
@@ -143,7 +142,7 @@ const std::vector<Parameter>& cluster_parameters() {
                  1),
         optional("apart", Type::ranks, "ranks that a crowd leaves out; those that a fault aims at are added"),
         at_least("time_limit", Type::duration, "24h", 1, "virtual time at which a run is cut off"),
-        at_least("observe", Type::duration, "2m", 0, "how long somebody keeps looking after the last event"),
+        at_least("observe", Type::duration, "2m", 0, "how long observation continues after the last event"),
     };
     return parameters;
 }

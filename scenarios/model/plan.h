@@ -1,4 +1,4 @@
-// scenarios/model/plan.h — What will be done, with nothing left to chance; and the keys that every plan has.
+// scenarios/model/plan.h — A scenario with nothing left to chance, and the keys that every plan has.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Trigger {
     std::string comm;        // name of the communicator of that call: world, tp, dp, pp, …
     std::int64_t nth = 1;    // the n-th matching call of that rank (within the step, if a step is given)
     bool always = false;     // from then on at every match, not once
-    std::int64_t until_step = -1;  // the last step; beyond it the fault is reverted
+    std::int64_t until_step = -1;  // the last step; after it the fault is reverted
     std::int64_t lasts = -1;       // nanoseconds after which the fault is reverted; -1 = stays
 
     bool operator==(const Trigger&) const = default;
@@ -34,7 +34,7 @@ struct FaultSpec {
     std::string kind;
     Values parameters;  // `rank` → Value::list of ranks, `node` → Value::list of nodes
     Trigger when;
-    bool provokes = false;  // brings about what shows the bug, and is not to be named
+    bool provokes = false;  // only makes the bug show, and is not to be blamed
 
     bool operator==(const FaultSpec&) const = default;
 
@@ -81,10 +81,10 @@ struct Trial {
     Plan healed;
 };
 
-// Of [cluster]; `otherwise` when the plan does not say.
+// A number of [cluster]; `otherwise` when the plan does not state it.
 std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int64_t otherwise);
 
-// Bare: nobody watches over the ranks, as with plain ssh or srun.
+// Bare: no launcher watches the ranks, as with plain ssh or srun.
 bool starts_bare(const Plan& plan);
 
 // The keys of [cluster] and of `when`, with types, defaults and one sentence each.

@@ -29,7 +29,7 @@ const Kind& release_kind() {
         .what = "A program on published releases of a package, in real processes.",
         .parameters = {{"package", ValueType::text, "", "the package that has the bug"},
                        {"bug", ValueType::text, "", "the release that has it"},
-                       {"fixed", ValueType::text, "", "a release that has it no more"},
+                       {"fixed", ValueType::text, "", "a release that no longer has it"},
                        {"with", ValueType::text, "", "further packages, as NAME==VERSION", {}, true},
                        {"program", ValueType::text, "", "the program, a file of Python"},
                        {"shows", ValueType::text, "", "pattern of a line that shows the bug", {}, true},
@@ -44,7 +44,7 @@ Result<Pin> parse_pin(std::string_view text) {
     const std::string_view version =
         equals == std::string_view::npos ? std::string_view() : text.substr(equals + 2);
     if (!is_plain(name, "-_.") || !is_plain(version, "-_.+!"))
-        return refuse(ErrorCode::bad_input, fmt::format("'{}' is no release", text),
+        return refuse(ErrorCode::bad_input, fmt::format("'{}' is not a release", text),
                       "write NAME==VERSION, as in \"torchmetrics==1.3.2\"");
     return Pin{std::string(name), std::string(version)};
 }

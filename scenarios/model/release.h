@@ -11,7 +11,7 @@
 
 namespace deadrank::scenarios {
 
-// The workload's kind. It is in no list of workloads: real processes alone play it.
+// The workload's kind. It is in no list of workloads: only real processes play it.
 inline constexpr std::string_view release_workload = "release";
 const Kind& release_kind();
 
@@ -28,10 +28,10 @@ Result<Pin> parse_pin(std::string_view text);
 // As a plan has it.
 struct Release {
     Pin bug, fixed;
-    std::vector<Pin> with;  // laid over the environment, whichever release is played
+    std::vector<Pin> with;  // installed in the environment too, whichever release is played
     std::string program;    // a file of Python, with its directory
-    std::string shows;      // pattern of a line that the release with the bug writes, and the fixed one never
-    std::string ends;       // instead: "hang", "crash": how the job ends with the bug alone
+    std::string shows;      // pattern of a line that only the release with the bug writes
+    std::string ends;       // instead: "hang" or "crash", how the job ends only with the bug
     std::string twin;       // the scenario of the catalog that plays the same report in the simulator
 
     std::vector<Pin> all() const;  // each once

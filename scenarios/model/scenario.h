@@ -1,4 +1,4 @@
-// scenarios/model/scenario.h — One bug of the taxonomy as a file: load and faults composed, and what must be
+// scenarios/model/scenario.h — One bug of the taxonomy as a file: workload and faults, and what must be
 // noticed. Settings may still be open ("any", ranges, choices); resolve() closes them into a Plan.
 #pragma once
 
@@ -47,12 +47,12 @@ struct FaultSettings {
     Settings parameters;  // includes `rank`, `node`, … as the kind declares
     TriggerSettings when;
     Place place;
-    bool provokes = false;  // no part of the bug: it brings about what shows it, and is not to be named
+    bool provokes = false;  // not part of the bug: it only makes the bug show, and is not to be blamed
 
     bool operator==(const FaultSettings&) const = default;
 };
 
-// What must be noticed, about whom, how soon, and how the job must react.
+// What must be noticed, what must be blamed, how soon, and how the job must react.
 struct Expectation {
     std::string symptom;
     std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
@@ -64,12 +64,11 @@ struct Expectation {
     std::string reaction = "any";
     std::int64_t recovers_within =
         -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked
-    std::string unseen;  // why no evidence can show this bug: then silence is right. Empty as a rule.
+    std::string unseen;  // why no evidence can show this bug, so that silence is right; usually empty
     // Why it asks for less than it could, by field: blames, reaction or within → one line.
     std::map<std::string, std::string> because;
 
-    // No finding is due, and the job finishes: what a healed run is asked for where [heal.expect] says
-    // nothing.
+    // No finding is expected, and the job finishes: the default of a healed run without [heal.expect].
     bool silent() const { return symptom.empty(); }
 
     bool operator==(const Expectation&) const = default;
@@ -87,16 +86,16 @@ struct HealedFault {
 
 // What the fix of the report changes. The trigger stays wherever the real fix leaves it.
 struct Heal {
-    std::vector<HealedFault> faults;  // one for each [[fault]], in order; none: all are gone
+    std::vector<HealedFault> faults;  // one for each [[fault]], in order; empty: all are gone
     Settings cluster;                 // settings that the fix changes
     Settings workload;
     Expectation expect{.symptom = "", .reaction = "complete"};
     std::string says;  // one sentence: what the fix does
-    // Why the healed run is the control, in one line; else empty. A fault may stay and show nowhere.
+    // Why the healed run equals the control, in one line; else empty. A fault may stay without being visible.
     std::string as_control;
 
     bool keeps_a_fault() const;
-    // On paper: with no fault kept and no setting changed the healed run is the control, event for event.
+    // On paper: with no fault kept and no setting changed the healed run equals the control, event for event.
     bool is_the_control() const { return !keeps_a_fault() && cluster.empty() && workload.empty(); }
 
     bool operator==(const Heal&) const = default;

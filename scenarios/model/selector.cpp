@@ -22,7 +22,7 @@ struct Wish {
     std::optional<std::int64_t> node;  // of Base::node; absent = a drawn one
     bool last_node = false;
     bool first_node = false;
-    std::optional<std::int64_t> count;  // "any": so many of them
+    std::optional<std::int64_t> count;  // "any": how many of them
     Numbers but;
     bool but_first = false;
     bool but_last = false;
@@ -45,7 +45,7 @@ std::optional<std::int64_t> number(std::string_view word) {
     return value;
 }
 
-// Reads words from the left; each step answers whether the selector still makes sense.
+// Reads words from the left; each step returns whether the selector still makes sense.
 class Grammar {
 public:
     explicit Grammar(std::string_view text) : words_(words_of(text)) {}
@@ -163,11 +163,11 @@ Numbers in_terms_of(ValueType type, const Targets& targets, const Shape& shape) 
     return found;
 }
 
-// A node itself, or its ranks: then only nodes that have some count.
+// A node itself, or its ranks; for ranks, a node is drawn only from those that have some.
 Result<Numbers> of_a_node(ValueType type, const Wish& wish, const Shape& shape, const Draw& draw) {
     const bool ranks = type == ValueType::ranks;
     const std::int64_t end = ranks ? shape.node_of(shape.ranks - 1) + 1 : shape.nodes;
-    constexpr std::uint64_t own_draw = 1'000'000;  // apart from those of Draw::some
+    constexpr std::uint64_t own_draw = 1'000'000;  // distinct from those of Draw::some
     const std::int64_t node = wish.node         ? *wish.node
                               : wish.last_node  ? end - 1
                               : wish.first_node ? 0

@@ -23,15 +23,15 @@ struct Shape {
     std::int64_t node_of(std::int64_t rank) const { return rank / gpus_per_node; }
 };
 
-// The ranks that a fault already resolved aims at.
+// The target ranks of a fault that is already resolved.
 using Targets = std::vector<std::int64_t>;
 
-// Is this a selector at all? `type` is ranks or nodes. Error: bad_input, with what would do.
+// Refuses what is not a selector. `type` is ranks or nodes. Error: bad_input, with what is accepted.
 Result<void> check_selector(ValueType type, std::string_view text);
 
 // Closes a selector. `earlier` holds the ranks of the faults before this one: "others" leaves out those of
 // the first, "same" takes those of the last. Errors: bad_input (a number outside the cluster, more wanted
-// than there are, nobody left).
+// than there are, none left).
 Result<std::vector<std::int64_t>> select(ValueType type, std::string_view text, const Shape& shape,
                                          const std::vector<Targets>& earlier, const Draw& draw);
 

@@ -1,5 +1,4 @@
-// scenarios/model/text.cpp — Words for people: quoting, the nearest known word, the comment that opens a
-// file.
+// scenarios/model/text.cpp — Text for people: quoting, the nearest known word, the comment that opens a file.
 #include "scenarios/model/text.h"
 
 #include <algorithm>
@@ -86,7 +85,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-    constexpr std::size_t longest_word = 100;  // beyond it nobody mistyped a word
+    constexpr std::size_t longest_word = 100;  // nothing longer is a mistyped word
     if (word.size() > longest_word) return {};
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
@@ -100,7 +99,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
     return best ? *best : std::string();
 }
 
-// Reads comment lines until the first line that is none.
+// Reads comment lines until the first line that is not one.
 
 namespace {
 

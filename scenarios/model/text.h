@@ -1,4 +1,4 @@
-// scenarios/model/text.h — Words for people: quoting, the nearest known word, the comment that opens a file.
+// scenarios/model/text.h — Text for people: quoting, the nearest known word, the comment that opens a file.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The comment that opens a scenario file is its story, for people: `explain` and `learn` show it.
 
-// Without '#' and without a first line that only names the file; lines joined, paragraphs apart.
+// Without '#' and without a first line that only names the file; lines are joined, paragraphs kept apart.
 std::string story_of(std::string_view text);
 
 }  // namespace deadrank::scenarios

@@ -213,7 +213,7 @@ Result<std::int64_t> fitting(ValueType type, std::string_view text, Wide number)
     return static_cast<std::int64_t>(number);
 }
 
-// "1/3" is not exact in parts per billion; it is cut off there, on every machine alike.
+// "1/3" is not exact in parts per billion; it is truncated there, on every machine alike.
 Result<std::int64_t> parse_fraction(std::string_view text, std::size_t slash) {
     const auto above = parse_whole(text.substr(0, slash));
     const auto below = parse_whole(text.substr(slash + 1));

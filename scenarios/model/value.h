@@ -12,8 +12,8 @@
 
 namespace deadrank::scenarios {
 
-// A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer at the door. Inside
-// there are no floats, so that every compiler draws and compares the same.
+// A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer when it is read. There
+// are no floats inside, so that every compiler draws and compares the same.
 
 enum class ValueType {
     boolean,
@@ -35,13 +35,13 @@ struct Value {
     ValueType type = ValueType::integer;
     std::int64_t number = 0;              // boolean, integer, duration, bytes, rate, ratio, factor
     std::string text = {};                // text, choice
-    std::vector<std::int64_t> list = {};  // ranks, nodes: ascending, no doubles
+    std::vector<std::int64_t> list = {};  // ranks, nodes: ascending, without duplicates
     std::map<std::string, std::string> table = {};
 
     bool operator==(const Value&) const = default;
 };
 
-// Reads the text form of a quantity ("5us", "1/10000", "100Gbps"). Errors name the units that would do.
+// Reads the text form of a quantity ("5us", "1/10000", "100Gbps"). Errors name the accepted units.
 Result<Value> parse_value(ValueType type, std::string_view text);
 
 // In the largest unit without a fraction: 5000 ns is "5us". parse_value reads it back to the same value.
@@ -63,7 +63,7 @@ Result<std::int64_t> parse_quantity(ValueType type, std::string_view text);
 // In the largest unit that needs no fraction; ratios as "0.1%", factors as "1.5x".
 std::string quantity_text(ValueType type, std::int64_t number);
 
-// "-12", without unit or fraction; nothing when it is none or does not fit.
+// "-12", without unit or fraction; nothing when it is not such a number or does not fit.
 std::optional<std::int64_t> parse_whole(std::string_view text);
 
 }  // namespace deadrank::scenarios

@@ -19,8 +19,8 @@ struct Parameter {
     std::string what = {};                  // one sentence for help texts and the editor schema
     std::vector<std::string> choices = {};  // for ValueType::choice
     bool optional = false;                  // may be absent without a default
-    std::int64_t least = INT64_MIN;         // numbers: none below it
-    std::string needs = {};  // setting without which it does nothing; "a or b" where one will do
+    std::int64_t least = INT64_MIN;         // numbers: the minimum
+    std::string needs = {};  // the setting without which it has no effect; "a or b" where either will do
 };
 
 // One kind of fault or workload.
@@ -29,7 +29,7 @@ struct Kind {
     std::string what;
     std::vector<Parameter> parameters = {};
     std::vector<std::string> levers = {};  // faults: the levers it pulls, as in Capabilities
-    std::vector<std::string> seams = {};   // workloads: named values that a fault may bend
+    std::vector<std::string> seams = {};   // workloads: named values that a fault may alter
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
     bool at_start = false;  // faults: applied before the job starts unless `when` says otherwise
 };
@@ -46,7 +46,7 @@ struct Vocabulary {
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 // The bug taxonomy as data: 34 symptoms, 28 root causes, 6 fix patterns, 6 stages. Read from taxonomy.toml,
-// which says of each entry whether a paper names it or this project reconstructed it.
+// which says for each entry whether a paper names it or this project reconstructed it.
 
 struct TaxonomyEntry {
     std::string id;

@@ -28,7 +28,7 @@ using results::no_rank;
 using results::Rank;
 using results::Time;
 
-// In the order of results::RankEnd. `stuck`: still waiting when nothing could happen any more; `stopped`:
+// In the order of results::RankEnd. `stuck`: still waiting when no further event was possible; `stopped`:
 // under SIGSTOP.
 enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stopped, stuck };
 

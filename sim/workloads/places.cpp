@@ -30,8 +30,8 @@ constexpr CodePlace job_places[] = {
      "drop a step's activations when it is over; left out, a graph that somebody keeps grows step by "
      "step"},
     {"checkpoint.capture",
-     "copy the state aside when a save that goes on beside training begins; left out, it writes "
-     "what there is when it gets to it"},
+     "copy the state aside when a save beside training begins; left out, the save writes the state as it "
+     "is by then"},
     {"checkpoint.close", "close a written file; left out, each save keeps a descriptor open"},
     {"checkpoint.first_parameter",
      "first parameter that is taken from what was loaded (0); later ones follow in order"},

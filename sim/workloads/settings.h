@@ -232,7 +232,7 @@ struct JobSettings : Settings {
                                            "training, and the log shows what it reached beside it");
     std::int64_t checkpoint_finish =
         integer("checkpoint_finish", "",
-                "a save goes on beside training and is on disk so many steps later; absent = at once", 0,
+                "a save runs beside training and is on disk this many steps later; absent = at once", 0,
                 "checkpoint_every or checkpoint_interval");
     bool optimizer_steps =
         flag("optimizer_steps", "",

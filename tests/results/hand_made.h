@@ -112,7 +112,7 @@ inline results::Finding hang_of(std::vector<results::Rank> ranks, results::Time 
             .detector = "collective_hang",
             .blame = {.ranks = std::move(ranks), .step = step, .collective = "all_reduce"},
             .at = at,
-            .says = "rank 3 never came to all_reduce #7 of world"};
+            .says = "rank 3 never entered all_reduce #7 of world"};
 }
 
 inline results::Finding finding(std::string symptom, std::vector<results::Rank> ranks, results::Time at) {

@@ -105,7 +105,7 @@ TEST(Judge, DoesNotCompareWhatTheTruthCannotName) {
 TEST(Judge, TellsAnotherClassFromSilence) {
     expect_judgement(judged({finding("straggler_step_time_skew", {3}, 20s)}), Verdict::fail,
                      Outcome::wrong_class, "said instead: straggler_step_time_skew about rank 3");
-    expect_judgement(judged({}), Verdict::fail, Outcome::silent, "nobody noticed");
+    expect_judgement(judged({}), Verdict::fail, Outcome::silent, "no detector noticed");
 }
 
 TEST(Judge, CallsFurtherFindingsNoiseUnlessTheScenarioExpectsThem) {
@@ -125,7 +125,7 @@ TEST(Judge, CallsASecondFindingAboutSomebodyElseNoise) {
 
 TEST(Judge, DoesNotTakeAnAlarmFromBeforeTheFault) {
     expect_judgement(judged({hang_of({3}, 9s)}), Verdict::fail, Outcome::false_alarm,
-                     "before anything had happened");
+                     "before the fault");
 }
 
 TEST(Judge, DoesNotKnowWhenTheFaultNeverHappened) {
@@ -255,7 +255,7 @@ TEST(Judge, DoesNotKnowWhetherAJobHungThatWasKeptFromTheProcessor) {
         if (kept) truth.waiting = {{11s, 0s}, {69s, 20s}};
         expect_judgement(judge_fault(expect, truth, evidence, {hang_of({3}, 40s)}),
                          kept ? Verdict::unknown : Verdict::fail, Outcome::caught,
-                         kept ? "too slow to tell" : "it hung");
+                         kept ? "too slow for a verdict" : "it hung");
     }
 }
 

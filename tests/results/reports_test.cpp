@@ -56,7 +56,7 @@ Case unknown() {
 
 TEST(ScenarioLine, SaysWhatWasNoticedAboutWhomAndHowSoon) {
     EXPECT_EQ(scenario_line({good_case()}, 24, Style{}),
-              "  ✔ rank_leaves_all_reduce       60.0 s  collective_deadlock_hang · rank 3 never came to "
+              "  ✔ rank_leaves_all_reduce       60.0 s  collective_deadlock_hang · rank 3 never entered "
               "all_reduce #7 of "
               "world\n");
     EXPECT_EQ(scenario_line({bad_case()}, 24, Style{}),
@@ -75,7 +75,7 @@ TEST(ScenarioLine, NamesTheRunThatFailedWhenTheFaultWasCaught) {
     one.healed = judge_control(truth_of_nothing(8), healthy(8), {hang_of({1}, 5s)});
     one.conclude();
     EXPECT_THAT(scenario_line({one}, 24, Style{}),
-                HasSubstr("       60.0 s  healed: nothing was wrong, yet it rang"));
+                HasSubstr("       60.0 s  healed: nothing was wrong, but it raised an alarm"));
 }
 
 TEST(ScenarioLine, NeverGrowsWiderThanTheTerminal) {
@@ -98,7 +98,7 @@ TEST(FailureBlock, BeginsWithHowToSeeItAgainThenBlameThenEvidence) {
         "    because       collective_hang blamed rank 5; it was rank 3\n"
         "    was due       collective_deadlock_hang about rank 3, step 7, within 60.0 s\n"
         "    was said      collective_deadlock_hang about rank 5, step 7, all_reduce, 60.0 s after the fault "
-        "(collective_hang): rank 3 never came to all_reduce #7 of world\n"
+        "(collective_hang): rank 3 never entered all_reduce #7 of world\n"
         "    the job       it hung\n"
         "    control       quiet, and every rank finished\n"
         "    healed        quiet, and every rank finished\n"

@@ -195,7 +195,7 @@ TEST(Resilience, TellsNothingWhereTheProcessorWasMissing) {
                                .waiting = {{2s, 9s}, {30s, 9s + kept_waiting}}});
     };
     for (const bool end : {true, false}) {
-        EXPECT_EQ(told(4s, end).untold, "this machine was too slow to tell");
+        EXPECT_EQ(told(4s, end).untold, "this machine was too slow for a verdict");
         EXPECT_EQ(told(3s, end).untold, "");
         EXPECT_EQ(told(3s, end).reaction, Reaction::hung) << "54 s of silence less 3 s are more than 50 s";
     }

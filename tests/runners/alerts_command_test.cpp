@@ -221,7 +221,7 @@ TEST(LiveServer, AnswersTroubleWithASentence) {
     EXPECT_THAT(refused(url), HasSubstr("not answer as Prometheus"));
     answer = {404, "not found"};
     EXPECT_THAT(refused(url + "/prefix"), HasSubstr("prefix"));
-    EXPECT_THAT(refused(url + "/slow", 1), HasSubstr("nothing came in 1 s"));
+    EXPECT_THAT(refused(url + "/slow", 1), HasSubstr("no response within 1 s"));
 }
 
 }  // namespace

@@ -60,18 +60,18 @@ protected:
 };
 
 TEST_F(Cli, RefusesWhatItDoesNotKnowAndNamesTheNearest) {
-    expect_refusal("rnu", "'rnu' is no command — did you mean 'run'?");
+    expect_refusal("rnu", "'rnu' is not a command — did you mean 'run'?");
     expect_refusal("run --sede 3", "did you mean '--seed'?");
     expect_refusal("run rank_leaves_all_redcue", "did you mean 'rank_leaves_all_reduce'?");
     expect_refusal("run --symptom collective_deadlock_hnag", "did you mean 'collective_deadlock_hang'?");
     expect_refusal("run --runner simm", "did you mean 'sim'?");
     expect_refusal("explain kill_rnak", "did you mean 'kill_rank'?");
-    expect_refusal("replay dr1-nonsense", "is no token");
+    expect_refusal("replay dr1-nonsense", "is not a token");
 }
 
 TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
-    expect_refusal("run --seeds 5..1", "--seeds '5..1' is no range — write it as A..B");
-    expect_refusal("run --seeds 5..", "--seeds '5..' is no range");
+    expect_refusal("run --seeds 5..1", "--seeds '5..1' is not a range — write it as A..B");
+    expect_refusal("run --seeds 5..", "--seeds '5..' is not a range");
     expect_refusal("run --seed x", "--seed");
     expect_refusal("run --jobs 0", "--jobs");
     expect_refusal("plan", "scenario is required");
@@ -90,7 +90,7 @@ TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {
 
 TEST_F(Cli, RefusesDirectoriesThatGiveNothing) {
     expect_refusal("run " + directory_.string(), "holds no scenario");
-    expect_refusal("list --catalog /nonexistent/catalog", "no directory that can be read");
+    expect_refusal("list --catalog /nonexistent/catalog", "not a directory that can be read");
     expect_refusal("judge /nonexistent/run", "/nonexistent/run");
     expect_refusal("replay /nonexistent/plan.toml", "/nonexistent/plan.toml");
 }

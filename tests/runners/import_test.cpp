@@ -205,7 +205,7 @@ TEST(Unpickle, NeverExecutes) {
     for (const std::string& evil : evils) {
         const auto read = from_pickle(evil);
         ASSERT_FALSE(read);
-        EXPECT_THAT(read.error().what, HasSubstr("is no data"));
+        EXPECT_THAT(read.error().what, HasSubstr("is not data"));
     }
 }
 
@@ -279,7 +279,7 @@ TEST(Import, SaysWhatItCannotRead) {
     std::map<std::string, std::pair<std::string, std::string>> by_name;
     for (const auto& one : some->files) by_name[one.file.filename()] = {one.as, one.trouble};
     EXPECT_EQ(by_name["trace_rank_0"].first, "Flight Recorder dump of rank 0");
-    EXPECT_THAT(by_name["trace_rank_1"].second, HasSubstr("is no data"));
+    EXPECT_THAT(by_name["trace_rank_1"].second, HasSubstr("is not data"));
     EXPECT_THAT(by_name["ras.json"].second, HasSubstr("not the shape"));
     EXPECT_EQ(some->evidence.each<results::CollectiveEnter>().size(), 2u);
     EXPECT_EQ(some->evidence.each<results::CollectiveLeave>().size(), 2u) << "retired is over";

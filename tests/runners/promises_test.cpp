@@ -61,7 +61,7 @@ PlayedRun restarted() {
     return run;
 }
 
-Verdict judged(const PlayedRun& run, std::vector<std::string> asks, double within = 0) {
+PromiseVerdict judged(const PlayedRun& run, std::vector<std::string> asks, double within = 0) {
     const Promise promise{{"kill"}, "it goes on", "https://example.org", std::move(asks), within, 0};
     return verdict_of({.name = "one", .framework = "One"}, promise, run, healthy());
 }
@@ -219,7 +219,7 @@ TEST(DevicePromises, TorchelasticGoesOnAfterAWorkerThatRaises) {
         *book, options, [](const PromiseCell&) {}, [](const std::string&) {});
     ASSERT_TRUE(table) << table.error().text();
     ASSERT_EQ(table->cells.size(), 1u);
-    const Verdict verdict = table->cells.front().worst();
+    const PromiseVerdict verdict = table->cells.front().worst();
     EXPECT_TRUE(verdict.kept == Kept::kept || verdict.kept == Kept::late)
         << table->cells.front().text() << ": " << verdict.why << "; " << verdict.told
         << "\nagain with: " << table->cells.front().again;

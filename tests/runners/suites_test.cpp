@@ -118,7 +118,7 @@ TEST_F(DeviceSuites, PytestCollectsScenarioFilesAndNamesTheOneThatFails) {
                                HasSubstr("deadrank replay"), Not(HasSubstr("Traceback"))));
     const Answer missing = shell(pytest + "--deadrank /nonexistent/deadrank");
     EXPECT_EQ(missing.code, 1);
-    EXPECT_THAT(missing.out, AllOf(HasSubstr("is no program here"), HasSubstr("3 failed")));
+    EXPECT_THAT(missing.out, AllOf(HasSubstr("not found"), HasSubstr("3 failed")));
 }
 
 TEST(DeviceDocs, EveryReferenceInThePublicHeadersLeadsSomewhere) {

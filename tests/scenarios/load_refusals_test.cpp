@@ -195,9 +195,10 @@ TEST(LoadRefuses, Contradictions) {
 TEST(LoadRefuses, ReportsThatNobodyCanFind) {
     std::string toml = SampleFile{}.toml();
     toml.replace(toml.find("owner/repo#1"), 12, "a blog post");
-    EXPECT_EQ(message(toml),
-              "10:11: 'a blog post' is no public report — write \"owner/repo#123\", \"owner/repo@commit\" or "
-              "\"study: which one\"");
+    EXPECT_EQ(
+        message(toml),
+        "10:11: 'a blog post' is not a public report — write \"owner/repo#123\", \"owner/repo@commit\" or "
+        "\"study: which one\"");
 }
 
 TEST(LoadRefuses, AllThatIsWrongAtOnceInTheOrderOfTheFile) {

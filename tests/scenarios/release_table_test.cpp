@@ -89,12 +89,12 @@ TEST_F(ReleaseTable, TellsWhatCannotBeMeant) {
         return refusal(text);
     };
     EXPECT_THAT(changed("\"0.11.0\"", "\"0.10.1\""), HasSubstr("the fixed release is the one with the bug"));
-    EXPECT_THAT(changed("numpy==2.4.6", "numpy>=2"), HasSubstr("'numpy>=2' is no release"));
-    EXPECT_THAT(changed("torchdata", "torch; rm"), HasSubstr("is no release"));
+    EXPECT_THAT(changed("numpy==2.4.6", "numpy>=2"), HasSubstr("'numpy>=2' is not a release"));
+    EXPECT_THAT(changed("torchdata", "torch; rm"), HasSubstr("is not a release"));
     EXPECT_THAT(changed("train.py", "gone.py"),
                 HasSubstr("there is no program 'gone.py' beside the scenario"));
     EXPECT_THAT(changed("more.txt", "gone.txt"), HasSubstr("the list of releases 'gone.txt' cannot be read"));
-    EXPECT_THAT(changed("^epoch 1 had 0 steps$", "(epoch"), HasSubstr("'(epoch' is no pattern"));
+    EXPECT_THAT(changed("^epoch 1 had 0 steps$", "(epoch"), HasSubstr("'(epoch' is not a pattern"));
     EXPECT_THAT(changed("shows = '^epoch 1 had 0 steps$'", ""), HasSubstr("must say how the bug is seen"));
     EXPECT_THAT(changed("package", "pakage"), HasSubstr("did you mean 'package'?"));
 }

@@ -67,7 +67,7 @@ TEST(Skeleton, RefusesWordsThatAreNotKnown) {
     };
     const std::string hang = "collective_deadlock_hang";
     EXPECT_EQ(refusal({"lost", hang, "kill_rank"}),
-              "'lost' is no name of a scenario — write stage/name in small letters: "
+              "'lost' is not a name of a scenario — write stage/name in small letters: "
               "communication/rank_leaves_all_reduce");
     EXPECT_EQ(refusal({"communication/../../etc/passwd", hang, "kill_rank"}).substr(0, 32),
               "'communication/../../etc/passwd'");

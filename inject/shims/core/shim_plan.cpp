@@ -185,7 +185,7 @@ void Faults::pull(Armed& armed, std::string_view call, Decision* decision) {
             stop_process(entry.when.lasts);
         } else if (pull.lever == "set_version" && (pull.package == "nccl" || pull.package.empty())) {
             const int version = version_number(pull.version);
-            if (version == 0) refuse(entry.fault, "'" + pull.version + "' is no version of NCCL");
+            if (version == 0) refuse(entry.fault, "'" + pull.version + "' is not a version of NCCL");
             version_.store(version, std::memory_order_relaxed);
         } else if (pull.lever == "alter_call" && decision) {
             *decision = {true, entry.fault, pull.alteration, pull.bytes_per_second};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# results/external/examples/who_never_came.py — A detector in twenty lines: who has not come to the last
-# collective although a minute has passed? Events are JSON lines on standard input; so are findings, out.
+# results/external/examples/who_never_came.py — A detector in twenty lines: which ranks are absent from
+# the last collective after a minute? Events are JSON lines on standard input, findings on standard output.
 import json, sys
 
 print(json.dumps({"detector": "who_never_came", "version": "1.0", "symptoms": ["collective_deadlock_hang"]}))
@@ -19,4 +19,4 @@ for comm, calls in last.items():
     if absent and alarm <= until:
         print(json.dumps({"symptom": "collective_deadlock_hang", "at": alarm,
                           "blame": {"ranks": absent, "collective": top["op"]},
-                          "says": f"rank {absent} never came to {top['op']} {top['seq']}"}))
+                          "says": f"rank {absent} never entered {top['op']} {top['seq']}"}))

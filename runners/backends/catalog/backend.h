@@ -14,8 +14,8 @@ namespace deadrank::runners {
 scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name,
                                                        const Extension& extension = {});
 
-// How many trials may run at once unless --jobs says otherwise: the simulator fills the machine, real jobs
-// need it whole.
+// How many trials may run at once unless --jobs says otherwise: the simulator may use every core, a real job
+// needs the machine to itself.
 int usual_jobs(const std::string& runner);
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/gpu/gpu_machine.cpp — The ranks' program looks, in a process of its own: deadrank loads
-// nothing of CUDA.
+// runners/backends/gpu/gpu_machine.cpp — The ranks' program looks for GPUs in its own process, so that
+// deadrank loads nothing of CUDA.
 #include "runners/backends/gpu/gpu_machine.h"
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ namespace {
 constexpr const char* remedy =
     "DEADRANK_STANDIN=1 plays it on this project's own NCCL and CUDA, which need no GPU";
 
-// Empty: it was not asked for.
+// Empty if the drop-in was not requested.
 Result<fs::path> standin_directory() {
     const char* said = std::getenv(standin_variable);
     const std::string asked = said ? said : "";

@@ -1,4 +1,5 @@
-// runners/backends/gpu/gpu_runner.cpp — We start the ranks ourselves; all else is as with other real ranks.
+// runners/backends/gpu/gpu_runner.cpp — Starts the ranks without mpirun or torchrun; everything else is as
+// for other real ranks.
 #include "runners/backends/gpu/gpu_runner.h"
 
 #include <cstdlib>
@@ -13,7 +14,7 @@ namespace deadrank::runners {
 
 namespace {
 
-// CUDA and NCCL begin slowly on a device that many ranks share.
+// CUDA and NCCL start slowly on a device that many ranks share.
 constexpr std::chrono::seconds patience_with_a_gpu{15};
 
 ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,

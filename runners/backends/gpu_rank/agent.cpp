@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/agent.cpp — torchrun looks at its children every five seconds of the job's,
-// mpirun hears of them at once, and nobody watches where each was started by hand. Words:
+// runners/backends/gpu_rank/agent.cpp — torchrun polls its children every five seconds of job time, mpirun
+// notices an exit at once, and ranks started by hand have no launcher that watches. Texts:
 // sim/machine/launcher.h.
 #include "runners/backends/gpu_rank/agent.h"
 
@@ -23,7 +23,7 @@ using results::Time;
 
 namespace {
 
-constexpr Time look_interval{5'000'000'000}, grace{30'000'000'000};  // of the job's
+constexpr Time look_interval{5'000'000'000}, grace{30'000'000'000};  // job time
 constexpr std::chrono::milliseconds step{2};
 
 class Agent {
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Waits for one that ends; with WNOHANG, only looks.
+    // Waits for a child to exit; with WNOHANG, only checks.
     bool reap(int options) {
         int status = 0;
         const int pid = ::waitpid(-1, &status, options);

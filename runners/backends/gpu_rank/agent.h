@@ -19,15 +19,13 @@ struct AgentJob {
 // Returns the job's exit code; in each rank's own process, that rank's.
 int lead(const AgentJob& job, const std::function<int(results::Rank, const Keeper&)>& live);
 
-// What a job of ours would find on this machine, and whether our kernels compute there what they should.
-
-// What a job of ours would find on this machine, as one JSON object.
+// Prints what a job would find on this machine, as one JSON object.
 
 int probe();
 
-// Whether our kernels compute what they should on this machine.
+// Checks that our kernels compute correctly on this machine.
 
-// Prints what was found as one JSON object; 0 = all is right.
+// Prints the results as one JSON object; 0 = all correct.
 int check_kernels();
 
 }  // namespace deadrank::runners

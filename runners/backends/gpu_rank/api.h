@@ -1,6 +1,6 @@
 // runners/backends/gpu_rank/api.h — The functions of CUDA's runtime and of NCCL that our ranks call, found by
-// name in whatever libraries the machine has: nothing is linked, so this is built everywhere. Names, numbers
-// and signatures are those of cuda_runtime_api.h and nccl.h.
+// name in the machine's libraries: nothing is linked, so this builds everywhere. Names, numbers and
+// signatures are those of cuda_runtime_api.h and nccl.h.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ constexpr int cuda_ok = 0, cuda_not_ready = 600;
 constexpr int nccl_in_progress = 7;
 constexpr unsigned non_blocking = 1;  // cudaStreamNonBlocking
 
-// ncclConfig_t as of 2.14, the first release with one; later ones take it as it is.
+// ncclConfig_t as of 2.14, the first release with one; later ones accept it unchanged.
 struct NcclConfig {
     std::size_t size = 24;
     unsigned magic = 0xcafebeef, version = 21400;
@@ -38,7 +38,7 @@ struct Cuda {
     int (*set_device)(int) = nullptr;
     int (*malloc)(void**, std::size_t) = nullptr;
     int (*free)(void*) = nullptr;
-    int (*memory)(std::size_t*, std::size_t*) = nullptr;  // left, in all
+    int (*memory)(std::size_t*, std::size_t*) = nullptr;  // free, total
     int (*malloc_host)(void**, std::size_t) = nullptr;
     int (*copy)(void*, const void*, std::size_t, CopyKind, CudaStream) = nullptr;
     int (*stream)(CudaStream*, unsigned) = nullptr;
@@ -82,10 +82,10 @@ struct Api {
     Cuda cuda;
     Nccl nccl;
     std::string cuda_library, nccl_library;  // where they were found
-    bool standin = false;                    // they are this project's own: there is no GPU behind them
+    bool standin = false;                    // both libraries are this project's own, without a GPU
 };
 
-// Directories of further releases of NCCL, with colons between them.
+// Directories of further NCCL releases, separated by colons.
 inline constexpr const char* releases_variable = "DEADRANK_NCCL_PATH";
 struct NcclRelease {
     int code = 0;  // 22809
@@ -93,13 +93,13 @@ struct NcclRelease {
 };
 std::vector<NcclRelease> further_releases();
 
-// `nccl`: that library instead of the one that the loader would find. Errors: environment, with the loader's
-// own words.
+// `nccl`: load this library instead of the one that the loader would find. Errors: environment, with the
+// loader's message.
 scenarios::Result<Api> open_api(const std::string& nccl = {});
 
 int device_count(const Cuda& cuda, std::string& why);
 std::vector<std::string> device_names(
-    int count);  // as the driver calls them; empty ones where it does not say
+    int count);  // from the driver; empty where it reports none
 
 // 22809 as 2.28.9.
 std::string nccl_version_text(int code);

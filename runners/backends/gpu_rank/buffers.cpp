@@ -1,4 +1,5 @@
-// runners/backends/gpu_rank/buffers.cpp — Sizes are powers of two. Some are taken before any kernel runs.
+// runners/backends/gpu_rank/buffers.cpp — Sizes are powers of two. Some buffers are allocated before any
+// kernel runs.
 #include "runners/backends/gpu_rank/buffers.h"
 
 #include <bit>

@@ -1,6 +1,5 @@
-// runners/backends/gpu_rank/buffers.h — Memory on the device, and pinned memory of the host beside it, handed
-// out again and again: CUDA may wait for all kernels when it allocates, and one of them may be waiting for
-// ever.
+// runners/backends/gpu_rank/buffers.h — Device memory, each piece with pinned host memory, reused and never
+// freed: an allocation may make CUDA wait for all kernels, and one of them may never end.
 #pragma once
 
 #include <map>
@@ -22,18 +21,19 @@ struct Buffer {
 
 class Buffers {
 public:
-    // Copies go through a stream of their own, which no kernel holds up. Throws sim::LibraryError for what
-    // CUDA refuses.
+    // Copies use their own stream, which no kernel blocks. Throws sim::LibraryError when CUDA fails.
     explicit Buffers(const Cuda& cuda);
 
     Buffer take(std::size_t numbers);
     void give_back(const Buffer& buffer);
     void to_device(const Buffer& buffer);
     void to_host(const Buffer& buffer);
-    // On the device: by a kernel of ours, where it could be made, else by way of the host.
+    // Flips a bit on the device: by our kernel if it could be compiled, else by copying the word to the host
+    // and back.
     void flip(const Buffer& buffer, std::int64_t bit);
     void flip_by(std::unique_ptr<DeviceCode> code) { code_ = std::move(code); }
-    // Takes what the device has beyond that, or gives it back (-1). What is taken in one piece may be less.
+    // Allocates the device's free memory except for `bytes`, or frees it again (-1). Takes less where that
+    // much is not free in one piece.
     void leave_free(std::int64_t bytes);
 
 private:

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_code.cpp — As functions of the host. Threads come one after another, so a
-// sum needs no lock.
+// runners/backends/gpu_rank/device_code.cpp — Our kernels as host functions. Threads run one after another,
+// so a sum needs no lock.
 #include "runners/backends/gpu_rank/device_code.h"
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace {
 
-struct Place {
+struct Index {
     unsigned x = 0;
 };
-thread_local Place threadIdx, blockIdx;
-const Place blockDim{256};
+thread_local Index threadIdx, blockIdx;
+const Index blockDim{256};
 void atomicAdd(unsigned long long* to, unsigned long long number) { *to += number; }
 
 #include "runners/backends/gpu_rank/device_kernels.h"

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_code.h — Our kernels, ready to be launched: compiled for the GPU that is
-// there, or as functions that the drop-in's stream calls.
+// runners/backends/gpu_rank/device_code.h — Our kernels, ready to be launched: compiled for this machine's
+// GPU, or as host functions that the drop-in's stream calls.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ class DeviceCode {
 public:
     virtual ~DeviceCode() = default;
 
-    // Errors: environment, where CUDA's compiler for kernels or the driver is missing or refuses.
+    // Errors: environment, if NVRTC or the driver is missing or fails.
     static scenarios::Result<std::unique_ptr<DeviceCode>> make(const Api& api, int device);
 
-    // On the stream, behind what is in it; CUDA's code. `count` words of 64 bits.
+    // Enqueued on the stream; they return CUDA's code. `count`: words of 64 bits.
     int fill(CudaStream stream, void* to, std::uint64_t count, std::uint64_t value);
     int digest(CudaStream stream, const void* from, std::uint64_t count,
-               void* sum);  // added to what is there
+               void* sum);  // adds to *sum
     int flip(CudaStream stream, void* words, std::uint64_t bit);
 
 protected:
     enum class Kernel { fill, digest, flip };
-    // Three words each; addresses are words, too.
+    // Every kernel takes three words; addresses are passed as words.
     virtual int launch(CudaStream stream, Kernel kernel, std::uint64_t threads,
                        const std::uint64_t (&arguments)[3]) = 0;
 };

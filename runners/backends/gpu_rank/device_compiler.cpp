@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_compiler.cpp — For a GPU: NVRTC compiles the text, the driver loads and
-// launches it. Both are found by name when they are wanted.
+// runners/backends/gpu_rank/device_compiler.cpp — Our kernels on a GPU: NVRTC compiles the text, the driver
+// loads and launches it. Both libraries are loaded by name when needed.
 #include <array>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ Result<std::string> compile_for_a_gpu(const std::string& architecture) {
     if (!nvrtc) return tl::unexpected(nvrtc.error());
     void* program = nullptr;
     if (nvrtc->create(&program, device_kernels_text, "device_kernels.h", 0, nullptr, nullptr) != 0)
-        return refuse(ErrorCode::environment, "NVRTC takes no program", remedy);
+        return refuse(ErrorCode::environment, "NVRTC refused the program", remedy);
     const std::string wanted = "--gpu-architecture=" + architecture;
     const char* const options[] = {wanted.c_str()};
     std::string text;

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_kernels.h — What our ranks compute on a device. One source for both: NVRTC
-// gets its text for a GPU, and any compiler makes functions of it for the drop-in. So it includes nothing.
+// runners/backends/gpu_rank/device_kernels.h — What our ranks compute on a device. NVRTC compiles this text
+// for a GPU, and the host compiler makes functions of it for the drop-in, so it includes nothing.
 #pragma once
 
 extern "C" __global__ void deadrank_fill(unsigned long long* to, unsigned long long count,
@@ -8,7 +8,7 @@ extern "C" __global__ void deadrank_fill(unsigned long long* to, unsigned long l
     if (at < count) to[at] = value;
 }
 
-// Of each number and its place, whatever the order in which threads come.
+// Adds up a hash of each number and its index, so the order of the threads does not matter.
 extern "C" __global__ void deadrank_digest(const unsigned long long* from, unsigned long long count,
                                            unsigned long long* sum) {
     const unsigned long long at = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/device_probe.cpp — What a job of ours would find on this machine, and whether our
-// kernels compute there what they should.
+// runners/backends/gpu_rank/device_probe.cpp — What a job would find on this machine, and whether our kernels
+// compute correctly there.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace deadrank::runners {
 
-// In a process of its own: libraries of a vendor are loaded, and may do as they like.
+// Runs in its own process: the vendor's libraries that it loads may do anything.
 
 int probe() {
     nlohmann::ordered_json found;
@@ -41,7 +41,7 @@ int probe() {
     return 0;
 }
 
-// Numbers filled in, summed up and bent on the device, then looked at here.
+// Words filled, summed and flipped on the device, then checked here.
 
 namespace {
 
@@ -94,7 +94,7 @@ private:
     std::string trouble_;
 };
 
-// NVIDIA's compiler needs no GPU, but not our driver beside it either.
+// NVRTC needs no GPU, but must not run beside the drop-in's driver.
 nlohmann::ordered_json compiled() {
     const auto text = compile_for_a_gpu("compute_90");
     return text ? fmt::format("{} bytes of PTX", text->size()) : text.error().text();
@@ -114,7 +114,7 @@ int check_kernels() {
     if (device_count(api->cuda, why) == 0) return refuse_with("there is no GPU: " + why);
     api->cuda.set_device(0);
     void* context = nullptr;
-    api->cuda.malloc(&context, 1);  // the driver's part begins with the first use
+    api->cuda.malloc(&context, 1);  // the first use creates the driver's context
     const auto code = DeviceCode::make(*api, 0);
     if (!code) return refuse_with(code.error().text());
     nlohmann::ordered_json found = Check(api->cuda, **code).all();

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/gpu_rank_main.cpp — One program in three parts: it looks what there is, it leads
-// a job, and each rank is a copy of it that was forked before anything of CUDA was loaded.
+// runners/backends/gpu_rank/gpu_rank_main.cpp — One program in three parts: it probes the machine, it leads a
+// job, and each rank is a fork of the leader, made before CUDA is loaded.
 #include <cstdlib>
 #include <fmt/format.h>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace deadrank::runners {
 
 namespace {
 
-// Their clock begins when all are there.
+// The job's clock begins when all ranks have arrived.
 JobClock meet(const AgentJob& job) {
     const MeetingPlace place(job.directory / "meeting");
     place.add("came", 1);
@@ -28,7 +28,7 @@ int live_on_a_gpu(const AgentJob& job, bool standin, results::Rank rank, const K
     const int code = live({job.directory, rank, [&] { return meet(job); }, keeper, reach, library});
     if (code == 0) library.close();
     std::fflush(nullptr);
-    _exit(code);  // threads of the library may be anywhere
+    _exit(code);  // NCCL's threads may still be running
 }
 
 }  // namespace

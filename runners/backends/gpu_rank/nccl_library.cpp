@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/nccl_library.cpp — NCCL as this rank finds it: the library, its unique id as
-// text, and the release that it is told to be.
+// runners/backends/gpu_rank/nccl_library.cpp — NCCL in this rank: the loaded library, its unique id as text,
+// and the release that it claims to be.
 #include "runners/backends/gpu_rank/nccl_library.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace deadrank::runners {
 
-// What is not said by the plan is said so that any machine will do: the loopback interface, sockets between
-// ranks that share a device, NCCL's log in a file of the rank's own.
+// Settings that the plan leaves open are chosen to work on any machine: the loopback interface, sockets
+// between ranks that share a device, a log file per rank.
 
 namespace fs = std::filesystem;
 using results::Code;
@@ -28,14 +28,14 @@ namespace {
 
 constexpr std::chrono::seconds longest_farewell{2};
 
-// What one job of a lane found out; it may outlive whoever asked.
+// The result of one job of a lane; it may outlive the caller.
 struct JobAnswer {
     std::atomic<int> code = -1;
     NcclId id{};
     std::string text;
 };
 
-// The release itself where there is one, else it is only claimed.
+// The library of that release if there is one, else the release is only claimed.
 std::string library_of(int release) {
     if (release == 0) return {};
     for (const NcclRelease& one : further_releases()) {
@@ -56,12 +56,12 @@ void NcclLibrary::set_environment(const std::map<std::string, std::string>& envi
     ::setenv("NCCL_DEBUG_FILE", (log / "stderr.log").c_str(), 1);
     ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
     ::setenv("NCCL_IB_DISABLE", "1", 0);
-    // What the stand-in would write beside our evidence is in it already.
+    // Keeps the stand-in from writing evidence that we write already.
     ::setenv("DEADRANK_PID", std::to_string(::getpid()).c_str(), 1);
 }
 
-// As c10d does, by its variables. Unless told otherwise it waits for half an hour, and here for a minute of
-// the job, or the watchdog outside would come first.
+// Reads c10d's variables. c10d's default time-out is half an hour; here it is a minute of job time, or the
+// outer watchdog would fire first.
 void NcclLibrary::choose_manner(const std::map<std::string, std::string>& environment) {
     const auto said = environment.find("TORCH_NCCL_USE_COMM_NONBLOCKING");
     if (said == environment.end() || (said->second != "1" && said->second != "true")) return;
@@ -86,8 +86,8 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
     std::string why;
     const int devices = device_count(house_.api.cuda, why);
     if (devices == 0) return refuse(fmt::format("there is no GPU: {}", why));
-    // As frameworks do: LOCAL_RANK chooses. Where devices are fewer than a node's ranks, several share one;
-    // then each is a host of its own to NCCL, which would refuse them otherwise.
+    // LOCAL_RANK chooses the device, as in frameworks. If a node has fewer devices than ranks, several share
+    // one; each then poses as a separate host, or NCCL would refuse them.
     const auto local = opening.environment.find("LOCAL_RANK");
     const int wanted = local == opening.environment.end() ? 0 : std::atoi(local->second.c_str());
     house_.device = std::max(wanted, 0) % devices;
@@ -101,13 +101,13 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
         house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
         if (auto code = DeviceCode::make(house_.api, house_.device))
             house_.buffers->flip_by(std::move(*code));
-    } catch (const sim::LibraryError& error) {  // other ranks have the device's memory
+    } catch (const sim::LibraryError& error) {  // other ranks hold the device's memory
         return refuse(error.what());
     }
     return {};
 }
 
-// Whoever has place 0 makes it; c10d's store brings it to the others.
+// The rank at place 0 creates the id; the meeting place brings it to the others, as c10d's store does.
 void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id) {
     if (joining.place != 0) {
         wait_for_first(rank, joining, [&] { return joining.here.get("unique id").has_value(); });
@@ -145,7 +145,7 @@ void NcclLibrary::leave_free(std::int64_t bytes) {
 }
 
 std::string NcclLibrary::exception(Code code, const std::string& text) const {
-    if (code == Code::timeout)  // c10d's whole word for it
+    if (code == Code::timeout)  // c10d's whole message
         return "torch.distributed.DistBackendError: NCCL timeout in: "
                "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:197";
     return sim::nccl_exception(code, version("nccl").value_or(""), text);
@@ -176,7 +176,7 @@ void NcclLibrary::close() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Two digits a byte.
+// Two digits per byte.
 
 std::string in_hex(const NcclId& id) {
     std::string text;

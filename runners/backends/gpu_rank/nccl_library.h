@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/nccl_library.h — NCCL as this rank finds it: the library, its unique id as text,
-// and the release that it is told to be.
+// runners/backends/gpu_rank/nccl_library.h — NCCL in this rank: the loaded library, its unique id as text,
+// and the release that it claims to be.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace deadrank::runners {
 
 // NCCL as our ranks use it: a unique id handed over at the meeting place, ncclCommInitRank, and all calls on
-// a thread of their own.
+// a separate thread.
 
 class NcclLibrary final : public CommLibrary {
 public:
@@ -26,7 +26,7 @@ public:
     std::optional<std::string> version(std::string_view package) const override;
     void leave_free(std::int64_t bytes) override;
 
-    // Takes leave of the others, as far as they take leave of us.
+    // Destroys all communicators; gives up after two seconds if the other ranks do not do the same.
     void close();
 
 private:
@@ -44,14 +44,14 @@ private:
 std::string in_hex(const NcclId& id);
 NcclId from_hex(const std::string& text);
 
-// NCCL asks for its own version by name, through whoever exports that name first: this program. A rank can
-// claim another release, and NCCL's own check of its peers sees it.
+// NCCL looks up its own version function by name and finds the one that this program exports. So a rank can
+// claim another release, and NCCL's check of its peers sees the claim.
 
-// Up to 2.29. Since 2.30 NCCL tells its peers the number that it was built with, whatever anybody exports.
+// True up to 2.29: since 2.30 NCCL sends its peers the version that it was built as, whatever is exported.
 constexpr bool claim_is_heard(int release) { return release < 23000; }
 
 // `real`: NCCL's own function. `claimed`: as NCCL numbers releases; 0 = the true one.
 void answer_for_version(int (*real)(int*), int claimed);
-int claimed_version(int* version);  // what NCCL hears; its code
+int claimed_version(int* version);  // what NCCL is told; returns NCCL's code
 
 }  // namespace deadrank::runners

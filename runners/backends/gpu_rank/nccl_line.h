@@ -16,15 +16,15 @@
 
 namespace deadrank::runners {
 
-// The thread that calls NCCL. Its calls may wait for peers; the rank's own thread must go on to hear its
-// clock's faults and its watchdog.
+// The thread that calls NCCL. Its calls may wait for peers; the rank's own thread must stay free for timed
+// faults and its watchdog.
 
 class Lane {
 public:
     using Job = std::function<void()>;
 
     explicit Lane(const Job& first);  // runs before all others
-    ~Lane();                          // leaves a thread that is stuck where it is
+    ~Lane();                          // abandons a thread that is stuck
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
@@ -40,8 +40,8 @@ private:
     std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-// Whether calls of NCCL come back while they are still in progress, and how long one that makes a
-// communicator may be: one that blocks waits for ever.
+// Whether NCCL's calls block, and how long a non-blocking creation of a communicator may take; a blocking one
+// waits for ever.
 struct NcclManner {
     bool blocks = true;
     std::chrono::nanoseconds patience{0};
@@ -50,9 +50,9 @@ struct NcclManner {
 struct NcclLine {
     NcclLine(const Api& functions, int device, int own, int members, NcclManner how);
 
-    // On its lane: waits until all members have come, as its manner is. Its code is in `trouble` then.
+    // Call this on the lane: it waits for all members as `manner` says, then puts NCCL's code into `trouble`.
     void open(const NcclId& id);
-    // Asks until what is in progress is over, on the lane as well; until `patience` is over if that is not 0.
+    // Call this on the lane: it polls until the operation has ended, at most for `patience` if that is not 0.
     int settle(NcclHandle of, std::chrono::nanoseconds patience);
 
     const Api& api;
@@ -60,9 +60,9 @@ struct NcclLine {
     int rank = 0, size = 1;
     NcclManner manner;
     std::atomic<NcclHandle> handle = nullptr;
-    std::atomic<int> trouble = -1;  // of opening it; -1 = it is not open yet
-    std::string text;               // NCCL's words for it
-    Lane lane;                      // last: its thread sees the others whole
+    std::atomic<int> trouble = -1;  // NCCL's code for opening it; -1 = not open yet
+    std::string text;               // NCCL's message for it
+    Lane lane;                      // last: its thread uses the members above
 };
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/nccl_wire.cpp — Calls of a group need no group here: their lines do not wait for
-// each other.
+// runners/backends/gpu_rank/nccl_wire.cpp — Grouped calls need no ncclGroupStart here: their lines do not
+// wait for each other.
 #include "runners/backends/gpu_rank/nccl_wire.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds wire_look_again{1};
 
-// On the lane of a line between two. The sender makes the id.
+// Runs on the lane of a line between two ranks. The sender creates the id.
 void meet_over_file(NcclLine& line, const MeetingPlace& here, const std::string& key) {
     if (line.rank == 0) {
         NcclId made{};

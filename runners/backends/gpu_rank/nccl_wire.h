@@ -1,7 +1,6 @@
 // runners/backends/gpu_rank/nccl_wire.h — A communicator of our ranks over NCCL: one line for its
 // collectives, and one from each sender to each receiver, opened by their first message. A line does one
-// thing at a time, so that a rank which sends without waiting and then receives would stand in its own way on
-// a single one.
+// thing at a time: on a single line, a rank that sends without waiting and then receives would block itself.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// runners/backends/gpu_rank/operation.cpp — Values are 64-bit on the wire whatever the job calls them; a type
-// that is wrong is wrong for NCCL too: the same bytes as another number, or another number of bytes.
+// runners/backends/gpu_rank/operation.cpp — Values are 64-bit on the wire, whatever type the job declares. A
+// wrong type is wrong for NCCL too: it takes the bytes for other numbers, or takes a different number of
+// bytes.
 #include "runners/backends/gpu_rank/operation.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ using results::ReduceOp;
 namespace {
 
 constexpr unsigned no_timing = 2;
-// A call has returned long before its kernel reads: whoever writes into the buffer meanwhile, sends that.
+// A call returns long before its kernel reads the buffer: data written meanwhile is what gets sent.
 constexpr std::chrono::microseconds launch_latency{200};
 constexpr std::int64_t word = 8;
 
-// As NCCL is told, and how many of them are one of ours: in words, or in parts of one.
+// The type that NCCL is told, and how many bytes it then takes for one of our words.
 struct Typed {
     NcclType type;
     std::int64_t bytes;
@@ -63,8 +64,7 @@ bool averages(const RealCall& call) {
 NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, const RealCall& call,
                              bool stuck)
     : line_(std::move(line)), buffers_(buffers), call_(call), stuck_(stuck) {
-    // A fault may have changed the call: NCCL gets buffers that are large enough for whatever it now
-    // believes.
+    // A fault may have changed the call: the buffers must be large enough for what NCCL is now told.
     const std::int64_t each = std::max<std::int64_t>(1, type_of(call.dtype, call.declared).bytes / word);
     const Extent extent = extent_of(call, line_->size);
     const auto numbers = [&](std::int64_t believed, std::int64_t brought) {
@@ -77,7 +77,7 @@ NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, c
     late_ = call.op == Op::send && call.flip_bit < 0;
     if (call.in && !late_) std::copy_n(call.in, call.in_size, in_.host);
     if (call.out) std::copy_n(call.out, call.out_size, out_.host);
-    if (call.flip_bit >= 0 && !call.flip_received) {  // on the device, so it must be there by now
+    if (call.flip_bit >= 0 && !call.flip_received) {  // flipped on the device, so the data must be there
         buffers_.to_device(in_);
         buffers_.flip(in_, call.flip_bit);
         there_ = true;
@@ -85,7 +85,7 @@ NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, c
     line_->api.cuda.event(&event_, no_timing);
 }
 
-// What is still under way keeps its buffers: they are NCCL's as long as the process lives.
+// A call still in progress keeps its buffers: NCCL may use them as long as the process lives.
 NcclOperation::~NcclOperation() {
     if (!over_) return;
     buffers_.give_back(in_);
@@ -144,7 +144,7 @@ int NcclOperation::call() {
     }
 }
 
-// Copies in and out go through the stream of the call: nobody waits for them by themselves.
+// Copies in and out use the call's stream, so they need no wait of their own.
 void NcclOperation::run() {
     const Cuda& cuda = line_->api.cuda;
     const auto copy = [&](void* to, const void* from, const Buffer& buffer, CopyKind kind) {

@@ -13,8 +13,7 @@ namespace deadrank::runners {
 
 class NcclOperation final : public Operation {
 public:
-    // Takes over what the caller brings. `stuck`: a piece of work that never ends comes before the
-    // call in its stream.
+    // Takes over the caller's data. `stuck`: puts work that never ends into the stream before the call.
     NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, const RealCall& call, bool stuck);
     ~NcclOperation() override;
 
@@ -37,7 +36,7 @@ private:
     bool late_ = false;   // its data is read from the program's buffer when it is launched
     Buffer in_, out_;
     CudaEvent event_ = nullptr;
-    std::atomic<int> answer_ = -1;  // of the call; -1 = it has not returned
+    std::atomic<int> answer_ = -1;  // NCCL's code; -1 = the call has not returned
     bool over_ = false;
     results::Code code_ = results::Code::ok;
     std::string error_;

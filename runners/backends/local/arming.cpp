@@ -1,5 +1,5 @@
-// runners/backends/local/arming.cpp — Each fault pulls its levers once on paper; what it pulled is what the
-// hook will do.
+// runners/backends/local/arming.cpp — Each fault pulls its levers once in a dry run; the recorded pulls are
+// what the hook will do.
 #include "runners/backends/local/arming.h"
 
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ json when_of(const inject::PlannedFault& planned) {
             {"times", planned.rhythm.times}};
 }
 
-// Ranks whose hook waits for the moment. A fault that aims at no rank is armed where its moments can be: on
-// all of them when a file's name tells them apart or all write to the one storage, else on the first.
+// Ranks whose hook waits for the moment. A fault without a rank is armed on all ranks if a file's name
+// selects among them or if they share the storage, else on the first.
 std::vector<int> waiting_ranks(inject::Rank rank, const std::vector<HookPull>& pulls, inject::Rank ranks) {
     if (rank >= 0) return {rank};
     const json first = pulls.empty() ? json::object() : json::parse(pulls.front().json);
@@ -57,8 +57,7 @@ json parsed(const std::vector<HookPull>& pulls) {
     return list;
 }
 
-// A fault that hits another rank than the one whose moment it waits for cannot be done by that rank's own
-// hook.
+// A rank's hook cannot apply a fault to another rank than the one whose moment it waits for.
 scenarios::Result<inject::Done> check_aim(inject::Rank rank, const std::vector<HookPull>& pulls,
                                           const std::string& kind) {
     for (const HookPull& pull : pulls) {
@@ -89,7 +88,7 @@ scenarios::Result<inject::Done> arm_one(std::size_t index, inject::PlannedFault&
         planned.fault->revert(levers, rank);
         const std::vector<HookPull> back = levers.take();
         std::vector<int> ranks = waiting_ranks(rank, pulls, levers.ranks());
-        if (rank < 0 && pulls.front().rank >= 0) {  // by node: each of its ranks
+        if (rank < 0 && pulls.front().rank >= 0) {  // aimed at a node: one entry for each of its ranks
             for (const HookPull& pull : pulls) {
                 entries.push_back({{"fault", index},
                                    {"ranks", {pull.rank}},

@@ -1,5 +1,5 @@
-// runners/backends/local/arming.h — A plan's faults made ready for real processes, and what of a plan they
-// would leave out, told before any is started.
+// runners/backends/local/arming.h — Prepares a plan's faults for real processes, and reports what these
+// cannot play before any is started.
 #pragma once
 
 #include <filesystem>
@@ -16,27 +16,30 @@ namespace deadrank::runners {
 
 struct Arming {
     std::vector<inject::PlannedFault> faults;
-    std::vector<results::Mark> marks;  // of faults that are done with before the job starts
+    std::vector<results::Mark> marks;  // of faults that are applied before the job starts
     std::string hook_plan;             // JSON: settings, faults and seams, as the hook reads them
 };
 
-// Errors: unsupported (a lever that real processes have not, an aim that the hook cannot take).
+// Errors: unsupported (a lever that real processes lack, a target that the hook cannot reach).
 scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subject,
                               const std::filesystem::path& checkpoints, LocalLevers& levers);
 
-// What of a plan real processes would leave out, told before any is started.
+// What real processes cannot play of a plan, reported before any is started.
 
-// A value or block that the hook finds in every PyTorch program, or that this one shows.
+// True for a value or block that the hook finds in every PyTorch program, or that this one shows.
 bool shows(const Subject& subject, std::string_view name);
 
 // Errors: unsupported, for a value or block that the program does not show.
 scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Subject& subject);
 
-// Errors: unsupported, for a call or a place of the program that a hook never sees coming.
+// Errors: unsupported, for a call or a place in the program that a hook cannot see.
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject);
 
-// A setting of the workload that the program has not, or a variable that only NCCL reads: harmless to play,
-// but what follows says nothing about the scenario. Errors: unsupported.
+// Whether the subject's program has an argument for this value of a workload's setting.
+bool takes_setting(const Manifest& manifest, const std::string& name, const scenarios::Value& value);
+
+// Errors: unsupported, for a workload setting that the program lacks, or a variable that only NCCL reads:
+// harmless to play, but the result says nothing about the scenario.
 scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest);
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/local/guard.cpp — The copies lie beside the journals, not in the run's directory: they
-// outlive it until everything was given back.
+// runners/backends/local/guard.cpp — Copies are kept beside the journals, not in the run's directory: they
+// must outlive it until every file is restored.
 #include "runners/backends/local/guard.h"
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// runners/backends/local/guard.h — A program that is not ours writes where it likes. Its processes copy what
-// they are about to change; when they are gone all of it is given back, so that no run feeds the next one and
-// the user's files are what they were.
+// runners/backends/local/guard.h — A user's program writes where it likes. Its processes copy each file
+// before they change it; when they have ended, the files are restored, so that no run affects the next one or
+// the user's files.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,13 @@
 
 namespace deadrank::runners {
 
-// Does it lie somewhere else than our own subjects?
+// True if the program is not one of our own subjects.
 bool is_theirs(const Manifest& manifest, const std::filesystem::path& home);
 
 class Guard {
 public:
-    // Waits until no other run of a program in this directory is going on. Errors: environment (what a killed
-    // run left is not undone yet), unsupported (no library to do it with), io.
+    // Waits until no other run of a program in this directory is going on. Errors: environment (a killed run
+    // has not been undone yet), unsupported (no library that copies files), io.
     static scenarios::Result<Guard> begin(const Manifest& manifest, const std::atomic<bool>* stop);
     Guard(Guard&& other) noexcept;
     Guard& operator=(Guard&&) = delete;
@@ -28,7 +28,7 @@ public:
 
     const std::filesystem::path& directory() const { return directory_; }  // for DEADRANK_KEPT
 
-    // Every process of the job is gone. Errors: io, with the file and the place of its copy.
+    // Call this when every process of the job is gone. Errors: io, with the file and where its copy is.
     scenarios::Result<GivenBack> end();
 
 private:

@@ -1,5 +1,5 @@
-// runners/backends/local/local_harvest.cpp — Hooks' lines, logs, exits and torchrun's error files become one
-// timeline; what the hooks did, the truth.
+// runners/backends/local/local_harvest.cpp — Merges hooks' lines, logs, exits and torchrun's error files into
+// one timeline; what the hooks did becomes the truth.
 #include "runners/backends/local/local_harvest.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using results::Time;
 
 namespace {
 
-// Puts the loss that the rank printed in the place of the one the hook computed from its own samples.
+// Replaces the loss that the hook computed from its own samples by the one that the rank printed.
 class Printed final : public results::EventSink {
 public:
     Printed(results::Evidence& evidence, const LogReading& log) : evidence_(evidence), log_(log) {}
@@ -54,7 +54,7 @@ void read_error_files(const Harvest& harvest, results::Evidence& evidence) {
                                     : inner->is_string() ? inner->get<std::string>()
                                                          : "";
         const Rank rank = std::atoi(file.parent_path().filename().c_str());
-        // torchrun's own stamp in the file has whole seconds only, which would put it before its cause.
+        // The time stamp in the file has whole seconds only, so the error would come before its cause.
         const Time at(written_at(file) - harvest.launched.started);
         evidence.record({at, rank, results::RankLog{2, evidence.text("error file: " + message)}});
     }
@@ -89,7 +89,7 @@ void record_exits(const Harvest& harvest, const LogReading& log, Record& record)
                                : results::RankEnd::finished;
         }
     }
-    // A program that nobody watched from inside: its launcher speaks for all ranks.
+    // A program without a hook: the launcher's exit counts for all ranks.
     if (launched.ranks.empty() && launched.end == LaunchEnd::ended) {
         const bool well = launched.launcher.code == 0 && launched.launcher.signal == 0;
         std::fill(record.truth.ends.begin(), record.truth.ends.end(),
@@ -107,14 +107,14 @@ void record_job(const Harvest& harvest, const std::string& what, Record& record)
     const auto ranks = static_cast<std::int32_t>(harvest.plan.world_size());
     results::Evidence& evidence = record.evidence;
     evidence.record({Time(0), results::no_rank, results::JobStart{ranks, 1, ranks, evidence.text(what)}});
-    if (launched.end != LaunchEnd::ended) return;  // nobody saw it end: we ended it
+    if (launched.end != LaunchEnd::ended) return;  // it did not end by itself: we ended it
     const Gone& launcher = launched.launcher;
     const int code = launcher.signal ? 128 + launcher.signal : launcher.code;
     evidence.record({Time(launched.ended - launched.started), results::no_rank,
                      results::JobStop{code, evidence.text(code ? "a rank failed" : "all ranks ended")}});
 }
 
-// Steps that were only printed: the hook saw none, or there was no hook.
+// Records steps that were only printed: the hook saw none, or there was no hook.
 void record_printed_steps(const Harvest& harvest, const LogReading& log, results::Evidence& evidence) {
     std::set<Rank> seen;
     for (const results::Event* event : evidence.each<results::StepEnd>()) seen.insert(event->rank);
@@ -140,7 +140,7 @@ void record_printed_steps(const Harvest& harvest, const LogReading& log, results
     }
 }
 
-// "torch 2.11.0": of the package that the manifest names, as the ranks themselves saw it.
+// "torch 2.11.0": the version of the manifest's package, as the ranks reported it.
 std::string version_seen(const Harvest& harvest, const results::Evidence& evidence) {
     const std::string name = harvest.manifest.version_of;
     for (const results::Event* event : evidence.each<results::RankStart>()) {
@@ -159,7 +159,7 @@ std::string debug_of(const Manifest& manifest) {
     return stated == manifest.environment.end() ? "" : stated->second;
 }
 
-// torchrun counts its attempts in the ranks' environment.
+// torchrun tells ranks the number of restarts in their environment.
 void record_restarts(results::Evidence& evidence) {
     std::map<int, Time> first;
     for (const results::Event* event : evidence.each<results::RankStart>()) {
@@ -174,7 +174,7 @@ void record_restarts(results::Evidence& evidence) {
     }
 }
 
-// A line that a hook or a library wrote, as what it says of one fault.
+// Reads lines that a hook or a library wrote about one fault.
 class TruthReader {
 public:
     TruthReader(const Harvest& harvest, results::Truth& truth) : harvest_(harvest), truth_(truth) {}
@@ -189,7 +189,7 @@ public:
         } else if (kind == "fault.fitted") {
             fitted_.try_emplace(said.fault, nameless(said.moment));
         }
-        // It waited for a file: the step is that of its moment.
+        // A fault that waited for a file gets the step of its moment.
         if (const auto begun = waits_.find(said.fault); begun != waits_.end() && said.moment.step < 0)
             said.moment.step = begun->second.step;
         auto mark = mark_said(kind, said, faults[said.fault], harvest_.levers);
@@ -198,7 +198,8 @@ public:
         truth_.marks.push_back(std::move(*mark));
     }
 
-    // A storage with less room that still held all: what a fix is for, and no fault in a run without one.
+    // Storage with less room that still held everything: intended in the healed run; in any other, the fault
+    // did not happen.
     void conclude_what_fitted() {
         for (const auto& [index, moment] : fitted_) {
             if (!happened_.insert(index).second) continue;
@@ -214,7 +215,7 @@ public:
         }
     }
 
-    // A damage whose moment came, and no file with it: nothing that followed was its doing.
+    // A damage whose moment came but that met no file: it caused nothing that followed.
     void refuse_what_met_no_file() {
         for (const auto& [index, moment] : waits_) {
             if (happened_.contains(index)) continue;
@@ -232,7 +233,7 @@ public:
 
 private:
     static inject::Moment nameless(inject::Moment moment) {
-        moment.call = {};  // a view of what goes with the line
+        moment.call = {};  // it would outlive the line that it views
         return moment;
     }
 

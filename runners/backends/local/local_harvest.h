@@ -1,4 +1,4 @@
-// runners/backends/local/local_harvest.h — From what a real run left behind to evidence and truth.
+// runners/backends/local/local_harvest.h — Turns what a real run left behind into evidence and truth.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,12 @@ struct Harvest {
     const Arming& arming;
     const LocalLevers& levers;
     const Manifest& manifest;
-    results::Time timeout;            // what bounds a wait in it; 0 = unknown
-    std::filesystem::path directory;  // evidence/, truth/ and logs/ lie below
+    results::Time timeout;            // of its collectives; 0 = unknown
+    std::filesystem::path directory;  // holds evidence/, truth/ and logs/
 };
 
-// Adds to the record. Unreadable lines are counted in its notes, never fatal: killed processes leave torn
-// ones.
+// Adds to the record. Unreadable lines are counted in its notes, never fatal: killed processes leave
+// truncated ones.
 void gather(const Harvest& harvest, Record& record);
 
 }  // namespace deadrank::runners

@@ -15,20 +15,20 @@ extern char** environ;
 
 namespace deadrank::runners {
 
-// What a shell script around a training job does, with nothing left to the user's shell.
+// Does what a shell script around a training job would do, without a shell.
 
 namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-// Where a plan says nothing else, torchrun looks at its ranks as often as it does by itself.
+// torchrun's own default interval between checks of its ranks, kept unless a plan states another.
 constexpr std::int64_t usual_monitor_interval = 5'000'000'000;
 
 constexpr const char* names_of_ranks[] = {"RANK",       "WORLD_SIZE",  "LOCAL_RANK",
                                           "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"};
 
-// The user's own environment, without what would steer a job, and with what keeps it small and on this
-// machine.
+// The user's environment, without variables that would steer a job, and with those that keep it small and on
+// this machine.
 Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, const JobPlace& place) {
     Variables job;
     for (char** entry = environ; *entry; ++entry) {
@@ -80,8 +80,8 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
                    const JobPlace& place, const Variables& shared) {
     ChildSpec child;
     Variables own = shared;
-    // The agent's store outlives its ranks, and a restarted one may read its peer's old address from it. With
-    // another rendezvous than the static one that can be turned off.
+    // The agent's store outlives its ranks, so a restarted rank may read its peer's old address from it.
+    // Unless the rendezvous is static, sharing that store can be turned off.
     own.try_emplace("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1");
     child.environment = lines(own);
     child.command = {python.program.string(), "-m", "torch.distributed.run"};
@@ -116,8 +116,8 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
     return child;
 }
 
-// A command that starts its own ranks. torchrun takes what it was not told from the environment, so that each
-// rank's output goes to a file of its own here as well.
+// A command that starts its own ranks. torchrun takes options that it was not given from the environment, so
+// each rank's output goes to its own file here as well.
 ChildSpec by_itself(const Subject& subject, const Python& python, const JobPlace& place, Variables shared) {
     if (!python.program.empty())  // so that `torchrun` is the one of that Python
         shared["PATH"] = python.program.parent_path().string() + ":" + shared["PATH"];
@@ -153,15 +153,15 @@ std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& 
     return children;
 }
 
-// What remains of the MPI runner where the program is not ours: mpirun's settings. The rest is that of a
-// command which starts its own ranks.
+// The MPI runner for a user's program: only mpirun's settings are special, the rest is as for any command
+// that starts its own ranks.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
 namespace {
 
-// Its calls are all that is seen of it.
+// Of an MPI program only the calls are seen.
 scenarios::Result<void> shows_the_moments(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
         const scenarios::Trigger& when = fault.when;
@@ -179,7 +179,7 @@ Manifest started_by(const std::filesystem::path& mpirun, const std::filesystem::
     Manifest manifest = typed_subject(command);
     const MpiJob job{mpirun, {}, "{checkpoints}", 1, false};
     manifest.command = mpirun_words(job);
-    const std::string preload = library.string() + ":" + files_shim().string();  // else its guard is lost
+    const std::string preload = library.string() + ":" + files_shim().string();  // else no guard
     manifest.command.insert(manifest.command.end(), {"-np", "{ranks}", "-x", "LD_PRELOAD=" + preload});
     manifest.command.insert(manifest.command.end(), command.begin(), command.end());
     manifest.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
@@ -208,7 +208,7 @@ scenarios::Result<Record> MpiProgram::run(const scenarios::Plan& plan, const Run
         return refuse(ErrorCode::unsupported, "libdeadrank-mpi.so is not beside this program",
                       "install Open MPI (Debian: libopenmpi-dev) and build again, without a sanitizer");
     scenarios::Plan played = plan;
-    played.cluster.erase("launcher");  // it is mpirun, whatever else would have been
+    played.cluster.erase("launcher");  // always mpirun here
     return LocalRunner(started_by(*mpirun, library, command_)).run(played, options);
 }
 

@@ -19,8 +19,8 @@ struct JobPlace {
     std::filesystem::path directory;    // of this run
     std::filesystem::path hook;         // goes to PYTHONPATH
     int port = 0;                       // where the ranks meet
-    std::string preload;                // before the ranks' libraries, by colon; empty = nothing
-    std::filesystem::path kept;         // where it copies files before it changes them; empty = not at all
+    std::string preload;                // LD_PRELOAD for the ranks, separated by colons
+    std::filesystem::path kept;         // for copies of files that it changes; empty = no copies
     std::string address = "127.0.0.1";  // and the host of that port
     std::string network;                // what hooks must know of their nodes' networks; empty = none
     std::string store;                  // what hooks must know of the proxy before the store; empty = none
@@ -29,12 +29,12 @@ struct JobPlace {
 std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& manifest,
                                    const Subject& subject, const Python& python, const JobPlace& place);
 
-// Somebody's own MPI program under test: started by mpirun, with our library before its MPI, watched and
+// A user's MPI program under test: started by mpirun, with our library loaded before its MPI, watched and
 // ended like any real process.
 
 class MpiProgram final : public Runner {
 public:
-    // As mpirun would be given it, without mpirun: the program and its words.
+    // The program and its arguments, as they would follow mpirun.
     explicit MpiProgram(std::vector<std::string> command) : command_(std::move(command)) {}
 
     std::string_view name() const override { return "mpi"; }

@@ -51,7 +51,7 @@ tl::unexpected<scenarios::Error> LocalLevers::missing(const inject::Lever& lever
     return runners::missing(lever.does);
 }
 
-// There is no device, the host is the one that we are on, and its clock is ours.
+// Excluded levers: there is no device, and the host and its clock are our own.
 std::vector<std::string> LocalLevers::names() {
     return LeversOf::names({inject::ChangeDevice::fault.name, inject::ChangeDevice::leak.name,
                             inject::ChangeDevice::memory.name, inject::ChangeHost::clock.name,
@@ -83,7 +83,7 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::UnsetEnv& pull) {
     return inject::Done{};
 }
 
-// A version is real here: another torch's interpreter. What no interpreter has cannot be played.
+// A version is real here: the rank runs under a Python that has it. One that no Python has cannot be played.
 LocalLevers::Answer LocalLevers::carry_out(const inject::SetVersion& pull) {
     if (auto may = only_before_start(pull.lever); !may) return may;
     const auto overlay = overlays_.find(fmt::format("{}=={}", pull.package, pull.version));
@@ -129,7 +129,7 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::TakePort& pull) {
     return inject::Done{};
 }
 
-// Rules in the namespace of the node, by the hook of the first rank there.
+// The hook of the node's first rank sets firewall rules in the node's namespace.
 LocalLevers::Answer LocalLevers::change_network(const inject::LinkChange& change) {
     const std::vector<Rank> there = ranks_of(change.from);
     if (there.empty() || change.to > node_of(ranks_ - 1)) {
@@ -148,9 +148,8 @@ LocalLevers::Answer LocalLevers::change_network(const inject::LinkChange& change
     return keep(there.front(), line("change_network", pull));
 }
 
-// Each rank's own sending goes through a library of ours. It cannot tell one peer from another, so that the
-// link must be all there is between ranks; and what the loopback really carries is not ours to divide by a
-// factor.
+// Each rank sends through our library. It cannot tell peers apart, so the link must be the only one between
+// ranks; and the loopback's real bandwidth is unknown, so it cannot be divided by a factor.
 LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeLink& pull) {
     const inject::LinkChange& change = pull.change;
     if (change.from == change.to) return runners::missing("change a link within a node");
@@ -200,7 +199,7 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeDevice& pull) {
     return keep(pull.rank, line(pull.lever, {{"slow_permille", *pull.change.slow_permille}}));
 }
 
-// Limits are of a process here, not of a node: each rank of the node gets its own.
+// Limits apply to a process here, not to a node: each rank of the node gets its own.
 LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeHost& pull) {
     const auto& memory = pull.change.host_memory_limit;
     const auto& files = pull.change.open_files_limit;
@@ -212,8 +211,8 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeHost& pull) {
     return inject::Done{};
 }
 
-// What lasts, each writer meets at its own system calls; damage to one file is the hook's, which then knows
-// what had been written.
+// Lasting trouble acts at each writer's system calls; damage to one file is left to the hook, which knows
+// what has been written.
 LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeStorage& pull) {
     const auto& [path, what, amount, end] = pull.change;
     const bool lasts =
@@ -225,7 +224,7 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeStorage& pull) {
         line(pull.lever, {{"path", path}, {"what", name_of(what)}, {"amount", amount}, {"end", end}}));
 }
 
-// The rank's way to the store leads through a door of ours from its start on, whenever its trouble begins.
+// The rank reaches the store through our proxy from its start on, whenever the trouble begins.
 LocalLevers::Answer LocalLevers::carry_out(const inject::ChangeStore& pull) {
     behind_proxy_.insert(pull.rank);
     const auto& [how, late, amount] = pull.change;

@@ -1,6 +1,6 @@
 // runners/backends/local/local_levers.h — The levers of real processes. Before the job starts they set what a
-// rank will find; for later moments they are written down, and the hook inside the rank pulls them when the
-// moment has come.
+// rank will find; for later moments they are recorded, and the hook inside the rank pulls them when the
+// moment comes.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace deadrank::runners {
 
-// What one rank finds when it starts, beside what all find.
+// Settings for the start of one rank, on top of those of all ranks.
 struct RankSetting {
     std::map<std::string, std::string> set;
     std::vector<std::string> unset;
@@ -21,7 +21,7 @@ struct RankSetting {
     std::string python;             // another interpreter; empty = the job's
 };
 
-// One lever to be pulled by the hook, as the JSON that it reads.
+// One lever for the hook to pull, as the JSON that it reads.
 struct HookPull {
     inject::Rank rank = results::no_rank;
     std::string json;
@@ -31,8 +31,8 @@ class LocalLevers final : public inject::LeversOf<LocalLevers> {
 public:
     LocalLevers(inject::Rank ranks, inject::Rank ranks_per_node, std::filesystem::path scratch);
 
-    // The pulls since the last call. `starting`: the job has not started, so that environments may still be
-    // set directly.
+    // The pulls since the last call. `starting`: the job has not started, so environments can still be set
+    // directly.
     std::vector<HookPull> take();
     void starting(bool yes) { starting_ = yes; }
 
@@ -89,7 +89,7 @@ private:
     std::map<std::string, std::string> overlays_;
     bool port_taken_ = false, port_mute_ = false, link_changed_ = false, network_changed_ = false,
          storage_changed_ = false;
-    std::string network_missing_ = "nobody has looked whether nodes can have a network of their own";
+    std::string network_missing_ = "it was not checked whether nodes can have their own network";
     std::set<Rank> behind_proxy_;
 };
 

@@ -33,7 +33,7 @@ using scenarios::refuse;
 
 namespace {
 
-// By colon.
+// For LD_PRELOAD, separated by colons.
 std::string preloaded(const LocalLevers& levers, bool guarded) {
     std::string list = levers.link_changed() ? sockets_shim().string() : "";
     const std::string files = guarded || levers.storage_changed() ? files_shim().string() : "";
@@ -50,7 +50,7 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
         case LaunchEnd::ended:
             break;
         case LaunchEnd::silent:
-            ended(fmt::format("not one line and no event in {}s",
+            ended(fmt::format("no output and no event for {}s",
                               std::chrono::duration_cast<std::chrono::seconds>(spec.start).count()));
             break;
         case LaunchEnd::stuck:
@@ -88,22 +88,23 @@ std::string last_words(const Launched& launched) {
     return words;
 }
 
-// A crash of native code that nothing of ours preceded is the program's or its framework's own.
+// A crash of native code before any fault was applied is the program's or its framework's own.
 scenarios::Result<void> check_it_lived(const Record& record) {
     if (record.truth.applied()) return {};
     for (const results::Event* event : record.evidence.each<results::RankExit>()) {
         const int signal = event->as<results::RankExit>()->signal;
         if (signal != SIGSEGV && signal != SIGBUS && signal != SIGILL && signal != SIGFPE) continue;
-        return refuse(ErrorCode::environment,
-                      fmt::format("rank {} died of {} by itself: no fault had been applied", event->rank,
-                                  results::signal_name(signal)),
-                      "run it without us, as often, to see whether it does so there");
+        return refuse(
+            ErrorCode::environment,
+            fmt::format("rank {} died of {} before any fault was applied: no fault had been applied",
+                        event->rank, results::signal_name(signal)),
+            "run it without us, as often, to see whether it does so there");
     }
     return {};
 }
 
-// What a typed command made of the plan: with other processes than planned, or with none that came to train,
-// no fault of ours could come to its moment.
+// Checks that a typed command started as many ranks as planned and began to train: otherwise no fault can
+// have reached its moment.
 scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched& launched,
                                      const Record& record) {
     std::set<results::Rank> came;
@@ -130,7 +131,7 @@ scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched
                   "run the command without us first");
 }
 
-// What stands around the job and goes with it.
+// What is set up around the job and lives as long as it does.
 struct Surroundings {
     std::unique_ptr<StoreProxy> proxy;
     std::unique_ptr<TakenPort> taken;
@@ -140,8 +141,7 @@ struct Surroundings {
 scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
     Surroundings around;
     if (levers.network_changed() && (levers.port_taken() || !levers.behind_proxy().empty())) {
-        return refuse(ErrorCode::unsupported,
-                      "nodes with a network of their own meet at a store that we do not stand before",
+        return refuse(ErrorCode::unsupported, "store faults cannot be combined with network faults",
                       "play the faults of the store and those of links one after the other");
     }
     if (levers.network_changed()) {
@@ -162,9 +162,10 @@ scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
     return around;
 }
 
-// Why the nodes of this job can have no network of their own.
+// Why the nodes of this job cannot have networks of their own; empty = they can.
 std::string network_missing(const Manifest& manifest) {
-    if (manifest.starts == Starts::itself) return "this subject starts its own ranks, wherever it likes";
+    if (manifest.starts == Starts::itself)
+        return "this subject starts its own ranks, outside our network namespaces";
     if (!manifest.hook) return "without the hook no rank would move into its node's network";
     return namespaces_missing();
 }
@@ -190,7 +191,7 @@ LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, co
     return levers;
 }
 
-// Asking each Python whether it has torch takes seconds: not for a program that needs none.
+// Asking each Python whether it has torch takes seconds: skipped for a program that needs none.
 scenarios::Result<Python> python_for(const Manifest& manifest) {
     const bool needed = manifest.starts == Starts::ranks || !manifest.needs.empty();
     auto python = needed || manifest.hook ? best_python() : scenarios::Result<Python>(Python{});
@@ -208,13 +209,13 @@ std::string what_runs(const scenarios::Plan& plan, const Manifest& manifest, con
                                                          : "torchrun");
 }
 
-// Each process into the network of its node; a launcher into that of the first.
+// Moves each process into its node's network, a launcher into that of the first node.
 void put_into(const Namespaces& network, const LocalLevers& levers, std::vector<ChildSpec>& children) {
     for (ChildSpec& child : children)
         child.command = network.inside(child.rank < 0 ? 0 : levers.node_of(child.rank), child.command);
 }
 
-// The user's files are as they were before the run.
+// Restores the user's files to what they were before the run.
 scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
     const auto given = guard.end();
     if (!given) return tl::unexpected(given.error());
@@ -223,11 +224,11 @@ scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
     return {};
 }
 
-// From a job that is over to its record.
+// Turns a finished job into its record.
 scenarios::Result<Record> conclude(const Harvest& harvest, const LaunchSpec& spec, Record record) {
     const Launched& launched = harvest.launched;
     if (const std::string why = too_slow(launched); !why.empty())
-        return refuse(ErrorCode::environment, "this machine was too slow to tell: " + why,
+        return refuse(ErrorCode::environment, "this machine was too slow for a verdict: " + why,
                       "run it again when less else is running");
     say_how_it_ended(launched, spec, record);
     gather(harvest, record);
@@ -278,6 +279,11 @@ scenarios::Result<void> LocalRunner::on_paper(const scenarios::Plan& plan) {
     const auto arming = arm(plan, *subject, scratch->path(), levers);
     if (!arming) return tl::unexpected(arming.error());
     return {};
+}
+
+bool LocalRunner::reads(const scenarios::Plan& plan, const std::string& setting) {
+    const auto manifest = subject_of(plan);
+    return manifest && takes_setting(*manifest, setting, plan.workload.at(setting));
 }
 
 scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {

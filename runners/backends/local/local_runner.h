@@ -12,12 +12,13 @@ namespace deadrank::runners {
 class LocalRunner final : public Runner {
 public:
     LocalRunner() = default;
-    // The program under test; without one, that of ours which plays the scenario's workload.
+    // The program under test; without one, our own program that plays the scenario's workload.
     explicit LocalRunner(Manifest subject) : subject_(std::move(subject)) {}
 
     std::string_view name() const override { return "local"; }
     scenarios::Capabilities capabilities() const override;
     scenarios::Result<void> on_paper(const scenarios::Plan& plan) override;
+    bool reads(const scenarios::Plan& plan, const std::string& setting) override;
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:

@@ -1,5 +1,5 @@
-// runners/backends/local/local_subject.cpp — The settings of a simulated workload, said in the words of a
-// real program.
+// runners/backends/local/local_subject.cpp — Translates the settings of a simulated workload into a real
+// program's command line.
 #include "runners/backends/local/local_subject.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::int64_t number(const scenarios::Plan& plan, const std::string& name, std::i
     return found == plan.workload.end() ? otherwise : found->second.number;
 }
 
-// Durations in seconds and ratios as fractions: what programs take.
+// Durations in seconds and ratios as fractions, as programs expect them.
 std::string said(const Value& value) {
     switch (value.type) {
         case ValueType::duration:
@@ -131,7 +131,7 @@ scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manife
     }
     std::string& first = subject.command.front();
     subject.script = first.ends_with(".py");
-    // A script is looked for beside its manifest, as people write it; a program on the path.
+    // A script is looked for beside its manifest, a program on PATH.
     if (subject.script && manifest.starts == Starts::ranks && std::filesystem::path(first).is_relative())
         first = (manifest.directory / first).string();
     subject.seams = manifest.seams;

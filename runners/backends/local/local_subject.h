@@ -18,56 +18,58 @@
 namespace deadrank::runners {
 
 struct Subject {
-    std::vector<std::string> command;          // of one rank, or of the whole job where it starts itself
+    std::vector<std::string> command;          // of one rank, or of a whole job that starts its own ranks
     bool script = true;                        // the first word is a file for Python
     std::map<std::string, std::string> seams;  // name in a scenario → module.function of the subject
-    std::vector<std::string> groups;  // by rank: which ranks must hold the same parameters; or learnt
+    std::vector<std::string> groups;  // by rank: which ranks hold the same parameters; empty = learnt
     std::string samples;              // as the manifest says
 };
 
-// What stands behind {here}, {python}, … in a command.
+// What replaces {checkpoints}, {python} and {timeout} in a command.
 struct Places {
     std::filesystem::path checkpoints;
     std::string python;
     results::Time timeout{0};
 };
 
-// The manifest that plays this plan unless one was named. Errors: unsupported, as load_manifest.
+// The manifest that plays this plan unless another was named. Errors: unsupported, and those of
+// load_manifest.
 scenarios::Result<Manifest> usual_subject(const scenarios::Plan& plan);
 
-// Errors: unsupported (a workload or a setting that the program has not).
+// Errors: unsupported (a workload or a setting that the program lacks).
 scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manifest& manifest,
                                        const Places& places);
 
-// Is what the manifest needs there? Errors: environment, naming the module or the version that there is.
+// Checks that what the manifest needs is installed. Errors: environment, naming the module or the version
+// found.
 scenarios::Result<void> check_needs(const Manifest& manifest, const Python& python);
 
-// A plan on published releases: its program with the fixed release on the path, the release with the bug for
-// the ranks that a fault gives it, and whether the bug was seen.
+// A plan on published releases: its program runs on the fixed release, ranks chosen by a fault on the one
+// with the bug, and the output shows whether the bug occurred.
 
 bool plays_a_release(const scenarios::Plan& plan);
 
-// Errors: environment, where a release is not on this machine: a run fetches nothing.
+// Errors: environment, if a release is not on this machine: a run downloads nothing.
 scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan);
 
 // "torchmetrics==1.3.2" → its directory: what skew_version may give to a rank.
 std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan);
 
-// The bug must happen in the faulty run, and nowhere else: else nothing that followed proves anything.
-// Errors: environment, with what was looked for.
+// The bug must show in the faulty run and in no other, or the runs prove nothing. Errors: environment, with
+// what was looked for.
 scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launched& launched,
                                       const Record& record);
 
-// How long a real job may take, how long its silence is watched, and when this machine was too slow to tell.
+// Time limits of a real job, and whether this machine was too slow to judge it.
 
-// The collective time-out that is played, in nanoseconds; 0 = the program's own, which is not known. A note
-// says where it is not the plan's.
+// The collective time-out that is played, in nanoseconds; 0 = the program's own, which is unknown. Adds a
+// note if it is not the plan's.
 std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record);
 
-// What bounds the job in time and in bytes written; what it runs is added later.
+// The job's limits in time and bytes written; its commands are added later.
 LaunchSpec launch_spec(const scenarios::Plan& plan, const Manifest& manifest, results::Time timeout);
 
-// Empty, or why nothing can be said of a job that we had to end.
+// Why a job that we had to end proves nothing; empty = it can be judged.
 std::string too_slow(const Launched& launched);
 
 }  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/backends/local/manifest.cpp — Tables read key by key; what nobody asked for is refused with its
+// runners/backends/local/manifest.cpp — Reads the tables key by key; unknown keys are refused with their
 // place.
 #include "runners/backends/local/manifest.h"
 
@@ -95,7 +95,7 @@ void check_pattern(const Reader& read, const Manifest& manifest, Problems& probl
                          "one pair of brackets for each field, in their order");
         }
     } catch (const std::regex_error& wrong) {
-        problems.add(place, fmt::format("'{}' is no pattern: {}", manifest.step, wrong.what()),
+        problems.add(place, fmt::format("'{}' is not a pattern: {}", manifest.step, wrong.what()),
                      "an ECMAScript regular expression, in single quotes");
     }
     for (const std::string& field : manifest.fields) {
@@ -152,7 +152,8 @@ scenarios::Result<Manifest> load(const fs::path& file, bool may_be_like_another)
     return parse(*text, file, may_be_like_another);
 }
 
-// "like" another manifest of the same directory, which is like none: all of it, then what this one says.
+// `like` names a manifest of the same directory that has no `like` itself: its values are the defaults of
+// this one.
 Manifest begun(Reader& top, const fs::path& file, bool may_be_like_another) {
     if (!may_be_like_another) return {};
     const std::string other = top.text("like");

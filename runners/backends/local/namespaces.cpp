@@ -1,5 +1,5 @@
-// runners/backends/local/namespaces.cpp — Faults of the network around real processes: namespaces of our own,
-// and a port that somebody else has taken.
+// runners/backends/local/namespaces.cpp — Network faults around real processes: a network namespace for each
+// node, and a port that is already taken.
 #include "runners/backends/local/namespaces.h"
 
 #include <arpa/inet.h>
@@ -19,15 +19,15 @@
 
 namespace deadrank::runners {
 
-// By ip and nft, as an administrator would. Nothing is made in the namespace that we are in: both ends of
-// each cable are born inside.
+// Uses ip and nft, as an administrator would. Nothing is created in our own namespace: both ends of each
+// cable are created in the new ones.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
 namespace {
 
-// On PATH, else where an administrator's programs lie: the PATH of a plain user does not name that.
+// Searches PATH, then the administrator's directories, which a plain user's PATH lacks.
 std::string program(const std::string& name) {
     for (const char* directory : {"", "/usr/sbin/", "/sbin/", "/usr/bin/"}) {
         if (std::string found = results::external::find_program(directory + name); !found.empty())
@@ -112,7 +112,7 @@ scenarios::Result<int> Namespaces::join(int node) {
     return 0;
 }
 
-// What could not be deleted stays on the journal, for `deadrank undo`.
+// What could not be deleted stays in the journal, for `deadrank undo`.
 Namespaces::~Namespaces() {
     for (; !names_.empty(); names_.pop_back(), entries_.pop_back()) {
         const Undone undone = revert({UndoAction::Undo::delete_namespace, names_.back()});
@@ -136,7 +136,7 @@ std::string Namespaces::told(const inject::Levers& levers) const {
         .dump();
 }
 
-// A bound socket of all interfaces, closed at the end.
+// A socket bound on all interfaces, closed at the end.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// runners/backends/local/namespaces.h — Faults of the network around real processes: namespaces of our own,
-// and a port that somebody else has taken.
+// runners/backends/local/namespaces.h — Network faults around real processes: a network namespace for each
+// node, and a port that is already taken.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace deadrank::runners {
 
-// A network for each node of the job: a namespace a node, joined by a bridge in one of its own. What is
-// dropped, refused or cut in there touches nothing else on this machine, and all of it goes with the
-// namespaces. Each is on the journal before it is made.
+// A network for each node of the job: one namespace per node, joined by a bridge in a further one. Faults in
+// there touch nothing else on this machine and vanish with the namespaces. Each is entered in the journal
+// before it is made.
 
-// Why this process cannot make any, in words for a sentence; empty = it can, as far as can be told before.
+// Why this process cannot make namespaces, as part of a sentence; empty = it probably can.
 std::string namespaces_missing();
 
 class Namespaces {
@@ -28,9 +28,9 @@ public:
     static constexpr const char* interface = "eth0";  // the same on every node
     static std::string address(int node);
     const std::string& of(int node) const { return names_.at(static_cast<std::size_t>(node) + 1); }
-    // A command that runs there instead of here.
+    // The command that runs `command` on that node's network.
     std::vector<std::string> inside(int node, std::vector<std::string> command) const;
-    // What a hook has to know, as JSON: the namespace, the bridge's one and the port there, by node.
+    // What hooks must know, as JSON: the namespace and bridge port of each rank, and the bridge's namespace.
     std::string told(const inject::Levers& levers) const;
 
 private:
@@ -39,15 +39,15 @@ private:
     scenarios::Result<int> join(int node);
 
     Journal journal_;
-    std::vector<std::string> names_;  // the bridge's first, then a node's each
+    std::vector<std::string> names_;  // the bridge's first, then one per node
     std::vector<Journal::Entry> entries_;
 };
 
-// Somebody else has the port where the job wants to meet, for the length of a run.
+// Occupies the port where the job wants to meet, for the length of a run.
 
 class TakenPort {
 public:
-    // A mute one listens and never answers; the other only keeps the port from being bound.
+    // `mute`: listens and never answers; else it only keeps the port from being bound.
     TakenPort(int port, bool mute);
     ~TakenPort();
     TakenPort(const TakenPort&) = delete;

@@ -1,5 +1,5 @@
-// runners/backends/local/paper.cpp — The hook's own lists of what it finds in any program, and a look at each
-// setting that is not the usual one.
+// runners/backends/local/paper.cpp — Lists what the hook finds in any program, and checks each setting that
+// differs from its default.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr const char* in_the_simulator = "play this scenario with --runner sim";
 
-// As EVERYWHERE in hook/deadrank_hook/seams.py.
+// Same as EVERYWHERE in hook/deadrank_hook/seams.py.
 constexpr std::array<std::string_view, 8> everywhere = {
     "optimizer.learning_rate", "optimizer.base_rate", "model.seed",     "sampler.shard", "sampler.seed",
     "sampler.replicas",        "sampler.batch",       "optimizer.step",
 };
 
-// What a hook is called at, beside the values and blocks of the program.
+// Moments at which a hook is called, besides the program's values and blocks.
 constexpr std::array<std::string_view, 19> moments = {
     "all_reduce",      "broadcast",     "reduce",    "all_gather",
     "reduce_scatter",  "all_to_all",    "gather",    "scatter",
@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 19> moments = {
     "checkpoint_load", "step",          "phase",
 };
 
-// They say how long to wait or what to write down, not what is trained.
+// Settings that a program may lack: they say how long to wait or what to log, not what is trained.
 constexpr std::array<std::string_view, 2> of_no_matter = {"store_timeout", "log_values"};
 
 template <std::size_t N>
@@ -42,12 +42,12 @@ bool among(const std::array<std::string_view, N>& words, std::string_view word) 
 }
 
 bool is_usual(const scenarios::Parameter& parameter, const Value& value) {
-    if (parameter.fallback.empty()) return false;  // there is none: it was stated
+    if (parameter.fallback.empty()) return false;  // no default: it was stated
     const auto usual = scenarios::parse_value(parameter.type, parameter.fallback);
     return usual && usual->number == value.number && usual->text == value.text;
 }
 
-// Of a choice the program may know some words alone.
+// A program may know only some words of a choice.
 bool lacks_word(const Argument& argument, const Value& value) {
     return value.type == scenarios::ValueType::choice && !argument.by_value.empty() &&
            argument.by_value.count(value.text) == 0;
@@ -58,9 +58,7 @@ scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manife
     const scenarios::Kind* kind = words.workload(plan.workload_kind);
     if (!kind) return {};
     for (const auto& [name, value] : plan.workload) {
-        const auto argument = manifest.arguments.find(name);
-        const bool taken = argument != manifest.arguments.end() && !lacks_word(argument->second, value);
-        if (taken || among(of_no_matter, name)) continue;
+        if (takes_setting(manifest, name, value)) continue;
         const auto known = std::find_if(kind->parameters.begin(), kind->parameters.end(),
                                         [&](const auto& one) { return one.name == name; });
         if (known == kind->parameters.end() || is_usual(*known, value)) continue;
@@ -77,13 +75,13 @@ scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
         const std::string name = fault.text("name");
         if (!name.starts_with("NCCL_")) continue;
         return refuse(ErrorCode::unsupported,
-                      fmt::format("real processes talk over gloo, and nobody reads '{}'", name),
+                      fmt::format("real processes talk over gloo, and nothing reads '{}'", name),
                       in_the_simulator);
     }
     return {};
 }
 
-// A package that breaks is felt where it is imported.
+// A broken package matters only if it is imported.
 scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manifest& manifest) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
         if (fault.kind != "break_package") continue;
@@ -98,19 +96,25 @@ scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manife
     return {};
 }
 
-// The marker of the latest checkpoint is a line of text that programs write themselves.
+// The marker of the latest checkpoint is a text file that programs write without torch, unseen by the hook.
 scenarios::Result<void> check_files(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
         const std::string path = fault.text("path");
         if (path.find("latest") == std::string::npos) continue;
         return refuse(ErrorCode::unsupported,
-                      fmt::format("no hook stands before the file '{}', which torch does not write", path),
+                      fmt::format("the hook does not see the file '{}', which torch does not write", path),
                       in_the_simulator);
     }
     return {};
 }
 
 }  // namespace
+
+bool takes_setting(const Manifest& manifest, const std::string& name, const Value& value) {
+    if (among(of_no_matter, name)) return true;
+    const auto argument = manifest.arguments.find(name);
+    return argument != manifest.arguments.end() && !lacks_word(argument->second, value);
+}
 
 bool shows(const Subject& subject, std::string_view name) {
     return among(everywhere, name) || subject.seams.count(std::string(name)) > 0;
@@ -134,7 +138,7 @@ scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Su
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject) {
     if (when.before.empty() || among(moments, when.before) || shows(subject, when.before)) return {};
     return refuse(ErrorCode::unsupported,
-                  fmt::format("a real process does not come to '{}' where a hook could wait", when.before),
+                  fmt::format("a hook cannot observe '{}' in a real process", when.before),
                   in_the_simulator);
 }
 

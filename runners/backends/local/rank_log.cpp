@@ -32,7 +32,7 @@ void read_exit(const std::string& line, std::map<int, ExitReport>& exits) {
     }
 }
 
-// mpirun's four ways to tell of an end, by rank. `named`: the rank of its last "Process name".
+// mpirun's four ways to report an exit, by rank. `named`: the rank of its last "Process name".
 void read_end(const std::string& line, results::Rank& named, std::map<results::Rank, ExitReport>& ends) {
     static const std::regex killed(R"(process rank (\d+) with PID \d+ on node .* exited on signal (\d+))");
     static const std::regex name(R"(Process name: \[\[\d+,\d+\],(\d+)\])");
@@ -102,7 +102,7 @@ void read_batch(const Line& line, results::Time at, results::EventSink& sink) {
 void read_step(const Line& line, const StepPattern& steps, LogReading& reading) {
     std::smatch found;
     if (!std::regex_search(line.text, found, steps.pattern)) return;
-    results::Rank rank = std::max<results::Rank>(0, line.rank);  // who does not say who it is, is the first
+    results::Rank rank = std::max<results::Rank>(0, line.rank);  // a line without a rank counts as rank 0's
     std::int64_t step = -1;
     PrintedStep printed{line.at, std::numeric_limits<double>::quiet_NaN(), {}};
     for (std::size_t i = 0; i < steps.fields.size(); ++i) {

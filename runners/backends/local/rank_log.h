@@ -1,5 +1,5 @@
-// runners/backends/local/rank_log.h — What a job prints, as events: every line, and what some lines say
-// besides.
+// runners/backends/local/rank_log.h — Turns what a job prints into events: every line, and what some lines
+// report.
 #pragma once
 
 #include <map>
@@ -17,17 +17,17 @@ namespace deadrank::runners {
 struct PrintedStep {
     Nanoseconds at = 0;
     double loss = 0;
-    std::string digest;  // as it was printed; empty when it was not
+    std::string digest;  // as it was printed; empty if it was not
 };
 
-// How a line that tells of a step looks: a pattern, and what its groups are (rank, step, loss, digest).
+// A line that reports a step: its pattern, and what the groups are (rank, step, loss, digest).
 struct StepPattern {
     std::regex pattern;
     std::vector<std::string> fields;
 };
 StepPattern own_steps();  // of our own programs: "step=3 loss=0.25"
 
-// What launchers say about their children's ends, by pid. Later lines overrule earlier ones.
+// What launchers report about their children's exits, by pid. Later lines override earlier ones.
 struct ExitReport {
     int code = 0;
     int signal = 0;
@@ -38,7 +38,7 @@ constexpr int code_of_launcher = -1;  // an exit whose code only the launcher ha
 struct LogReading {
     std::map<std::pair<results::Rank, std::int64_t>, PrintedStep> steps;  // by rank and step
     std::map<int, ExitReport> exits;
-    std::map<results::Rank, ExitReport> ends;  // by rank: what mpirun says
+    std::map<results::Rank, ExitReport> ends;  // by rank, from mpirun
 };
 
 // Writes rank.log for each line, and rank.config and shard.layout where a line says so.

@@ -1,5 +1,5 @@
-// runners/backends/local/release_job.cpp — Releases lie in directories of their own and are found by
-// PYTHONPATH; what the bug looks like is a pattern over the output, or how the job ends.
+// runners/backends/local/release_job.cpp — Each release has its own directory, found through PYTHONPATH; the
+// bug is recognized by a pattern in the output, or by how the job ends.
 #include <algorithm>
 #include <fmt/format.h>
 #include <regex>
@@ -18,12 +18,12 @@ using scenarios::Release;
 
 namespace {
 
-// Nothing of a run asks the network: these libraries believe it.
+// A run uses no network: these variables tell the libraries so.
 constexpr const char* no_network[] = {"HF_HUB_OFFLINE",       "HF_DATASETS_OFFLINE",
                                       "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY",
                                       "PIP_NO_INDEX",         "DISABLE_TELEMETRY"};
 
-// What asks by a proxy all the same finds a port of this machine where nobody listens.
+// A library that asks a proxy all the same finds a local port on which nothing listens.
 constexpr const char* proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
                                    "http_proxy", "https_proxy", "all_proxy"};
 constexpr const char* nobody_listens = "http://127.0.0.1:9";
@@ -39,7 +39,7 @@ scenarios::Result<releases::Pins> known_pins() {
     return releases::read_pins(root / "scenarios" / "releases" / "pins.txt");
 }
 
-// What the job was seen to do: the line that matched, or how it ended. Empty where the bug did not show.
+// What the job was seen to do: the line that matched, or how it ended. Empty if the bug did not show.
 std::string seen_of(const Release& release, const Launched& launched, const Record& record) {
     if (release.ends == "hang") return launched.end == LaunchEnd::stuck ? "it hung" : "";
     if (release.ends == "crash") {
@@ -114,13 +114,13 @@ scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launche
     const std::string looked_for = release.shows.empty() ? fmt::format("the job's end in a {}", release.ends)
                                                          : fmt::format("a line like '{}'", release.shows);
     if (due)
-        return refuse(ErrorCode::environment,
-                      fmt::format("the bug of {} did not show itself: there was not {}", release.bug.text(),
-                                  looked_for),
-                      "look at its output with --out");
+        return refuse(
+            ErrorCode::environment,
+            fmt::format("the bug of {} did not occur: {} was not seen", release.bug.text(), looked_for),
+            "look at its output with --out");
     return refuse(ErrorCode::environment,
                   fmt::format("{} shows the bug as well: {}", release.fixed.text(), seen),
-                  "name a release that has it no more, or look at its output with --out");
+                  "name a release that no longer has it, or look at its output with --out");
 }
 
 }  // namespace deadrank::runners

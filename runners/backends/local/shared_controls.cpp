@@ -1,5 +1,5 @@
-// runners/backends/local/shared_controls.cpp — Evidence is never copied in memory, so that the shelf keeps it
-// as a file.
+// runners/backends/local/shared_controls.cpp — The shelf keeps evidence as files, since it is never copied in
+// memory.
 #include "runners/backends/local/shared_controls.h"
 #include "scenarios/format/plan_file.h"
 
@@ -9,7 +9,7 @@ namespace deadrank::runners {
 
 namespace {
 
-// The job without the names of the bug and of the draw: what is left is what the processes get to see.
+// The plan without the names of its bug and its seed: what is left is what the processes see.
 std::string key_of(scenarios::Plan plan) {
     plan.scenario = "control";
     plan.scenario_digest = "";
@@ -21,40 +21,40 @@ std::string key_of(scenarios::Plan plan) {
 
 }  // namespace
 
-std::shared_ptr<ControlShelf::Place> ControlShelf::place_of(const std::string& key) {
+std::shared_ptr<ControlShelf::Slot> ControlShelf::slot_of(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    auto& place = places_[key];
-    if (!place) place = std::make_shared<Place>();
+    auto& slot = slots_[key];
+    if (!slot) slot = std::make_shared<Slot>();
     if (!scratch_) {
         if (auto made = Scratch::make({}, {})) scratch_.emplace(std::move(*made));
     }
-    return place;
+    return slot;
 }
 
 scenarios::Result<Record> ControlShelf::get(const scenarios::Plan& plan,
                                             const std::function<scenarios::Result<Record>()>& play) {
     const std::string key = key_of(plan);
-    const auto place = place_of(key);
-    const std::lock_guard lock(place->mutex);
-    if (place->evidence.empty()) {
+    const auto slot = slot_of(key);
+    const std::lock_guard lock(slot->mutex);
+    if (slot->evidence.empty()) {
         auto record = play();
         if (!record || !scratch_) return record;
         const auto file = scratch_->path() / fmt::format("{:016x}.jsonl", std::hash<std::string>{}(key));
         if (!results::write_evidence(record->evidence, file)) return record;
-        place->evidence = file;
-        place->truth = record->truth;
-        place->ended = record->ended;
-        place->notes = record->notes;
+        slot->evidence = file;
+        slot->truth = record->truth;
+        slot->ended = record->ended;
+        slot->notes = record->notes;
         return record;
     }
-    auto evidence = results::read_evidence(place->evidence);
+    auto evidence = results::read_evidence(slot->evidence);
     if (!evidence) return tl::unexpected(evidence.error());
     Record record;
     record.evidence = std::move(*evidence);
-    record.truth = place->truth;
-    record.ended = place->ended;
+    record.truth = slot->truth;
+    record.ended = slot->ended;
     record.events = record.evidence.events().size();
-    record.notes = place->notes;
+    record.notes = slot->notes;
     return record;
 }
 
@@ -64,7 +64,7 @@ scenarios::Result<Record> SharedControls::run(const scenarios::Plan& plan, const
     const auto stopped = [&] { return options.stop && options.stop->load(); };
     auto record = shelf_->get(plan, [&]() -> scenarios::Result<Record> {
         auto played = play();
-        if (played && stopped())  // half a control is none
+        if (played && stopped())  // half a control proves nothing
             return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped before it was done");
         return played;
     });

@@ -1,5 +1,5 @@
-// runners/backends/local/shared_controls.h — Many bugs of one job have one control: the same program, cluster
-// and settings, without a fault. It is played once, and each of them compares with that.
+// runners/backends/local/shared_controls.h — Many bugs of one job share one control: the same program,
+// cluster and settings, without a fault. It is played once, and each bug is compared with it.
 #pragma once
 
 #include <functional>
@@ -14,29 +14,29 @@
 
 namespace deadrank::runners {
 
-// What was played, for as long as the process lives. Used by several threads.
+// Keeps what was played as long as the process lives. Used by several threads.
 class ControlShelf {
 public:
-    // The record of that plan: `play` is asked the first time, and whoever wants the same meanwhile waits.
+    // The record of that plan: `play` is called the first time; other callers for the same plan wait for it.
     scenarios::Result<Record> get(const scenarios::Plan& plan,
                                   const std::function<scenarios::Result<Record>()>& play);
 
 private:
-    struct Place {
+    struct Slot {
         std::mutex mutex;
-        std::filesystem::path evidence;  // empty: not played yet, or in vain
+        std::filesystem::path evidence;  // empty: not played yet, or the run failed
         results::Truth truth;
         results::Time ended{0};
         std::vector<std::string> notes;
     };
-    std::shared_ptr<Place> place_of(const std::string& key);
+    std::shared_ptr<Slot> slot_of(const std::string& key);
 
     std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<Place>> places_;
+    std::map<std::string, std::shared_ptr<Slot>> slots_;
     std::optional<Scratch> scratch_;
 };
 
-// Controls from the shelf, unless their raw files are wanted; all else is played.
+// Takes controls from the shelf unless their raw files are wanted; plays everything else.
 class SharedControls final : public Runner {
 public:
     SharedControls(std::unique_ptr<Runner> real, std::shared_ptr<ControlShelf> shelf)

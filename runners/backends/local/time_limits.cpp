@@ -1,5 +1,5 @@
-// runners/backends/local/time_limits.cpp — How long a real job may take, how long its silence is watched, and
-// when this machine was too slow to tell.
+// runners/backends/local/time_limits.cpp — Time limits of a real job, and whether this machine was too slow
+// to judge it.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -11,17 +11,17 @@ namespace deadrank::runners {
 
 namespace {
 
-// A real time-out must really pass. Stated ones are kept up to a bound; the library's default of many minutes
+// A real time-out takes real time. Stated ones are kept up to a bound; the library's default of many minutes
 // is shortened to the subject's.
 constexpr std::int64_t longest_timeout = 30'000'000'000;
-// torchrun waits 30 s for a rank that does not answer its SIGTERM; before that a silence is no hang.
+// torchrun waits 30 s for a rank that does not answer its SIGTERM; until then, silence is not a hang.
 constexpr std::int64_t patience = 36'000'000'000;
 constexpr std::int64_t shortest_watch = 66'000'000'000;  // a detector calls a wait of 60 s a hang
 constexpr std::int64_t longest_watch = 120'000'000'000;
 constexpr std::int64_t lateness_allowed = 5'000'000'000;
 
-// How long a silence is watched before the job counts as stuck. Where nothing bounds the waits, that is how
-// long the plan has an observer look.
+// How long a job may be silent before it counts as stuck. If nothing bounds its waits, that is the plan's
+// `observe`.
 std::int64_t quiet_of(const scenarios::Plan& plan, const Manifest& manifest, std::int64_t timeout) {
     if (manifest.quiet.count() > 0) return manifest.quiet.count();
     if (cluster_number(plan, "watchdog", 1) == 0) {
@@ -42,7 +42,7 @@ std::int64_t limit_of(const scenarios::Plan& plan, const Manifest& manifest, std
 
 std::int64_t timeout_of(const scenarios::Plan& plan, const Manifest& manifest, Record& record) {
     const std::int64_t usual = manifest.timeout.count();
-    if (usual == 0) return 0;  // the program's own, which nobody told us
+    if (usual == 0) return 0;  // the program's own, which is unknown
     const auto stated = plan.cluster.find("collective_timeout");
     const bool bounded = cluster_number(plan, "watchdog", 1) != 0;
     if (!bounded && stated != plan.cluster.end()) return stated->second.number;  // nothing ends the wait
@@ -62,9 +62,9 @@ LaunchSpec launch_spec(const scenarios::Plan& plan, const Manifest& manifest, re
     return spec;
 }
 
-// A job that we had to end, and whose processes had waited for a processor, says nothing about the fault: the
-// machine may be why it did not get further. A job that waits for a message wants no processor, so it is
-// judged on a busy machine, too.
+// A job that we had to end while its processes waited for a processor says nothing about the fault: the
+// machine may be the cause. A job that waits for a message needs no processor, so it can be judged on a busy
+// machine, too.
 std::string too_slow(const Launched& launched) {
     const bool by_time = launched.end == LaunchEnd::silent || launched.end == LaunchEnd::stuck ||
                          launched.end == LaunchEnd::over_limit;

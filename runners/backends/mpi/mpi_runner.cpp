@@ -1,4 +1,4 @@
-// runners/backends/mpi/mpi_runner.cpp — mpirun starts the ranks; all else is as with other real ranks.
+// runners/backends/mpi/mpi_runner.cpp — mpirun starts the ranks; everything else is as for other real ranks.
 #include "runners/backends/mpi/mpi_runner.h"
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ public:
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 };
 
-// Whether this machine and this build can play at all. Errors: unsupported, environment.
+// Whether this machine and this build can play MPI jobs at all. Errors: unsupported, environment.
 scenarios::Result<void> mpi_is_there();
 
 }  // namespace deadrank::runners

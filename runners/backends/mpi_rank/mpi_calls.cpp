@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/mpi_calls.cpp — Values are 64-bit on the wire whatever the job calls them; a type
-// that is wrong is wrong for MPI too: the same bytes as another number, or fewer of them.
+// runners/backends/mpi_rank/mpi_calls.cpp — Values are 64-bit on the wire, whatever type the job declares. A
+// wrong type is wrong for MPI too: it takes the bytes for another number, or takes fewer of them.
 #include "runners/backends/mpi_rank/mpi_calls.h"
 
 #include <algorithm>
@@ -55,14 +55,14 @@ MpiOperation::MpiOperation(const RealCall& call, MPI_Comm comm) : call_(call) {
     MPI_Comm_size(comm, &size_);
     const MPI_Datatype type = type_of(call.dtype, call.declared);
     if (!alters()) {
-        // MPI forbids a send buffer that lies within the receive buffer, which NCCL allows.
+        // MPI forbids a send buffer inside the receive buffer, which NCCL allows.
         const bool within = call.in > call.out && call.in < call.out + call.out_size;
         const bool first = call.in == call.out && call.in_size != call.out_size;
         if (call.in && call.out && (within || first)) in_.assign(call.in, call.in + call.in_size);
         begin(comm, type, in_.empty() ? call.in : in_.data(), call.out);
         return;
     }
-    // A fault is in the call: MPI gets buffers that are large enough for whatever it now believes.
+    // A fault has changed the call: the buffers must be large enough for what MPI is now told.
     const Extent extent = extent_of(call, size_);
     in_.assign(static_cast<std::size_t>(std::max(extent.in, call.in_size)), 0);
     out_.assign(static_cast<std::size_t>(std::max(extent.out, call.out_size)), 0);
@@ -108,8 +108,8 @@ void MpiOperation::begin(MPI_Comm comm, MPI_Datatype type, const Number* in, Num
             error_ = MPI_Ibarrier(comm, &request_);
             break;
         case Op::send:
-            // Values are few here and stand for megabytes, which no library would buffer: a send is over
-            // when its receiver takes it.
+            // The few values here stand for megabytes, which no library would buffer: a send ends when its
+            // receiver takes it.
             error_ = MPI_Issend(in, count, type, call_.root, call_.tag, comm, &request_);
             break;
         case Op::recv:

@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/mpi_calls.h — One call handed to MPI, never blocking: what it needs, and its
-// buffers where a fault made them other than the caller's.
+// runners/backends/mpi_rank/mpi_calls.h — One non-blocking MPI call, with its own buffers where a fault makes
+// them differ from the caller's.
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@
 
 namespace deadrank::runners {
 
-// A call under way. It outlives whoever waits for it: MPI may still read and write its buffers.
+// A call in progress. It outlives its caller: MPI may still read and write its buffers.
 class MpiOperation final : public Operation {
 public:
     MpiOperation(const RealCall& call, MPI_Comm comm);

@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/mpi_library.cpp — Seats are claimed at the meeting place: MPI has no bootstrap in
-// which ranks could disagree.
+// runners/backends/mpi_rank/mpi_library.cpp — Ranks claim their places at the meeting place: MPI has no
+// bootstrap in which they could disagree.
 #include "runners/backends/mpi_rank/mpi_library.h"
 
 #include <fmt/format.h>
@@ -47,8 +47,7 @@ std::unique_ptr<Wire> MpiLibrary::join(RealRank& rank, const Joining& joining) {
     if (mine < 0 || mine >= size)
         fail_to_join(rank, *this, id, Code::invalid_argument,
                      fmt::format("invalid rank {} of {}", mine, size));
-    // A place that is taken, or another idea of how many there are: this one is turned away, and waits for
-    // ever.
+    // A rank whose place is taken, or that expects another size, is turned away and waits for ever.
     const bool agrees = here.claim("size", std::to_string(size)) || here.get("size") == std::to_string(size);
     if (!agrees || !here.claim(seat(mine), std::to_string(process))) {
         rank.evidence.log(

@@ -1,5 +1,5 @@
-// runners/backends/mpi_rank/mpi_library.h — Open MPI as our ranks use it: a communicator of those who found
-// their seats, and calls that do not block.
+// runners/backends/mpi_rank/mpi_library.h — Open MPI as our ranks use it: a communicator of the ranks that
+// claimed their places, and non-blocking calls.
 #pragma once
 
 #include <mpi.h>

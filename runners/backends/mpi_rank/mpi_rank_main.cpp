@@ -14,7 +14,7 @@ namespace {
 
 int live_in_mpi(const std::filesystem::path& directory, const Keeper& keeper) {
     MPI_Init(nullptr, nullptr);
-    // Open MPI asks the world's handler, not the communicator's, when a collective under way fails.
+    // Open MPI calls the world's handler, not the communicator's, when a collective in progress fails.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -23,7 +23,7 @@ int live_in_mpi(const std::filesystem::path& directory, const Keeper& keeper) {
     const Reach reach = mpi_reach();
     const int code =
         live({directory, rank, [&] { return agree_on_clock(directory); }, keeper, reach, library});
-    if (code != 0) _exit(code);  // as a script that raised: nobody is told, and nothing is finalised
+    if (code != 0) _exit(code);  // like a script that raised: without MPI_Finalize
     MPI_Finalize();
     return 0;
 }

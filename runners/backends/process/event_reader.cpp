@@ -1,5 +1,5 @@
-// runners/backends/process/event_reader.cpp — What files gained since the last look, and a line of a hook's
-// evidence as an event.
+// runners/backends/process/event_reader.cpp — Reads lines appended to files since the last look, and turns a
+// line of a hook's evidence into an event.
 #include "runners/backends/process/event_reader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace deadrank::runners {
 
-// Each payload's own list of fields says what to look for in the line.
+// Each payload type lists its fields; those are looked up in the line.
 
 using nlohmann::json;
 
@@ -84,7 +84,7 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
     return true;
 }
 
-// Files only grow; a look costs one size when nothing came.
+// Files only grow, so a look at an unchanged file costs one query of its size.
 
 bool Follow::look(const std::filesystem::path& file, const std::function<void(std::string_view)>& line) {
     std::error_code error;
@@ -93,7 +93,7 @@ bool Follow::look(const std::filesystem::path& file, const std::function<void(st
     if (error || size <= state.at) return false;
     std::ifstream in(file, std::ios::binary);
     in.seekg(static_cast<std::streamoff>(state.at));
-    constexpr std::uintmax_t at_once = 4 << 20;  // what a file gained beyond that comes with the next look
+    constexpr std::uintmax_t at_once = 4 << 20;  // the rest is read at the next look
     std::string came(std::min(size - state.at, at_once), '\0');
     in.read(came.data(), static_cast<std::streamsize>(came.size()));
     came.resize(static_cast<std::size_t>(in.gcount()));
@@ -104,7 +104,7 @@ bool Follow::look(const std::filesystem::path& file, const std::function<void(st
         line(std::string_view(state.begun).substr(begin, end - begin));
     }
     state.begun.erase(0, begin);
-    if (state.begun.size() >= at_once) {  // a line without end
+    if (state.begun.size() >= at_once) {  // an endless line is passed on in pieces
         line(state.begun);
         state.begun.clear();
     }

@@ -1,5 +1,5 @@
-// runners/backends/process/event_reader.h — What files gained since the last look, and a line of a hook's
-// evidence as an event.
+// runners/backends/process/event_reader.h — Reads lines appended to files since the last look, and turns a
+// line of a hook's evidence into an event.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 
 namespace deadrank::runners {
 
-// One line of a hook's evidence as an event.
+// Turns one line of a hook's evidence into an event.
 
-// Times become relative to `started` (nanoseconds since the epoch). False when the line is torn or says
-// nothing we know: a killed process may leave one.
+// Times become relative to `started` (nanoseconds since the epoch). False if the line is truncated or of an
+// unknown kind: a killed process may leave such a line.
 bool read_event(std::string_view line, std::int64_t started, results::EventSink& sink);
 
-// Reads what files gained since the last look: logs of ranks, evidence of hooks.
+// Reads the lines appended to files since the last look: rank logs, hook evidence.
 
 class Follow {
 public:
-    // Calls `line` for each whole line that came; true when anything did.
+    // Calls `line` for each complete new line; true if the file has grown.
     bool look(const std::filesystem::path& file, const std::function<void(std::string_view)>& line);
 
-    // What is left of lines without an end.
+    // Passes on last lines that lack a newline.
     void rest(const std::function<void(const std::filesystem::path&, std::string_view)>& line);
 
 private:

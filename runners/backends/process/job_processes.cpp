@@ -1,5 +1,5 @@
-// runners/backends/process/job_processes.cpp — The processes of a job: whose children they are, how they end,
-// and how long they waited for a processor.
+// runners/backends/process/job_processes.cpp — Starts, finds and ends the processes of a job, and measures
+// how long they waited for a processor.
 #include "runners/backends/process/job_processes.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace deadrank::runners {
 
-// posix_spawn in a new session; /proc to find what a job has left.
+// Processes start by posix_spawn in a new session; /proc shows what a job left behind.
 
 namespace {
 
@@ -34,7 +34,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     return list;
 }
 
-// On the PATH that the child will have, not on ours: `torchrun` must be the one of its Python.
+// Searches the child's PATH, not ours: `torchrun` must belong to the child's Python.
 std::string found_on_path(const std::string& program, const std::vector<std::string>& environment) {
     if (program.find('/') != std::string::npos) return program;
     for (const std::string& entry : environment) {
@@ -91,7 +91,8 @@ int parent_of(int pid) {
     return end_of_name == std::string::npos ? -1 : std::atoi(text.c_str() + end_of_name + 4);
 }
 
-// Our own children share our session or carry a mark; an orphan has come from a session that we once began.
+// Our own children share our session or carry a mark; an orphan comes from a session that we started for a
+// job.
 bool is_orphan(int pid) {
     return parent_of(pid) == getpid() && getsid(pid) != getsid(0) &&
            environment_of(pid).find("DEADRANK_EVIDENCE=") == std::string::npos;
@@ -125,7 +126,7 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output.write_end(), 1);
     posix_spawn_file_actions_adddup2(&files, errors.write_end(), 2);
-    // A door of the proxy that a child holds as well stays open when we shut it.
+    // A proxy socket that a child inherited would stay open when we close it.
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -163,7 +164,7 @@ int end_all_marked(const std::string& mark) {
             const char state = state_of(pid);
             if (state == 'Z' || state == 'X') continue;
             ++alive;
-            kill(pid, SIGKILL);  // works on stopped processes too; they need no waking to die
+            kill(pid, SIGKILL);  // ends stopped processes too
             kill(pid, SIGCONT);
         }
         most = std::max(most, alive);
@@ -201,13 +202,13 @@ char state_of(int pid) {
     return end_of_name != std::string::npos && end_of_name + 2 < text.size() ? text[end_of_name + 2] : 'X';
 }
 
-// The second number of /proc/PID/task/TID/schedstat: nanoseconds spent on a run queue. A kernel that does not
-// count has no such file, and then nothing ever waited.
+// The second number of /proc/PID/task/TID/schedstat: nanoseconds spent on a run queue. A kernel without these
+// counters has no such file; then no waiting is recorded.
 
 using results::Time;
 
-// Not the sum: gloo has a thread for each group that wakes a hundred times a second to find nothing, and
-// fifty of these wait a little each time without holding up anybody.
+// Not the sum: gloo has one thread per group that wakes a hundred times a second and finds nothing; fifty of
+// these wait a little each time without delaying the job.
 Time Starvation::longest_in(int pid) {
     Time longest{0};
     std::error_code ignored;

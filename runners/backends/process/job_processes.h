@@ -1,5 +1,5 @@
-// runners/backends/process/job_processes.h — The processes of a job: whose children they are, how they end,
-// and how long they waited for a processor.
+// runners/backends/process/job_processes.h — Starts, finds and ends the processes of a job, and measures how
+// long they waited for a processor.
 #pragma once
 
 #include <filesystem>
@@ -21,28 +21,28 @@ struct Started {
     int errors = -1;
 };
 
-// In a session of its own, so that our Ctrl-C does not reach it before we have kept its evidence.
+// The process gets its own session, so that our Ctrl-C does not reach it before its evidence is saved.
 scenarios::Result<Started> start(const std::vector<std::string>& command,
                                  const std::vector<std::string>& environment);
 
-// Ends every process of this user whose environment has `mark`: the job and whatever it left behind. Stopped
-// ones are woken first. Returns how many there were.
+// Ends every process of this user whose environment has `mark`, stopped ones too: the job and whatever it
+// left behind. Returns how many there were.
 int end_all_marked(const std::string& mark);
 
-// A process whose parent left it behind becomes ours, whatever it did to its session and its environment.
-// Holds for the rest of this process.
+// Makes orphaned processes our children, whatever they did to their session and environment. Lasts until this
+// process ends.
 void adopt_orphans();
-// Ends those that came so and carry no other run's mark. Returns how many there were.
+// Ends the adopted orphans that carry no run's mark. Returns how many there were.
 int end_orphans();
 
 char state_of(int pid);  // R, S, D, T, Z; 'X' = gone
 
-// Looks at a job's threads and adds up how long its work has waited for a processor: of each process the
-// thread that waited longest, all together never more than the time that went by.
+// Adds up how long a job's work has waited for a processor: the longest-waiting thread of each process, in
+// total at most the elapsed time.
 
 class Starvation {
 public:
-    // To be called now and then: what a process waited after the last look is lost when it goes.
+    // Call this regularly: when a process exits, its waiting since the last look is lost.
     void look(const std::set<int>& pids, results::Time at);
 
     const results::Waiting& waiting() const { return waiting_; }

@@ -1,5 +1,5 @@
-// runners/backends/process/journal.cpp — What was done to the machine and how it is undone, written before it
-// is done.
+// runners/backends/process/journal.cpp — Records each change to the machine and how to undo it, before the
+// change is made.
 #include "runners/backends/process/journal.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace deadrank::runners {
 
-// A file a process, a line a deed, synced before the deed is done. A torn last line is a deed that was never
-// done.
+// One file per process, one line per change, synced before the change is made. A truncated last line means
+// that the change was never made.
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -161,7 +161,7 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
     return all;
 }
 
-// Processes first, whichever journal has them: nothing can be given back while a job still writes.
+// Ends processes first, in all journals: nothing can be restored while a job still writes.
 std::vector<Undone> undo(const std::vector<Leftover>& all) {
     std::vector<Undone> undone;
     const auto ends_processes = [](const UndoAction& action) {
@@ -190,13 +190,13 @@ std::string identity_of(int pid) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const std::size_t end_of_name = text.rfind(')');
     if (end_of_name == std::string::npos) return {};
-    // The twenty-second field of /proc/PID/stat: when it began, in ticks since the machine did.
+    // Field 22 of /proc/PID/stat: the start time in clock ticks since boot.
     std::size_t at = end_of_name + 2;
     for (int field = 3; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at) + 1;
     return fmt::format("{} {}", pid, text.substr(at, text.find(' ', at) - at));
 }
 
-// Each way back looks first whether the thing is still the one that was changed.
+// Each undo first checks that the target is still the one that was changed.
 
 namespace fs = std::filesystem;
 
@@ -230,7 +230,7 @@ Undone remove_directory(const UndoAction& action) {
     const bool marked =
         fs::exists(fs::path(action.of) / ".deadrank", trouble) || fs::is_empty(action.of, trouble);
     if (!fs::path(action.of).is_absolute() || !marked)
-        return {action, false, fmt::format("{} does not bear our mark, and is left alone", action.of)};
+        return {action, false, fmt::format("{} has no `.deadrank` mark and was left alone", action.of)};
     remove_marked(action.of, trouble);
     return {action, !trouble, trouble ? trouble.message() : fmt::format("removed {}", action.of)};
 }
@@ -297,7 +297,7 @@ Undone revert(const UndoAction& action) {
         case UndoAction::Undo::restore_kept:
             return restore_kept(action);
     }
-    return {action, false, "this way back is unknown to this build"};
+    return {action, false, "this build does not know this kind of undo"};
 }
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/process/journal.h — What was done to the machine and how it is undone, written before it
-// is done.
+// runners/backends/process/journal.h — Records each change to the machine and how to undo it, before the
+// change is made.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,17 @@
 
 namespace deadrank::runners {
 
-// What we do to a real machine is on disk before it is done, with how to undo it. A run that ends in its own
-// way leaves nothing there; `deadrank undo` reverts what a killed one left.
+// A run that ends normally leaves no entries in its journal; `deadrank undo` reverts what a killed run left.
 
-// One change, named by the way back.
+// One change, described by its undo.
 struct UndoAction {
     enum class Undo {
         end_marked,  // of: "NAME=value"; every process of this user that has it in its environment is ended
         resume_process,    // of: "pid start-time"; the stopped process goes on, if it is still that one
         remove_directory,  // of: an absolute path; only one that holds the file `.deadrank`
-        restore_file,      // of: "path\nbackup"; the backup takes the path's place
+        restore_file,      // of: "path\nbackup"; the backup replaces the path
         delete_namespace,  // of: the name of a network namespace
-        restore_kept,      // of: a directory of copies and lists, as in undo/kept_files.h
+        restore_kept,      // of: a directory of copies and lists, as in kept_files.h
     };
     Undo undo = Undo::end_marked;
     std::string of;
@@ -44,23 +43,23 @@ struct Undone {
 // DEADRANK_STATE, else $XDG_STATE_HOME/deadrank, else ~/.local/state/deadrank; undo/ below it.
 std::filesystem::path journal_directory();
 
-// The deeds of this process. Safe from several threads.
+// The changes made by this process. Thread-safe.
 class Journal {
 public:
     // Errors: io, with the directory.
     static scenarios::Result<Journal> open(const std::filesystem::path& directory = journal_directory());
     Journal(Journal&&) noexcept;
     Journal& operator=(Journal&&) noexcept;
-    ~Journal();  // its file goes when every deed has been taken back
+    ~Journal();  // removes its file if every change was undone
 
-    // A deed that stands until this goes. Reverting is the holder's work; what it did not revert stays on
-    // disk.
+    // A change that is in force while this object lives. The holder reverts it; what it could not revert
+    // stays on disk.
     class Entry {
     public:
         Entry(Entry&&) noexcept;
         Entry& operator=(Entry&&) = delete;
-        ~Entry();      // written down as taken back
-        void leave();  // it could not be: the deed stays on disk
+        ~Entry();      // records the change as undone
+        void leave();  // it was not undone: the entry stays on disk
 
     private:
         friend class Journal;
@@ -68,7 +67,7 @@ public:
         explicit Entry(std::unique_ptr<Inside> inside);
         std::unique_ptr<Inside> inside_;
     };
-    // On disk when it returns. Errors: io; then the deed must not be done.
+    // On disk when it returns. Errors: io; then the change must not be made.
     scenarios::Result<Entry> note(const UndoAction& action);
 
 private:
@@ -77,8 +76,8 @@ private:
     std::shared_ptr<File> file_;
 };
 
-// Deeds that stand in the journals of processes that are gone; the newest first. Journals of living ones are
-// left alone.
+// Changes in the journals of processes that are gone, newest first. Journals of living processes are left
+// alone.
 struct Leftover {
     std::filesystem::path journal;
     std::vector<UndoAction> actions;
@@ -86,21 +85,21 @@ struct Leftover {
 scenarios::Result<std::vector<Leftover>> leftovers(
     const std::filesystem::path& directory = journal_directory());
 
-// Reverts them and removes each journal whose deeds were all reverted.
+// Reverts them and removes each journal whose changes were all reverted.
 std::vector<Undone> undo(const std::vector<Leftover>& all);
 
-// "1234 567890": tells one process from a later one with its number. Empty when it is gone.
+// "1234 567890": pid and start time, which tell a process from a later one with its pid. Empty if it is gone.
 std::string identity_of(int pid);
 
-// The ways back, by name and by hand.
+// The kinds of undo, by name.
 
 std::string_view name_of(UndoAction::Undo undo);
 std::optional<UndoAction::Undo> undo_named(std::string_view name);
 
-// Doing it twice is as good as once. Whatever cannot be done is said, and nothing else is touched.
+// Idempotent. Reports what it cannot do, and touches nothing else.
 Undone revert(const UndoAction& action);
 
-// The directory and all in it, the mark `.deadrank` last: what a kill in the middle leaves still bears it.
+// Removes the directory, the mark `.deadrank` last: what a kill in the middle leaves still has it.
 void remove_marked(const std::filesystem::path& directory, std::error_code& trouble);
 
 }  // namespace deadrank::runners

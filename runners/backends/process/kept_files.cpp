@@ -1,5 +1,5 @@
-// runners/backends/process/kept_files.cpp — Each path goes back to what it was, whichever renames led away
-// from that. A step that was begun and cut off is done again by the next one: copies go last.
+// runners/backends/process/kept_files.cpp — Restores each path to what it was, whatever renames came in
+// between. An interrupted restore can be repeated, since the copies are removed last.
 #include "runners/backends/process/kept_files.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using What = Kept::What;
 
 namespace {
 
-// A call that was cut off by a kill may have ended that much after the job's last word.
+// A system call interrupted by a kill may have ended this much after the job's last sign of life.
 constexpr std::int64_t last_call = 10'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -65,7 +65,7 @@ std::vector<Kept> first_of_each_path(const fs::path& list) {
     std::set<std::string> known;
     std::ifstream in(list);
     for (std::string line; std::getline(in, line);) {
-        auto kept = inject::kept_in(line);  // a torn one: nothing was changed yet
+        auto kept = inject::kept_in(line);  // a truncated line: nothing was changed yet
         if (kept && known.insert(kept->path).second) all.push_back(std::move(*kept));
     }
     return all;
@@ -82,7 +82,7 @@ public:
         std::vector<Kept> list = first_of_each_path(directory_ / inject::kept_list);
         const auto by_depth = [](const Kept& a, const Kept& b) { return a.path.size() < b.path.size(); };
         std::stable_sort(list.begin(), list.end(), by_depth);
-        // What stands in the place of something goes first, the innermost before what it lies in.
+        // Names that did not exist before are removed first, the innermost before their directories.
         for (auto kept = list.rbegin(); kept != list.rend(); ++kept) {
             if (kept->what == What::absent) take_away(*kept);
         }
@@ -95,7 +95,7 @@ public:
             if (kept.what == What::unkept) mourn(kept);
         }
         given_.says =
-            fmt::format("gave back {} and removed {} that had not been there{}{}",
+            fmt::format("restored {} and removed {} that the job had created{}{}",
                         results::counted(given_.files, "file"), results::counted(given_.removed, "name"),
                         given_.told.empty() ? "" : "; ", fmt::join(given_.told, "; "));
         return given_;
@@ -116,7 +116,7 @@ private:
         if (given_.lost.empty()) given_.lost = given_.told.back();
     }
 
-    // From here on it is we who write.
+    // Sets the job's end to now, so that our own writes do not count as somebody else's.
     void begin_step() const { end_keeping(directory_); }
 
     bool theirs(const struct stat& seen) const { return nanoseconds(seen.st_ctim) > alive_ + last_call; }
@@ -138,7 +138,7 @@ private:
         }
     }
 
-    // Something of the job's that stands where something else was.
+    // Removes what the job put in the place of another kind of file.
     bool make_way(const Kept& kept, mode_t wanted) {
         const auto seen = seen_at(kept.path);
         if (!seen || (seen->st_mode & S_IFMT) == wanted) return true;
@@ -174,10 +174,10 @@ private:
                             "before is {}",
                             kept.path, copy.string()));
         }
-        if (digest_at(copy) != kept.digest) return fail(kept, "the copy is not what was written there");
+        if (digest_at(copy) != kept.digest) return fail(kept, "the copy has changed");
         begin_step();
         if (!make_way(kept, S_IFREG)) return fail(kept, std::strerror(errno));
-        // Another name may stand for the same file, so that it stays the same file where it can.
+        // The file may have other hard links, so it is overwritten in place where possible.
         const bool same = seen && seen->st_dev == kept.device && seen->st_ino == kept.inode;
         if (!(same && write_over(kept, copy)) && !replace(kept, copy))
             return fail(kept, std::strerror(errno));
@@ -209,7 +209,7 @@ private:
         return ::rename(beside.c_str(), kept.path.c_str()) == 0;
     }
 
-    // Programs look for the newest of their checkpoints by its time.
+    // Restores the time too: programs find their newest checkpoint by it.
     static void dress(const Kept& kept) {
         const auto seen = seen_at(kept.path);
         if (!seen) return;
@@ -257,11 +257,11 @@ GivenBack give_back(const fs::path& directory) {
     GivingBack giving(directory);
     GivenBack given = giving.all();
     if (!given.whole) return given;
-    if (giving.copies_needed()) {  // told once; from now on they are whoever's who was told
+    if (giving.copies_needed()) {  // reported once; from now on they are the user's
         fs::rename(list, directory / "told", ignored);
         return given;
     }
-    // A kill in the middle of this leaves copies without a list, which are copies of nothing.
+    // A kill in the middle of this leaves copies without a list, which restore nothing.
     fs::remove(list, ignored);
     fs::remove_all(directory, ignored);
     return given;

@@ -1,6 +1,6 @@
-// runners/backends/process/kept_files.h — Gives back what a job changed: files and names that its processes
-// put on a list, with copies, before they changed them (inject/core/kept.h). What somebody else wrote since
-// then is theirs.
+// runners/backends/process/kept_files.h — Restores what a job changed: its processes list files and names,
+// with copies, before they change them (inject/core/kept.h). What somebody else wrote since then is left
+// alone.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,21 @@
 
 namespace deadrank::runners {
 
-// An empty list in a new directory, beside the journals. Errors: io.
+// Creates an empty list in a new directory, beside the journals. Errors: io.
 scenarios::Result<void> begin_keeping(const std::filesystem::path& directory);
 
-// All processes of the job are gone: whatever it had on its list is as it left it.
+// Call this when all processes of the job are gone: later writes count as somebody else's.
 void end_keeping(const std::filesystem::path& directory);
 
 struct GivenBack {
-    bool whole = true;  // everything that could be given back is, its digest compared
+    bool whole = true;  // everything that has a copy is restored, its digest checked
     std::size_t files = 0, removed = 0;
-    std::vector<std::string> told;  // a sentence for each that is not as it was
-    std::string lost;               // of which there never was a copy; the first such sentence
+    std::vector<std::string> told;  // a sentence for each path that is not as it was
+    std::string lost;               // the first of these about a file without a copy
     std::string says;
 };
 
-// The directory goes with its last copy that is needed. Doing it twice is as good as once.
+// Removes the directory unless a copy in it is still needed. Idempotent.
 GivenBack give_back(const std::filesystem::path& directory);
 
 Undone restore_kept(const UndoAction& action);

@@ -116,7 +116,7 @@ private:
             });
     }
 
-    // A file descriptor of the process becomes readable when it is gone, whoever its parent is.
+    // A pidfd becomes readable when its process exits, whoever the parent is.
     void watch(int pid) {
         const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
         if (descriptor < 0) {
@@ -145,7 +145,7 @@ private:
         const Nanoseconds time = now();
         const Nanoseconds late = time - looked_ - look_every / std::chrono::nanoseconds(1);
         done_.late = std::max(done_.late, late);
-        if (late > 0) last_sign_ += late;  // while we did not look, nothing was silent
+        if (late > 0) last_sign_ += late;  // time in which we did not look is not silence
         look();
         look_for_waiting(time);
         looked_ = now();
@@ -199,7 +199,7 @@ private:
             const std::string name = entry.path().filename().string();
             if (name != "stdout.log" && name != "stderr.log") continue;
             const int rank = std::atoi(entry.path().parent_path().filename().c_str());
-            // On a busy machine we look late; the file knows when it was last written.
+            // On a busy machine we look late, so the file's time stamp counts.
             const Nanoseconds written = written_at(entry.path());
             any = follow_.look(entry.path(), [&](std::string_view line) {
                 keep(rank, name == "stderr.log", line, std::min(now(), written));
@@ -235,7 +235,7 @@ private:
         for (auto& watched : watched_) watched->cancel();
         stopping_ = true;
         if (closed_ == streams_.size()) return context_.stop();
-        // Pipes end now that nobody holds them; a process that hid from us must not keep us.
+        // The pipes close now, since no process holds them; one that escaped must not keep us waiting.
         timer_.expires_after(std::chrono::milliseconds(200));
         timer_.async_wait([this](auto) { context_.stop(); });
     }
@@ -253,7 +253,7 @@ private:
             if (file.extension() != ".log") return;
             keep(std::atoi(file.parent_path().filename().c_str()), file.filename() == "stderr.log", text);
         });
-        // The first that failed speaks for the job.
+        // The first child that failed decides how the job ended.
         for (const int pid : children_) {
             const auto gone = done_.gone.find(pid);
             if (gone == done_.gone.end()) continue;
@@ -286,7 +286,7 @@ Nanoseconds now() {
 Nanoseconds written_at(const fs::path& file) {
     struct stat status {};
     if (stat(file.c_str(), &status) != 0) return now();
-    // Files are stamped by the kernel's coarse clock, which may be a tick behind the one of the hooks.
+    // Files are stamped by the kernel's coarse clock, which may be a tick behind the hooks' clock.
     timespec tick{};
     clock_getres(CLOCK_REALTIME_COARSE, &tick);
     const Nanoseconds stamped = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;

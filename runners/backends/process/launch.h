@@ -1,5 +1,5 @@
-// runners/backends/process/launch.h — Starts the job's processes and watches them: output, exits, a bound on
-// everything. Whatever happens, nothing that it started is left running.
+// runners/backends/process/launch.h — Starts the job's processes and watches them: output, exits, limits.
+// Whatever happens, nothing that it started is left running.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct ChildSpec {
 struct LaunchSpec {
     std::vector<ChildSpec> children;
     std::filesystem::path directory;  // evidence/ and logs/ below it are followed
-    results::Time start{0};           // until the first sign of life; 0 = as quiet
+    results::Time start{0};           // until the first sign of life; 0 = same as `quiet`
     results::Time quiet{0};           // that long without a sign of life: stuck
     results::Time limit{0};           // of the whole run
     std::int64_t disk = 0;            // bytes below the directory, and in any file; 0 = unbounded
@@ -41,7 +41,7 @@ struct Line {
 
 struct Gone {
     Nanoseconds at = 0;
-    int code = -1;  // -1: not our child, so nobody told us
+    int code = -1;  // -1: unknown, since it is not our child
     int signal = 0;
 };
 
@@ -54,7 +54,7 @@ struct Launched {
     std::map<int, Gone> gone;  // by pid: when it was seen to be gone
     std::map<int, char> left;  // by pid: state letter of ranks that were alive at the end ('T' = stopped)
     std::map<int, results::Rank> ranks;  // by pid
-    std::size_t lines_dropped = 0;       // beyond what is kept of a subject that talks without end
+    std::size_t lines_dropped = 0;       // beyond the limit on lines that are kept
     int left_behind = 0;                 // processes that outlived the command that had started them
     results::Waiting waiting;            // for a processor, by the time since the start
     Nanoseconds silence = 0;             // how long there had been no sign of life at the end
@@ -66,6 +66,6 @@ struct Launched {
 scenarios::Result<Launched> launch(const LaunchSpec& spec);
 
 Nanoseconds now();
-Nanoseconds written_at(const std::filesystem::path& file);  // last written; now, when it is gone
+Nanoseconds written_at(const std::filesystem::path& file);  // last written; now if it is gone
 
 }  // namespace deadrank::runners

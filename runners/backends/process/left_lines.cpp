@@ -1,4 +1,4 @@
-// runners/backends/process/left_lines.cpp — A killed process leaves torn lines: they are counted, never
+// runners/backends/process/left_lines.cpp — A killed process leaves truncated lines: they are counted, never
 // fatal.
 #include "runners/backends/process/left_lines.h"
 

@@ -1,5 +1,5 @@
-// runners/backends/process/left_lines.h — What processes of a job left behind in files of JSON lines:
-// evidence, and what was done to them.
+// runners/backends/process/left_lines.h — Reads what a job's processes left in files of JSON lines: evidence,
+// and what was done to them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& dire
                                                std::string_view ending);
 
 // Every line of `directory`/evidence as an event, its time relative to `started`. Returns how many lines were
-// torn or unknown.
+// truncated or unknown.
 int read_left_events(const std::filesystem::path& directory, std::int64_t started, results::EventSink& sink);
 
 // Every readable line of `directory`/truth, in the order of their stamps.
@@ -38,7 +38,7 @@ struct SaidOfFault {
     SaidOfFault& operator=(const SaidOfFault&) = delete;
 };
 
-// The mark that a line of this kind leaves; none for other words.
+// The mark that a line of this kind leaves; none for other kinds.
 std::optional<results::Mark> mark_said(std::string_view kind, const SaidOfFault& said,
                                        const inject::PlannedFault& planned, const inject::Levers& levers);
 

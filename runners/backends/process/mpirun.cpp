@@ -81,7 +81,7 @@ constexpr std::string_view question =
     "print('torch', torch.__version__.split('+')[0] if d.is_available() and d.is_gloo_available() else "
     "'without gloo')";
 
-// The last line that the program prints when asked; `asked` has no double quotes.
+// The last line that this Python prints when it runs `asked`, which has no double quotes.
 std::string last_answer(const fs::path& program, std::string_view asked) {
     std::string quoted;  // single quotes around the path, as the shell wants them
     for (const char c : program.string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -99,7 +99,7 @@ std::string answer_of(const fs::path& program) {
     return answer.starts_with("torch ") ? answer.substr(6) : std::string();
 }
 
-// The Python of the environment that the program was installed into, as pip does; empty for any other place.
+// The Python of the environment that pip installed deadrank into; empty if it is installed elsewhere.
 fs::path python_around_us() {
     std::error_code ignored;
     const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -143,7 +143,7 @@ std::vector<Python> ask_all() {
     return answers;
 }
 
-// "1.13" of "1.13.1": what builds of one release call themselves differs between distributors.
+// "1.13" of "1.13.1": distributors name their builds of one release differently.
 std::string_view release_of(std::string_view version) {
     const std::size_t minor = version.find('.');
     return minor == std::string_view::npos ? version : version.substr(0, version.find('.', minor + 1));

@@ -19,7 +19,7 @@ scenarios::Result<std::filesystem::path> mpirun_program();
 struct MpiJob {
     std::filesystem::path mpirun, rank_program, directory;
     std::int64_t ranks = 1;
-    bool bare = false;  // nobody watches over the ranks
+    bool bare = false;  // no launcher watches the ranks
 };
 ChildSpec mpirun_child(const MpiJob& job);
 
@@ -37,18 +37,18 @@ struct Python {
     std::string text() const;  // "torch 2.11.0 (…) at …"
 };
 
-// All that work, best first: $DEADRANK_PYTHON, the environment that deadrank was installed into with pip, the
-// one that ./dev makes, python3 on PATH, the system's. Asked once a process.
+// All of them, best first: $DEADRANK_PYTHON, the environment that deadrank was installed into with pip, the
+// one that ./dev makes, python3 on PATH, the system's. Looked up once per process.
 const std::vector<Python>& pythons();
 
 // Errors: environment, with what would help.
 scenarios::Result<Python> best_python();
 
-// Of a package that this Python can import; empty when it cannot. Asked once a process for each.
+// The version of a module that this Python can import; empty if it cannot. Looked up once per process.
 std::string version_of(const Python& python, const std::string& module);
 
-// The torch of that release ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported, naming those
-// there are.
+// A Python with that release of torch ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported,
+// naming the releases found.
 scenarios::Result<Python> python_with_torch(std::string_view version);
 
 }  // namespace deadrank::runners

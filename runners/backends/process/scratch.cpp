@@ -1,4 +1,4 @@
-// runners/backends/process/scratch.cpp — On the journal first, on the disk after it.
+// runners/backends/process/scratch.cpp — A directory is entered in the journal before it is created.
 #include "runners/backends/process/scratch.h"
 
 #include <algorithm>

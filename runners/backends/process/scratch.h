@@ -14,7 +14,7 @@ namespace deadrank::runners {
 
 class Scratch {
 public:
-    // `kept`: where the caller wants it; empty = somewhere, for the time of the run. Errors: io.
+    // `kept`: the caller's directory, which stays; empty = a temporary one for the run. Errors: io.
     static scenarios::Result<Scratch> make(const std::filesystem::path& kept,
                                            const std::vector<std::string>& parts);
     Scratch(Scratch&& other) noexcept;
@@ -32,22 +32,22 @@ private:
     std::optional<Journal::Entry> litter_;
 };
 
-// Where the program's own Python files lie: beside the sources, or installed below share/.
+// Where deadrank's own Python files are: beside the sources, or installed below share/.
 
 // The directory that has hook/ and subjects/. Looks at $DEADRANK_HOME, then upward from the program itself.
 // Errors: environment.
 scenarios::Result<std::filesystem::path> local_home();
 
-// The library that goes before a rank's sockets; empty where it was not built.
+// The library preloaded before a rank's sockets; empty if it was not built.
 std::filesystem::path sockets_shim();
 std::filesystem::path files_shim();  // and before its files
-std::filesystem::path mpi_shim();    // and before the MPI of a program that is not ours
+std::filesystem::path mpi_shim();    // and before the MPI of a user's program
 
-// Our environment without what another job left in it, and with this run's mark.
+// Our environment without the variables of another job, and with this run's mark.
 std::vector<std::string> environment_of_ranks(const std::filesystem::path& directory,
                                               const std::vector<std::string>& foreign);
 
-// A program of ours that lies beside this one, or where it was installed; empty when there is none.
+// A program of deadrank's beside this one, or where it was installed; empty if there is none.
 std::filesystem::path program_beside(const std::string& name);
 
 }  // namespace deadrank::runners

@@ -1,5 +1,4 @@
-// runners/backends/proxy/connection.cpp — The two ends of a connection that passes through us, and what is
-// done to its bytes.
+// runners/backends/proxy/connection.cpp — One connection through the proxy, and what is done to its bytes.
 #include "runners/backends/proxy/connection.h"
 
 #include <algorithm>
@@ -10,8 +9,6 @@
 #include <utility>
 
 namespace deadrank::runners {
-
-// The words.
 
 std::optional<Trouble> trouble_named(std::string_view name) {
     constexpr std::array<std::pair<std::string_view, Trouble>, 7> names = {{{"", Trouble::none},
@@ -27,8 +24,8 @@ std::optional<Trouble> trouble_named(std::string_view name) {
     return std::nullopt;
 }
 
-// Read, befall, write. A mute way reads nothing, so that its sender meets a full buffer as on a dead wire,
-// and all of it is there when the way opens again.
+// A pump reads, disturbs and writes. A muted one reads nothing, so the sender meets a full buffer as on a
+// dead wire, and all its data arrives when the pump goes on.
 
 namespace asio = boost::asio;
 using Failed = boost::system::error_code;
@@ -143,7 +140,7 @@ void Connection::write(Pump& one) {
 
 void Connection::finish(Pump& one) {
     one.ended = true;
-    if (condition_->what.how == Trouble::mute) {  // not even the end gets through
+    if (condition_->what.how == Trouble::mute) {  // not even the end of the stream gets through
         one.held = true;
         return;
     }
@@ -172,7 +169,7 @@ void Connection::reset() {
     resolver_.cancel();
 }
 
-// A bound socket that does not listen refuses: that is how the door is shut.
+// A bound socket that does not listen refuses connections: that is how a route is closed.
 
 using Failed = boost::system::error_code;
 

@@ -1,5 +1,4 @@
-// runners/backends/proxy/connection.h — The two ends of a connection that passes through us, and what is done
-// to its bytes.
+// runners/backends/proxy/connection.h — One connection through the proxy, and what is done to its bytes.
 #pragma once
 
 #include <array>
@@ -16,31 +15,31 @@
 
 namespace deadrank::runners {
 
-// What happens to a connection on its way. The words are those of the fault break_store and of the hook.
+// What is done to a connection. The names are those of the fault break_store and of the hook.
 
 enum class Trouble {
     none,
-    mute,    // connections are taken, nothing passes any more; what was under way comes later, unharmed
-    refuse,  // new connections are refused, those that stand go on
-    cut,     // broken after so many bytes more, and so is every new one
-    late,    // whatever passes comes that much later
-    narrow,  // so many bytes a second and direction
-    flip,    // one bit of what the target answers turns, once
+    mute,    // connections are accepted, but nothing passes; all data arrives later, unharmed
+    refuse,  // new connections are refused, existing ones go on
+    cut,     // reset after `amount` more bytes, as is every new connection
+    late,    // all data is delayed by `late`
+    narrow,  // `amount` bytes per second in each direction
+    flip,    // one bit of the target's answers is flipped, once
 };
 
 struct Disturbance {
     Trouble how = Trouble::none;
     std::chrono::nanoseconds late{0};
-    std::int64_t amount = 0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit
+    std::int64_t amount = 0;  // cut: bytes that still pass; narrow: bytes per second; flip: which bit
 };
 
-// Empty = none. Nothing where the word is unknown.
+// An empty name is `none`; nullopt if the name is unknown.
 std::optional<Trouble> trouble_named(std::string_view name);
 
 // One connection through the proxy: a client, its target, and a pump each way. Everything runs on the proxy's
 // own thread.
 
-// Of one route: what holds for all its connections, from the moment on that it was said.
+// What is done to all connections of one route, since it was last changed.
 struct Condition {
     Disturbance what;
     std::int64_t answered = 0;  // bytes from the target since then
@@ -50,10 +49,10 @@ struct Condition {
 class Connection : public std::enable_shared_from_this<Connection> {
 public:
     using tcp = boost::asio::ip::tcp;
-    // Shares the condition with its route, which changes it and says so with changed().
+    // Shares the condition with its route, which changes it and then calls changed().
     Connection(tcp::socket client, std::shared_ptr<Condition> condition);
 
-    void open(const std::string& host, int port);  // a target that does not answer breaks the client's end
+    void open(const std::string& host, int port);  // resets the client's end if the target does not answer
     void changed();
     bool over() const { return !client_.is_open() || (asks_.told && answers_.told); }
 
@@ -67,11 +66,11 @@ private:
         std::array<char, 16384> buffer{};
         std::size_t pending = 0;           // read and held back
         bool held = false, ended = false;  // ended: the source has no more
-        bool told = false;                 // and the sink knows
+        bool told = false;                 // and the sink was told
     };
 
-    void pump(Pump& one);  // reads on, unless the way is mute
-    void pass(Pump& one);  // what was read, after what befalls it
+    void pump(Pump& one);  // reads on, unless muted
+    void pass(Pump& one);  // disturbs and writes what was read
     void write(Pump& one);
     void finish(Pump& one);  // tells the sink that the source has ended
     void turn_bit(Pump& one);
@@ -85,14 +84,14 @@ private:
     bool open_ = false;
 };
 
-// One door of the proxy, of which one rank is told: so the ranks can be told apart. The port stays ours while
+// One port of the proxy, known to one rank only, so that ranks can be told apart. The port stays bound while
 // connections are refused.
 
 class Route {
 public:
     explicit Route(boost::asio::io_context& context);
 
-    int port() const { return door_.port(); }  // 0 = none could be had
+    int port() const { return door_.port(); }  // 0 = no port was free
     void leads_to(std::string host, int port);
     void change(const Disturbance& what);
 
@@ -107,7 +106,7 @@ private:
     std::string host_;
     int target_ = 0;
     std::shared_ptr<Condition> condition_ = std::make_shared<Condition>();
-    std::vector<std::shared_ptr<Connection>> connections_;  // a mute one has nobody else
+    std::vector<std::shared_ptr<Connection>> connections_;  // a muted one has no other owner
 };
 
 }  // namespace deadrank::runners

@@ -1,5 +1,5 @@
-// runners/backends/proxy/store_proxy.cpp — A thread of its own, which ends with the run; nothing of it is
-// left to be undone.
+// runners/backends/proxy/store_proxy.cpp — The proxy has its own thread, which ends with the run and leaves
+// nothing to undo.
 #include "runners/backends/proxy/store_proxy.h"
 
 #include <boost/asio/post.hpp>

@@ -1,6 +1,5 @@
-// runners/backends/proxy/store_proxy.h — Stands between some ranks and the store where the job meets. It asks
-// nobody where that is: each rank's hook says so before it goes through its door, and what is to happen from
-// that moment on.
+// runners/backends/proxy/store_proxy.h — A proxy between some ranks and the store where the job meets. Each
+// rank's hook tells it where the store is before the rank connects, and later which trouble begins.
 #pragma once
 
 #include <map>
@@ -17,18 +16,18 @@ namespace deadrank::runners {
 
 class StoreProxy {
 public:
-    // One door a rank, all on the loopback. Errors: io (no port to be had).
+    // One port per rank, all on the loopback. Errors: io (no free port).
     static scenarios::Result<std::unique_ptr<StoreProxy>> start(const std::set<results::Rank>& ranks);
     ~StoreProxy();
     StoreProxy(const StoreProxy&) = delete;
     StoreProxy& operator=(const StoreProxy&) = delete;
 
     int door_of(results::Rank rank) const;
-    // What a hook has to know, as JSON: the port where it says things, and its door.
+    // What hooks must know, as JSON: the port for their commands, and each rank's own port.
     std::string told() const;
 
-    // The same as a hook's words: {"rank": 1, "target": ["127.0.0.1", 29500]} or {"rank": 1, "how": "cut",
-    // "late": 0, "amount": 100}. Answers "ok", or what is wrong with it.
+    // Obeys a command, as hooks send them: {"rank": 1, "target": ["127.0.0.1", 29500]} or {"rank": 1, "how":
+    // "cut", "late": 0, "amount": 100}. Returns "ok", or what is wrong with it.
     std::string hear(const std::string& words);
 
 private:
@@ -37,7 +36,7 @@ private:
     void accept();
     void read(const std::shared_ptr<Caller>& caller);
 
-    boost::asio::io_context context_;  // before whatever lives in it
+    boost::asio::io_context context_;  // first: the members below use it
     boost::asio::ip::tcp::acceptor words_;
     std::map<results::Rank, std::unique_ptr<Route>> routes_;
     std::thread thread_;

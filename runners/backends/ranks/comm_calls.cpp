@@ -1,4 +1,5 @@
-// runners/backends/ranks/comm_calls.cpp — The calls of sim::Comm, each as what a library needs to know of it.
+// runners/backends/ranks/comm_calls.cpp — Translates the calls of sim::Comm into what a library needs to
+// know.
 #include <algorithm>
 
 #include "runners/backends/ranks/rank_comm.h"

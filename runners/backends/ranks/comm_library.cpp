@@ -55,7 +55,7 @@ void wait_for_first(RealRank& rank, const Joining& joining, const std::function<
             joining.place, joining.store_timeout.count() / 1'000'000));
 }
 
-// Members are ranks as RANK names them; which process is which, the files say.
+// Members are ranks as RANK names them; the meeting place knows which process is which.
 
 using results::Code;
 
@@ -80,7 +80,7 @@ std::unique_ptr<sim::Comm> join_communicator(RealRank& rank, CommLibrary& librar
     const auto size = static_cast<results::Rank>(call.count);
     const results::Rank mine = request.members.place_of(request.rank);
     const results::Rank lead = request.members.empty() ? 0 : request.members[0];
-    // A communicator of one needs nobody: each process has its own, whatever it calls itself.
+    // A communicator of one has no peers: each process has its own, whatever rank it claims.
     const std::string alone = request.members.size() == 1 ? fmt::format(" of {}", joiner.process) : "";
     const MeetingPlace here =
         place.within(fmt::format("comm {} {} from {}{}", request.name, joiner.nth, lead, alone));

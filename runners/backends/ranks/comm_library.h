@@ -16,8 +16,8 @@
 
 namespace deadrank::runners {
 
-// What a library of real messages is to our ranks: it makes communicators, takes calls without blocking, and
-// says in its own words what went wrong.
+// A library that sends real messages, as ranks see it: it makes communicators, takes calls without blocking,
+// and reports errors in its own words.
 
 struct RealCall {
     results::Op op = results::Op::none;
@@ -33,18 +33,18 @@ struct RealCall {
     bool flip_received = false;
 };
 
-// What an operation reads and writes on one rank of `size` when it counts so many elements.
+// How many elements a call reads and writes on each of `size` ranks.
 struct Extent {
     std::int64_t in = 0, out = 0;
 };
 Extent extent_of(const RealCall& call, std::int64_t size);
 bool has_root(results::Op op);  // or a peer
 
-// A call under way. It outlives whoever waits for it: the library may still read and write its buffers.
+// A call in progress. It outlives its caller: the library may still read and write its buffers.
 class Operation {
 public:
     virtual ~Operation() = default;
-    virtual bool done() = 0;                 // asks the library; after it, the caller's buffers are filled
+    virtual bool done() = 0;                 // asks the library; once true, the caller's buffers are filled
     virtual results::Code code() const = 0;  // other than ok: it failed, and is done
     virtual std::string error_text() const = 0;
 };
@@ -54,12 +54,12 @@ class Wire {
 public:
     virtual ~Wire() = default;
     virtual std::shared_ptr<Operation> begin(const RealCall& call) = 0;
-    // One that is taken and never ends. None: the library is not called at all.
+    // A call that is accepted and never ends. nullptr: the library is not called at all.
     virtual std::shared_ptr<Operation> begin_stuck(const RealCall&) { return nullptr; }
     virtual void group_start() {}
     virtual void group_end() {}
     virtual results::Code async_error() { return results::Code::ok; }  // only when polled
-    virtual std::string error_text() const { return {}; }              // of that one
+    virtual std::string error_text() const { return {}; }              // of that error
     virtual void abort() {}
 };
 
@@ -71,7 +71,7 @@ struct RealRank {
     results::Time collective_timeout{0};
 };
 
-// A rank on its way into a communicator.
+// A rank that is joining a communicator.
 struct Joining {
     results::CommId id = 0;
     results::Rank process = 0, place = 0, size = 0;
@@ -81,7 +81,7 @@ struct Joining {
 
 struct Opening {
     std::map<std::string, std::string> environment;                // as the plan has it
-    std::map<std::string, std::string, std::less<>> claimed = {};  // versions that this rank is to claim
+    std::map<std::string, std::string, std::less<>> claimed = {};  // versions that this rank claims
     int node = 0;
     std::int64_t ranks_per_node = 1;
 };
@@ -91,26 +91,26 @@ public:
     virtual ~CommLibrary() = default;
     virtual std::string_view name() const = 0;                                       // MPI, NCCL
     virtual scenarios::Result<void> open(const Opening& /*opening*/) { return {}; }  // once, before all else
-    // Returns when all have come. Throws sim::LibraryError, after the evidence of it is written.
+    // Returns when all members have come. Throws sim::LibraryError, after recording the evidence.
     virtual std::unique_ptr<Wire> join(RealRank& rank, const Joining& joining) = 0;
     virtual std::string exception(results::Code code, const std::string& text) const = 0;
-    // Nothing where the library itself finds out.
+    // The error for a wrong root; nullopt if the library itself detects it.
     virtual std::optional<std::string> wrong_root(std::int32_t root, std::int32_t size) const = 0;
     virtual std::string no_communicator() const = 0;
-    // So much of its device's memory is left to everybody, the rest is taken; -1 gives back what was taken.
+    // Leaves this much of the device's memory free and occupies the rest; -1 frees that again.
     virtual void leave_free(std::int64_t /*bytes*/) {}
-    // Of a package; nothing where the plan's word counts.
+    // Of a package; nullopt if the plan's version counts.
     virtual std::optional<std::string> version(std::string_view /*package*/) const { return std::nullopt; }
 };
 
-// As evidence, then thrown: a communicator that cannot be made.
+// Records that a communicator cannot be made, then throws.
 [[noreturn]] void fail_to_join(RealRank& rank, const CommLibrary& library, results::CommId id,
                                results::Code code, const std::string& text);
-// As c10d when nobody brings the unique id: throws when `there` is not true in time.
+// As c10d without a unique id: throws if `there` is not true in time.
 void wait_for_first(RealRank& rank, const Joining& joining, const std::function<bool()>& there);
 
-// A communicator by name: its members find its number at the meeting place, then the library makes it. Who
-// never comes is waited for without an end, as NCCL's bootstrap does.
+// A communicator by name: its members find its number at the meeting place, then the library makes it. A
+// member that never comes is waited for without end, as in NCCL's bootstrap.
 
 struct Joiner {
     results::Rank process = 0;

@@ -1,4 +1,5 @@
-// runners/backends/ranks/gate.cpp — Before each call of a rank its faults are asked, on the job's own clock.
+// runners/backends/ranks/gate.cpp — Before each call of a rank, lets the faults act that are due, on the
+// job's own clock.
 #include "runners/backends/ranks/gate.h"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ namespace {
 
 constexpr std::chrono::microseconds gate_look_every{150};
 
-// Faults of the start shape every rank's beginning; later ones are narrowed to the rank that carries them
-// out. One that aims at no rank waits in all of them.
+// Faults of the start apply in every rank; later ones only in the rank that they aim at. A fault that aims at
+// no rank waits in all of them.
 std::vector<std::pair<std::size_t, scenarios::FaultSpec>> faults_of(const scenarios::Plan& plan, Rank own) {
     std::vector<std::pair<std::size_t, scenarios::FaultSpec>> ours;
     for (std::size_t index = 0; index < plan.faults.size(); ++index) {
@@ -63,7 +64,7 @@ scenarios::Result<std::unique_ptr<Gate>> Gate::make(const scenarios::Plan& plan,
     const auto started = gate->injector_->at_start(gate->levers_);
     gate->levers_.starting(false);
     if (!started) return tl::unexpected(started.error());
-    gate->written_ = gate->marks_.marks.size();  // the harness tells what was done before the start
+    gate->written_ = gate->marks_.marks.size();  // the harness reports what was done before the start
     return gate;
 }
 

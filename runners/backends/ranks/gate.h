@@ -1,4 +1,5 @@
-// runners/backends/ranks/gate.h — Before each call of a rank its faults are asked, on the job's own clock.
+// runners/backends/ranks/gate.h — Before each call of a rank, lets the faults act that are due, on the job's
+// own clock.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@
 
 namespace deadrank::runners {
 
-// Where the faults of a plan meet a rank: each call asks here first. What was done is written to the truth
-// before it is done, so that a rank that is killed by it still leaves its mark.
+// Applies a plan's faults to a rank: each call passes here first. A fault is written to the truth before it
+// acts, so that a rank that it kills still leaves its mark.
 
 // What only the process around the rank can do.
 struct Keeper {
@@ -24,19 +25,19 @@ struct Keeper {
 
 class Gate {
 public:
-    // Both trails outlive it. Errors: as inject::Injector::make, and a lever of the start that was refused.
+    // Both trails must outlive it. Errors: those of inject::Injector::make, and a refused lever of the start.
     static scenarios::Result<std::unique_ptr<Gate>> make(const scenarios::Plan& plan, const Reach& reach,
                                                          results::Rank own, Trail& evidence, Trail& truth,
                                                          Keeper keeper);
 
     RealLevers& levers() { return levers_; }
-    void pass(sim::Call& call);   // fills in who and when; delays, kills, stops
-    bool plain(sim::Call& call);  // the same for calls that carry no message; true: left out
+    void pass(sim::Call& call);   // fills in rank and time; delays, kills, stops
+    bool plain(sim::Call& call);  // the same for calls that carry no message; true: skip it
     void tick();                  // faults by the clock; called wherever the rank waits
 
     results::Time now() const { return evidence_.clock().now(); }
 
-    // Waits that long of the job's time, or until `done`; the clock's faults go on meanwhile.
+    // Waits for that much job time, or until `done`; timed faults act meanwhile.
     void sleep(results::Time job);
     void wait(const std::function<bool()>& done);
 

@@ -1,4 +1,4 @@
-// runners/backends/ranks/job_world.cpp — Each method passes the gate where a fault may aim, as in the
+// runners/backends/ranks/job_world.cpp — Each method passes the gate where a fault may act, as in the
 // simulator.
 #include "runners/backends/ranks/job_world.h"
 
@@ -20,8 +20,8 @@ using sim::Time;
 
 namespace {
 
-// A device goes on while its process is not on a core: a late waking is made good in the next piece of work,
-// as far as this machine's scheduler may be the cause of it (10 ms of ours).
+// A device works on while its process is not on a core: a late wake-up shortens the next piece of work, by at
+// most what this machine's scheduler may cause (10 ms of real time).
 constexpr Time most_late(200'000'000);
 
 std::string joined(const std::map<std::string, std::string>& settings) {

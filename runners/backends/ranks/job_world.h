@@ -42,8 +42,8 @@ private:
     std::map<std::string, std::string, std::less<>> given_;
 };
 
-// Computing is time that passes, memory is counted. Where a fault limits it, what is beyond the limit is
-// really taken from the library's device, if there is one.
+// Computing only takes time, memory is only counted. If a fault limits memory, the rest is really occupied on
+// the library's device, if there is one.
 class RealDevice final : public sim::Device {
 public:
     RealDevice(const sim::ClusterSettings& settings, Gate& gate, Trail& evidence, CommLibrary& library,
@@ -57,7 +57,7 @@ public:
     std::int64_t limit() const override;
     std::int64_t allocate_host(std::int64_t bytes, bool pinned) override;
     void sample();
-    void leak();  // at the end of a step
+    void leak();  // once per step
 
 private:
     void feel_pressure();

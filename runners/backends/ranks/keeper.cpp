@@ -1,4 +1,4 @@
-// runners/backends/ranks/keeper.cpp — Signals pass through it in both directions.
+// runners/backends/ranks/keeper.cpp — The process around a rank: signals pass through it in both directions.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -27,7 +27,7 @@ Keeper keeper_over(int pipe) {
 
 volatile std::sig_atomic_t child = 0;
 
-// Launchers end their jobs with SIGTERM. A rank that stands still must go on to die of it.
+// Launchers end their jobs with SIGTERM. A stopped rank must be resumed to die of it.
 void pass_on(int) {
     if (child <= 0) return;
     ::kill(child, SIGTERM);

@@ -14,8 +14,8 @@
 
 namespace deadrank::runners {
 
-// Every id of the taxonomy becomes the same word, and the reader's taxonomy has that word alone: the ranks
-// need no data file.
+// Every taxonomy id becomes this word, the only one in the reader's taxonomy, so that ranks need no data
+// file.
 
 namespace {
 constexpr const char* hidden = "hidden";
@@ -35,7 +35,7 @@ scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path&
     return scenarios::load_plan(file, taxonomy, vocabulary());
 }
 
-// What the workload throws is the rank's own end, and only its own.
+// An exception from the workload ends this rank only.
 
 namespace {
 

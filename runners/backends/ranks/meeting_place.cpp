@@ -1,5 +1,5 @@
-// runners/backends/ranks/meeting_place.cpp — A directory that all ranks of the job see: who has come, keys
-// and counters, and the rendezvous store on top of it.
+// runners/backends/ranks/meeting_place.cpp — A directory that all ranks of the job see: arrivals, keys and
+// counters, and the rendezvous store on top of it.
 #include "runners/backends/ranks/meeting_place.h"
 
 #include <cctype>
@@ -15,13 +15,13 @@
 
 namespace deadrank::runners {
 
-// link() is the claim and rename() the change: both happen at once.
+// claim() relies on link() and set() on rename(): both are atomic.
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// Keys hold slashes and colons; a file's name may not.
+// Keys may hold slashes and colons; file names may not.
 std::string escaped(std::string_view name) {
     std::string safe = "k";
     for (const char letter : name) {
@@ -36,7 +36,7 @@ std::string read_whole(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Beside its place, under a name that no other process has.
+// Writes beside the file, under a name that no other process uses.
 fs::path write_aside(const fs::path& file, std::string_view text) {
     const fs::path aside = fmt::format("{}.{}", file.string(), getpid());
     std::ofstream(aside, std::ios::binary) << text;
@@ -82,7 +82,7 @@ std::int64_t MeetingPlace::add(std::string_view name, std::int64_t amount) const
     return sum;
 }
 
-// Texts: TCPStore of torch 2.11, and what was measured of its time-outs.
+// Messages are those of TCPStore in torch 2.11; its time-outs were measured.
 
 using sim::Time;
 

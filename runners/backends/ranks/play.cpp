@@ -1,5 +1,5 @@
-// runners/backends/ranks/play.cpp — Faults of the start are tried on paper first: what the backend cannot do
-// is refused before anything runs.
+// runners/backends/ranks/play.cpp — Faults of the start are tried in a dry run first: what the backend cannot
+// do is refused before anything runs.
 #include "runners/backends/ranks/play.h"
 
 #include <algorithm>
@@ -25,15 +25,15 @@ using scenarios::Result;
 
 namespace {
 
-// Of the job's own time. A hang is one after a minute; what waits longer by itself is shortened to a little
-// more.
+// In job time. Detectors call a wait of a minute a hang, so longer time-outs are shortened to a little more
+// than that.
 constexpr std::int64_t longest_timeout = 90'000'000'000;
 constexpr std::int64_t played_timeout = 75'000'000'000;
 constexpr std::int64_t watched = 70'000'000'000;
 constexpr std::int64_t margin = 10'000'000'000;
-// Shorter steps would drown in this machine's own unevenness, a few milliseconds of ours.
+// Shorter steps would drown in this machine's jitter, a few milliseconds of real time.
 constexpr std::int64_t shortest_step = 1'000'000'000;
-// Of ours: mpirun and MPI_Init, or CUDA, on a busy machine.
+// Real time for mpirun and MPI_Init, or CUDA, to start on a busy machine.
 constexpr std::chrono::seconds start_allowance{30};
 
 Result<void> playable(const scenarios::Plan& plan, std::string_view job) {
@@ -71,8 +71,7 @@ void lengthen_steps(scenarios::Values& workload, Record& record) {
     found->second.number = shortest_step;
 }
 
-// What the harness knows of the faults: their words for the truth, and whether those of the start can be
-// done.
+// What the harness knows of the faults: their texts for the truth, and that those of the start can be done.
 struct OnPaper {
     std::vector<inject::PlannedFault> faults;
     results::Truth truth;
@@ -121,7 +120,7 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
     }
 }
 
-// No rank ever showed: the machine's trouble, not the job's.
+// No rank ever started: the machine is at fault, not the job.
 Result<void> began(const Launched& launched, const RankBackend& backend) {
     if (!launched.ranks.empty() || launched.end == LaunchEnd::stopped) return {};
     std::string last = "it said nothing";

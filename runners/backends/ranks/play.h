@@ -1,5 +1,5 @@
-// runners/backends/ranks/play.h — Plays a plan with real ranks of ours, whoever starts them: a directory, a
-// plan for the ranks to read, their processes, a watchdog outside the job, and what was left afterwards.
+// runners/backends/ranks/play.h — Plays a plan with our own rank programs, whatever starts them: a directory,
+// a plan for the ranks to read, their processes, a watchdog outside the job, and what they left behind.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@ namespace deadrank::runners {
 
 struct RankBackend {
     Reach reach;
-    std::string says;     // the first note: what plays, and how many
+    std::string says;     // the first note: what plays, on how many ranks
     std::string starter;  // what starts the ranks: "mpirun"
-    std::string remedy;   // where it started none
-    // One process each, or one that starts all of them.
+    std::string remedy;   // if it started no rank
+    // One process per rank, or one that starts them all.
     std::function<std::vector<ChildSpec>(const scenarios::Plan& played,
                                          const std::filesystem::path& directory)>
         children;
-    std::chrono::seconds patience{0};           // of ours: how much longer than here a library may be silent
-    std::vector<std::string> directories = {};  // of the run, beside the usual ones
+    std::chrono::seconds patience{0};           // real time that a library may be silent beyond the usual
+    std::vector<std::string> directories = {};  // of the run, besides the usual ones
 };
 
 scenarios::Capabilities rank_capabilities(const std::string& backend, const Reach& reach);

@@ -1,5 +1,5 @@
-// runners/backends/ranks/rank_comm.cpp — Shown, altered from outside, handed to the library, and waited for
-// by asking: a rank that waits goes on to hear the clock's faults and its own watchdog.
+// runners/backends/ranks/rank_comm.cpp — Each call is altered by faults, recorded, handed to the library, and
+// polled, so that a waiting rank still serves timed faults and its own watchdog.
 #include "runners/backends/ranks/rank_comm.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using results::Time;
 namespace {
 
 constexpr Time watchdog_look_every{1'000'000'000};  // as c10d's watchdog
-// c10d writes its dumps before it ends a process; a peer whose call is as old has its own say meanwhile.
+// c10d writes its dumps before it ends a process; a peer whose call is as old can report meanwhile.
 constexpr Time last_words{5'000'000'000};
 
 bool is_message(Op op) { return op == Op::send || op == Op::recv; }
@@ -35,7 +35,7 @@ public:
           peer(call.root),
           entered(comm.rank_.evidence.clock().now()),
           comm_(comm) {}
-    // Whoever goes without waiting leaves the library at work.
+    // The library goes on with a call whose caller does not wait.
     ~Pending() override {
         if (operation && !shown_) comm_.orphans_.push_back(operation);
     }
@@ -60,7 +60,7 @@ public:
     const std::int64_t seq, count;
     const std::int32_t peer;
     const Time entered;
-    std::shared_ptr<Operation> operation;  // none: its kernel hangs
+    std::shared_ptr<Operation> operation;  // nullptr: its kernel hangs
 
 private:
     void show() {
@@ -80,7 +80,7 @@ private:
 
 namespace {
 
-// What a skipped call gives: waiting for it returns at once.
+// The result of a skipped call: waiting for it returns at once.
 class Nothing final : public sim::Work {
     bool ready() override { return true; }
     void wait() override {}
@@ -162,7 +162,7 @@ void RealComm::run(RealCall call) {
     work->wait();
 }
 
-// Its caller goes on with what it had; the call goes out after the next one, on a copy of its data.
+// The caller goes on with its old data; the call is issued after the next one, on a copy of its data.
 void RealComm::hold(const RealCall& call) {
     const auto size = static_cast<std::size_t>(std::max(call.in_size, call.out_size));
     copies_.push_back(std::make_unique<std::vector<Number>>(size, 0));
@@ -193,7 +193,7 @@ void RealComm::time_out(const Pending& late) {
     take_down("");
 }
 
-// As c10d's watchdog: what the library says only when it is asked ends the process.
+// As c10d's watchdog: an asynchronous error of the library ends the process.
 void RealComm::look_for_errors() {
     if (rank_.evidence.clock().now() < next_look_) return;
     next_look_ = rank_.evidence.clock().now() + watchdog_look_every;

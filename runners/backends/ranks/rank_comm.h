@@ -22,7 +22,7 @@ public:
     using Number = sim::Number;
     using Rank = results::Rank;
 
-    // No wire: its creation was skipped, and every call is refused.
+    // Without a wire: its creation was skipped, and every call is refused.
     RealComm(RealRank& rank, CommLibrary& library, std::unique_ptr<Wire> wire, RealPlace place);
 
     results::CommId id() const override { return at_.id; }
@@ -63,7 +63,7 @@ private:
 
     std::unique_ptr<sim::Work> start(RealCall call);
     void run(RealCall call);
-    bool ask(RealCall& call, sim::Call& asked);  // true: left out
+    bool ask(RealCall& call, sim::Call& asked);  // true: skip it
     std::unique_ptr<Pending> issue(const RealCall& call, bool stuck);
     void hold(const RealCall& call);
     void release_held();
@@ -82,8 +82,7 @@ private:
     results::Time next_look_{0};
     std::vector<std::unique_ptr<sim::Work>> group_;
     std::unique_ptr<RealCall> held_;
-    // Calls whose callers went on, and the data of those that were held back: the library still works on
-    // them.
+    // Calls whose callers did not wait, and the data of held calls: the library still works on them.
     std::vector<std::shared_ptr<Operation>> orphans_;
     std::vector<std::unique_ptr<std::vector<Number>>> copies_;
 };

@@ -1,5 +1,5 @@
-// runners/backends/ranks/rank_files.cpp — A number is eight bytes of the file. Trouble that comes before its
-// file waits for it, as in the simulator.
+// runners/backends/ranks/rank_files.cpp — A number is eight bytes of the file. Damage that is due before its
+// file exists waits for it, as in the simulator.
 #include "runners/backends/ranks/rank_files.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ fs::path RealStorage::file(std::string_view path) const {
     return directory_ / fs::path(path).lexically_normal().relative_path();
 }
 
-// True: the call is over already.
+// True if a fault has already ended the call.
 bool RealStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call) {
     call.kind = kind;
     call.name = path;
@@ -72,7 +72,7 @@ void RealStorage::take_changes() {
     for (const std::string& path : list("")) spoil(path);
 }
 
-// One rank does it, whoever is first: a bit that is flipped twice is whole.
+// Only the first rank does it: a bit that is flipped twice is whole again.
 void RealStorage::spoil(std::string_view path) {
     for (std::size_t i = 0; i < pending_.size();) {
         const inject::StorageChange change = pending_[i];
@@ -145,7 +145,7 @@ Code RealStorage::write(std::string_view path, std::span<const Number> content) 
 
 Code RealStorage::sync(std::string_view path) {
     const int descriptor = ::open(file(path).c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return Code::ok;  // a lost write syncs well, too
+    if (descriptor < 0) return Code::ok;  // syncing a lost write succeeds, too
     ::fsync(descriptor);
     ::close(descriptor);
     return Code::ok;

@@ -37,11 +37,11 @@ private:
 
     std::filesystem::path directory_;
     Gate& gate_;
-    MeetingPlace once_;  // who spoils a file: one rank of those that are told to
+    MeetingPlace once_;  // which rank damages a file: one of those that are told to
     std::vector<inject::StorageChange> standing_, pending_;
 };
 
-// From what a job of real ranks left behind to evidence and truth.
+// Turns what a job of real ranks left behind into evidence and truth.
 
 struct RealHarvest {
     const scenarios::Plan& plan;

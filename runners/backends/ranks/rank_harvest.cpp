@@ -1,5 +1,5 @@
-// runners/backends/ranks/rank_harvest.cpp — Ranks and keepers stamp the job's own time; what the launcher
-// said and when we saw it end is brought to it here.
+// runners/backends/ranks/rank_harvest.cpp — Ranks and keepers stamp job time; the launcher's lines and its
+// exit are converted to it here.
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ JobClock clock_of(const RealHarvest& harvest) {
     return clock;
 }
 
-// Watches what goes by: how each rank ended.
+// Passes events on and notes how each rank ended.
 class Ends final : public results::EventSink {
 public:
     Ends(results::Evidence& evidence, std::vector<RankEnd>& ends) : evidence_(evidence), ends_(ends) {}
@@ -47,8 +47,7 @@ void read_evidence(const RealHarvest& harvest, Record& record) {
     if (torn > 0) record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));
 }
 
-// The launcher's own words, without rulers, and what a library wrote into a rank's log: an event for each
-// line.
+// One event per line that the launcher printed, without rulers, or that a library wrote into a rank's log.
 void read_words(const RealHarvest& harvest, const JobClock& clock, results::Evidence& evidence) {
     for (const Line& line : harvest.launched.lines) {
         if (!line.error || line.text.empty() || line.text.starts_with("-----")) continue;

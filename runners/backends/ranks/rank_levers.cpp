@@ -1,5 +1,5 @@
-// runners/backends/ranks/rank_levers.cpp — The levers of a job of our own ranks, and in words what those of
-// an MPI job and of a GPU job do not reach.
+// runners/backends/ranks/rank_levers.cpp — The levers of a job of our own rank programs, and why some do not
+// work in an MPI job or a GPU job.
 #include "runners/backends/ranks/rank_levers.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using scenarios::refuse;
 
 namespace {
 
-// Of every backend with real ranks on one machine.
+// Missing in every backend with real ranks on one machine, and why.
 const std::map<std::string_view, std::string_view> lacked_by_all = {
     {inject::BreakPackage::lever.name, "its ranks import nothing"},
     {inject::BreakName::lever.name, "all ranks are on one host"},
@@ -31,7 +31,7 @@ tl::unexpected<scenarios::Error> RealLevers::missing(const inject::Lever& lever)
         const auto why = reasons->find(lever.name);
         if (why != reasons->end()) return missing(lever.does, why->second);
     }
-    return missing(lever.does, "nobody has given it one");
+    return missing(lever.does, "it is not implemented");
 }
 
 tl::unexpected<scenarios::Error> RealLevers::missing(std::string_view what, std::string_view why) const {
@@ -118,7 +118,7 @@ RealLevers::Answer RealLevers::carry_out(const inject::Stop& pull) {
     return end_with(pull.rank, {RealEnd::How::stops, SIGSTOP, {}});
 }
 
-// Whoever is stopped cannot go on by itself; the rank's keeper sends the signal, and this is called after it.
+// A stopped rank cannot resume itself: its keeper sends the signal, and this is called afterwards.
 RealLevers::Answer RealLevers::carry_out(const inject::Resume&) { return Done{}; }
 
 RealLevers::Answer RealLevers::carry_out(const inject::Preempt& pull) {

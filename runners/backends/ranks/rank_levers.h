@@ -1,5 +1,5 @@
-// runners/backends/ranks/rank_levers.h — The levers of a job of our own ranks, and in words what those of an
-// MPI job and of a GPU job do not reach.
+// runners/backends/ranks/rank_levers.h — The levers of a job of our own rank programs, and why some do not
+// work in an MPI job or a GPU job.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace deadrank::runners {
 
-// The levers of a real rank of ours. They move nothing themselves: they note what its world is to do, and
-// refuse what no process of its backend can. Each rank has its own, and the harness one on paper.
+// The levers of one of our real ranks. They only note what its world must do, and refuse what its backend
+// cannot. Each rank has its own, and the harness has one for dry runs.
 
-// What is to become of this rank's process, once the truth is on disk.
+// What happens to this rank's process once the truth is on disk.
 struct RealEnd {
     enum class How { none, killed, exits, stops, preempted };
     How how = How::none;
@@ -31,21 +31,21 @@ struct RealState {
     std::int64_t slow_permille = 1000;
     std::int64_t memory_limit = -1;              // bytes of the device; -1 = what it has
     std::int64_t leak_per_step = 0;              // bytes of the device
-    std::vector<inject::StorageChange> storage;  // in order; whoever carries them out empties the list
+    std::vector<inject::StorageChange> storage;  // in order; emptied when carried out
     RealEnd end;
     sim::BentPoints bent;
 };
 
-// What the levers of one backend reach, and its words where they do not.
+// What the levers of one backend reach, and the reasons where they do not.
 struct Reach {
     std::string_view job;                                 // "an MPI job"
-    std::map<std::string_view, std::string_view> lacked;  // levers by name, and why it has them not
-    std::string_view packages;   // why it cannot claim other versions of those that are not `claimed`
+    std::map<std::string_view, std::string_view> lacked;  // levers by name, and why it lacks them
+    std::string_view packages;   // why a rank cannot claim versions of other packages
     std::string_view claimed;    // a package whose version a rank can claim; empty = none
-    std::string_view variables;  // why NCCL's mean nothing; empty = they do
-    std::vector<std::string_view> understood = {};  // of NCCL's, those that mean something all the same
+    std::string_view variables;  // why NCCL's have no effect; empty = they have
+    std::vector<std::string_view> understood = {};  // those of NCCL's that have one all the same
     std::string_view unheard = {};                  // why a claim reaches no peer; empty = it does
-    std::vector<std::string> releases = {};         // of `claimed`, those that need no claim: they are here
+    std::vector<std::string> releases = {};         // of `claimed`, those that can really be loaded
 };
 
 class RealLevers final : public inject::LeversOf<RealLevers> {
@@ -53,7 +53,7 @@ public:
     using Rank = inject::Rank;
     using Answer = inject::Result<inject::Done>;
 
-    // `own`: the rank whose world this is; no_rank = on paper only.
+    // `own`: the rank whose world this is; no_rank = a dry run.
     RealLevers(const Reach& reach, Rank ranks, Rank ranks_per_node, Rank own);
 
     RealState& state() { return state_; }
@@ -83,7 +83,7 @@ public:
 
 private:
     bool ignores(std::string_view variable) const;
-    // Does it mean this process? At the start, and on paper, what means another is that one's own affair.
+    // Whether `rank` is this process. At the start and in a dry run, pulls for other ranks are ignored.
     inject::Result<bool> means_us(Rank rank) const;
     Answer end_with(Rank rank, RealEnd end);
 
@@ -98,7 +98,7 @@ private:
     RealState state_;
 };
 
-// What the levers of a GPU job do not reach, in words.
+// What the levers of a GPU job do not reach, and why.
 
 // `standin`: NCCL and CUDA are this project's own, for machines without GPUs.
 inline Reach gpu_reach(bool standin) {
@@ -106,14 +106,14 @@ inline Reach gpu_reach(bool standin) {
             .lacked = {{inject::ChangeLink::lever.name,
                         "its ranks are on one machine, and its network is the machine's own"},
                        {inject::TakePort::lever.name, "NCCL chooses those itself"},
-                       {inject::ChangeDevice::fault.name, "nobody breaks a real device on purpose"}},
+                       {inject::ChangeDevice::fault.name, "real devices are not broken on purpose"}},
             .packages = "of its packages only NCCL tells the others its version",
             .claimed = "nccl",
             .variables = standin ? "the drop-in for NCCL reads none but NCCL_DEBUG and NCCL_HOSTID" : "",
             .understood = {"NCCL_DEBUG", "NCCL_HOSTID"}};
 }
 
-// What the levers of an MPI job do not reach, in words.
+// What the levers of an MPI job do not reach, and why.
 
 inline Reach mpi_reach() {
     return {.job = "an MPI job",

@@ -1,4 +1,4 @@
-// runners/backends/ranks/trail.cpp — The payload's own list of fields says what is written.
+// runners/backends/ranks/trail.cpp — Each payload type lists the fields that are written.
 #include "runners/backends/ranks/trail.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// runners/backends/ranks/trail.h — A file of events as they happen, a JSON line each, as
-// runners/backends/process/event_reader.cpp reads them. A line is whole on disk before the rank goes on,
+// runners/backends/ranks/trail.h — A file of events as they happen, one JSON line each, as
+// runners/backends/process/event_reader.cpp reads them. A line is written whole before the rank goes on,
 // whatever ends it then.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace deadrank::runners {
 
-// The job's time: real time since its start, stretched. A second here is twenty of the job's, so that a
-// silence of a minute, which is what a detector calls a hang, takes three seconds.
+// The job's time: real time since its start, stretched. A real second is twenty seconds of the job, so that a
+// minute of silence, which detectors call a hang, takes three seconds.
 
 struct JobClock {
     static constexpr std::int64_t stretch = 20;
@@ -36,7 +36,7 @@ struct JobClock {
 
 class Trail {
 public:
-    // Time counts from begin() on, unless the clock is known.
+    // Time counts from begin() on, unless a clock is given.
     Trail(const std::filesystem::path& file, results::Rank rank, JobClock clock = {});
     ~Trail();
     Trail(const Trail&) = delete;

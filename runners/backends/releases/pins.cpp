@@ -1,4 +1,4 @@
-// runners/backends/releases/pins.cpp — One line a release: NAME==VERSION --hash=sha256:…  # FILE BYTES MS
+// runners/backends/releases/pins.cpp — One line per release: NAME==VERSION --hash=sha256:…  # FILE BYTES MS
 #include "runners/backends/releases/pins.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ scenarios::Result<Pins> parse_pins(std::string_view text, const std::string& nam
         const bool matches = std::regex_match(line, found, shape);
         const auto pin = matches ? scenarios::parse_pin(found[1].str()) : scenarios::Result<scenarios::Pin>{};
         if (!matches || !pin)
-            return refuse(ErrorCode::bad_input, fmt::format("'{}' is no pinned release", line),
+            return refuse(ErrorCode::bad_input, fmt::format("'{}' is not a pinned release", line),
                           "write NAME==VERSION --hash=sha256:…  # FILE N bytes N ms, as `deadrank releases "
                           "--pin` does",
                           {name, number, 1});

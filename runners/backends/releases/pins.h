@@ -1,5 +1,6 @@
 // runners/backends/releases/pins.h — scenarios/releases/pins.txt: of each release that a scenario names, the
-// file that the index gave for it, its hash, and what it costs. Also a requirements file for pip.
+// file that the index gave for it, its hash, its size and the time to install it. Also a requirements file
+// for pip.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Archive {
     std::int64_t bytes = 0;         // on disk, once installed
     std::int64_t milliseconds = 0;  // to install, where it was measured
 
-    // Why this Python cannot have it, as a sentence: a wheel of "cp311" under Python 3.12. Empty where it
+    // Why this Python cannot install it, as a sentence: a wheel of "cp311" under Python 3.12. Empty if it
     // can.
     std::string refused_by(std::string_view python_version) const;
     bool operator==(const Archive&) const = default;

@@ -1,4 +1,4 @@
-// runners/backends/releases/pip.cpp — pip's own words decide which sentence it is.
+// runners/backends/releases/pip.cpp — Runs pip, and recognizes its errors by their text.
 #include "runners/backends/releases/pip.h"
 
 #include <cerrno>
@@ -33,7 +33,7 @@ scenarios::Result<BoundedAnswer> pip(const Python& python, const std::vector<std
                                      const std::string& subject, const std::atomic<bool>* stop) {
     std::vector<std::string> command = {python.program.string(), "-m", "pip"};
     command.insert(command.end(), words.begin(), words.end());
-    // Builds of source archives look for what is beside us, not for what the index calls newest.
+    // Builds of source archives use the packages installed here, not the newest ones of the index.
     const std::vector<std::string> environment = {"DS_BUILD_OPS=0", "BUILD_EXT=0", "PIP_NO_INPUT=1"};
     auto answer =
         results::external::run_bounded(command, Bounds{.time = longest, .stop = stop}, {}, environment);
@@ -41,7 +41,7 @@ scenarios::Result<BoundedAnswer> pip(const Python& python, const std::vector<std
     if (answer->well()) return answer;
     if (answer->ending == Ending::stopped)
         return scenarios::refuse(ErrorCode::environment, fmt::format("stopped while pip fetched {}", subject),
-                                 "run it again: nothing half made is left");
+                                 "run it again: nothing incomplete was left");
     if (answer->ending == Ending::out_of_time)
         return scenarios::refuse(ErrorCode::environment,
                                  fmt::format("pip had not fetched {} after 15 minutes", subject),

@@ -1,5 +1,5 @@
-// runners/backends/releases/pip.h — The package index by pip, its trouble as sentences, and one at a time
-// who prepares releases on this machine.
+// runners/backends/releases/pip.h — The package index through pip, its errors as our own, and a lock for
+// preparing releases on this machine.
 #pragma once
 
 #include <atomic>
@@ -13,26 +13,27 @@
 
 namespace deadrank::runners::releases {
 
-// "3.11.2"; empty when this Python does not answer.
+// "3.11.2"; empty if this Python does not answer.
 std::string interpreter_version(const Python& python);
 
 // The one archive that the index has for this Python. Errors: environment.
 scenarios::Result<Archive> ask_index(const Python& python, const scenarios::Pin& pin,
                                      const std::atomic<bool>* stop);
 
-// The list of requirements, with hashes, into a directory; nothing that they depend on. Errors: environment.
+// Installs a list of requirements, with hashes, into a directory, without their dependencies. Errors:
+// environment.
 scenarios::Result<void> install(const Python& python, const std::filesystem::path& list,
                                 const std::filesystem::path& target, const std::atomic<bool>* stop);
 
-// What pip said, as one of our sentences. `subject`: what was asked for.
+// What pip said, as one of our errors. `subject`: what was asked for.
 scenarios::Error trouble_of(const std::string& said, const std::string& subject);
 
-// One at a time prepares releases on this machine; the others wait.
+// One process at a time prepares releases on this machine; the others wait.
 
 class Turn {
 public:
-    // Waits while another process prepares, and says so once. The kernel gives the lock back when its holder
-    // dies. Errors: io; environment, when it was stopped while it waited.
+    // Waits while another process prepares, and says so once. The kernel releases the lock when its holder
+    // dies. Errors: io; environment, if stopped while waiting.
     static scenarios::Result<Turn> take(const std::filesystem::path& place,
                                         const std::function<void(const std::string&)>& say,
                                         const std::atomic<bool>* stop);

@@ -1,5 +1,5 @@
-// runners/backends/releases/shelf.cpp — pip installs into a directory beside the right name; a rename makes
-// it whole. What a killed run left is removed by the next one, which holds the lock.
+// runners/backends/releases/shelf.cpp — pip installs into a temporary directory; a rename completes it. What
+// a killed run left is removed by the next one that holds the lock.
 #include "runners/backends/releases/shelf.h"
 
 #include <chrono>
@@ -19,7 +19,7 @@ using scenarios::refuse;
 
 namespace {
 
-// Room that stays free whatever is prepared.
+// Disk space that is left free, whatever is prepared.
 constexpr std::int64_t room_left = 256'000'000;
 
 constexpr const char* unfinished = ".part";
@@ -44,7 +44,7 @@ scenarios::Result<void> make_place(const fs::path& place) {
     return {};
 }
 
-// Half-made directories of runs that are no more: the lock says that none is at work.
+// Removes half-made directories of dead runs: while we hold the lock, no other run is at work.
 void clear_unfinished(const fs::path& place) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(place, ignored)) {

@@ -1,6 +1,6 @@
-// runners/backends/releases/shelf.h — Published releases on this machine: each in a directory of its own that
-// is laid over a Python by PYTHONPATH, so that two releases of one package share everything else. Made once,
-// from the package index; a run needs no network.
+// runners/backends/releases/shelf.h — Published releases on this machine: each in its own directory, put
+// before a Python's packages by PYTHONPATH, so that two releases of one package share everything else.
+// Installed once, from the package index; a run needs no network.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::releases {
 
-// What preparing says while it works: a line for a person.
+// Takes one line of progress for the user.
 using Saying = std::function<void(const std::string&)>;
 
 class Shelf {
@@ -27,21 +27,21 @@ public:
     const std::filesystem::path& place() const { return place_; }
     std::filesystem::path directory_of(const scenarios::Pin& pin, const Archive& archive) const;
 
-    // Whole: a directory that was given up in the middle never gets this name.
+    // Has it whole: an interrupted installation never gets this name.
     bool has(const scenarios::Pin& pin, const Archive& archive) const;
 
-    // Installs what is missing, one after the other, under a lock. Errors: environment (no network, the index
-    // has it no more, another interpreter, no room on the disk), io; nothing half made is left under a name
-    // that a run looks for.
+    // Installs what is missing, one after the other, under a lock. Errors: environment (no network, gone from
+    // the index, wrong interpreter, disk full), io. Never leaves anything half-made under a name that a run
+    // looks for.
     scenarios::Result<void> prepare(const std::vector<scenarios::Pin>& wanted, const Pins& pins,
                                     const Python& python, const Saying& say,
                                     const std::atomic<bool>* stop = nullptr) const;
 
-    // Asks the index for a release that is not pinned yet, and installs it. Errors: as prepare.
+    // Asks the index for a release that is not pinned yet, and installs it. Errors: those of prepare.
     scenarios::Result<Archive> pin(const scenarios::Pin& pin, const Python& python,
                                    const std::atomic<bool>* stop = nullptr) const;
 
-    // Where the release lies. Errors: environment, naming the command that prepares it.
+    // The directory of the release. Errors: environment, naming the command that prepares it.
     scenarios::Result<std::filesystem::path> find(const scenarios::Pin& pin, const Pins& pins) const;
 
 private:

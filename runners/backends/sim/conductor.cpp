@@ -33,7 +33,7 @@ void Conductor::before(sim::Call& call) {
 
 void Conductor::arm(Rank rank) { cluster_.arm(rank, injector_.armed(rank) || levers_.shapes(rank)); }
 
-// An alarm that was called off rings in vain: tick() then finds nothing due.
+// A cancelled alarm still rings: tick() then finds nothing due.
 void Conductor::set_alarm() {
     const results::Time next = injector_.next_alarm();
     if (next >= alarm_) return;

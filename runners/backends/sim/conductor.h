@@ -1,5 +1,5 @@
 // runners/backends/sim/conductor.h — Carries the cluster's moments to the injector and the injector's alarms
-// to the cluster's clock. Ranks for which nothing is planned are never asked.
+// to the cluster's clock. Ranks for which nothing is planned are never intercepted.
 #pragma once
 
 #include "inject/core/injector.h"
@@ -9,15 +9,16 @@ namespace deadrank::runners {
 
 class Conductor final : public sim::Interceptor {
 public:
-    // Both outlive the run of the cluster.
+    // Both must outlive the cluster's run.
     Conductor(sim::Cluster& cluster, inject::Injector& injector);
 
-    // Faults of the start, then arms whom they left waiting. Error: a lever that cannot be pulled.
+    // Applies the faults of the start, then arms the ranks for which others still wait. Error: a lever that
+    // cannot be pulled.
     Result<Done> start();
 
     void before(sim::Call& call) override;
 
-    // After the run: says in the truth which faults had no moment or no effect.
+    // After the run: records in the truth which faults had no moment or no effect.
     void conclude(results::Time end) { injector_.conclude(end, levers_); }
 
 private:
@@ -27,7 +28,7 @@ private:
     sim::Cluster& cluster_;
     inject::Injector& injector_;
     SimLevers levers_;
-    results::Time alarm_ = results::never;  // the earliest that the cluster was told of
+    results::Time alarm_ = results::never;  // the earliest one set in the cluster
 };
 
 }  // namespace deadrank::runners

@@ -1,4 +1,4 @@
-// runners/backends/sim/played_calls.cpp — An interceptor that changes nothing and writes everything down.
+// runners/backends/sim/played_calls.cpp — An interceptor that changes nothing and records every call.
 #include "runners/backends/sim/played_calls.h"
 
 #include "results/record/evidence.h"
@@ -30,7 +30,7 @@ private:
     PlayedJob& job_;
 };
 
-// The defaults of those parameters that have one, and what is said instead.
+// The stated values, completed by the parameters' defaults.
 scenarios::Result<scenarios::Values> filled(const std::vector<scenarios::Parameter>& parameters,
                                             const scenarios::Values& said) {
     scenarios::Values values = said;

@@ -1,5 +1,5 @@
 // runners/backends/sim/played_calls.h — What each rank of a workload does in one step, in order, as the
-// simulator sees it: calls, seams with the value that was read, and blocks. For pages that tell it to people.
+// simulator sees it: calls, seams with the value that was read, and blocks. For pages that show it to people.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace deadrank::runners {
 
 struct PlayedCall {
     sim::CallKind kind = sim::CallKind::collective;
-    std::string name;  // as a trigger's `before` says it
+    std::string name;  // as in a trigger's `before`
     std::string comm;  // empty where there is none
     std::int64_t step = -1;
     results::Phase phase = results::Phase::none;
@@ -21,7 +21,7 @@ struct PlayedCall {
     results::Dtype dtype = results::Dtype::none;
     results::Rank peer = -1;  // or root
 
-    // Other peers and other values of a seam are the same call.
+    // Whether it is the same call, apart from its peer and the value of a seam.
     bool is_like(const PlayedCall& other) const;
 };
 

@@ -1,4 +1,5 @@
-// runners/backends/sim/sim_levers.cpp — Every lever there is: the simulator refuses only what names nothing.
+// runners/backends/sim/sim_levers.cpp — Every lever there is. Refuses targets that do not exist, and what
+// needs real bytes.
 #include "runners/backends/sim/sim_levers.h"
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ Result<Done> SimLevers::on_rank(Rank rank) const {
 Result<Done> SimLevers::on_process(Rank rank) const {
     if (const auto there = on_rank(rank); !there || cluster_.alive(rank)) return there;
     return refuse(fmt::format("rank {} has no process at that moment", rank),
-                  "let `when` name a step that it lives to see");
+                  "let `when` name a step that it reaches");
 }
 
 Result<Done> SimLevers::on_node(int node) const {
@@ -145,7 +146,7 @@ Result<Done> SimLevers::carry_out(const inject::ChangeStorage& pull) {
     return Done{};
 }
 
-// The simulated store exchanges words, not bytes.
+// The simulated store exchanges messages, not bytes.
 Result<Done> SimLevers::carry_out(const inject::ChangeStore& pull) {
     const results::StoreChange& change = pull.change;
     const bool counts = change.how == StoreTrouble::cut && change.amount > 0;

@@ -1,6 +1,5 @@
-// runners/backends/sim/sim_levers.h — The levers of the simulated cluster, and of the call that is under way
-// in it. Bends and left-out blocks are kept here: the cluster only asks, at every seam and block of an armed
-// rank.
+// runners/backends/sim/sim_levers.h — The levers of the simulated cluster, and of the call in progress in it.
+// Bends and skipped blocks are kept here; the cluster asks for them at every seam and block of an armed rank.
 #pragma once
 
 #include <map>
@@ -22,7 +21,7 @@ public:
     // The call that alterations reach; nullptr between calls.
     void under_way(sim::Call* call) { call_ = call; }
 
-    // Bends the value of a seam, leaves out a block.
+    // Bends the value of a seam, or skips a block.
     void shape(sim::Call& call);
     bool shapes(Rank rank) const { return bent_.count(rank) > 0; }
 
@@ -57,7 +56,7 @@ public:
 private:
     tl::unexpected<scenarios::Error> missing(const inject::Lever& lever) const override;
     Result<Done> on_rank(Rank rank) const;
-    Result<Done> on_process(Rank rank) const;  // one that lives
+    Result<Done> on_process(Rank rank) const;  // it must be alive
     Result<Done> on_node(int node) const;
     sim::BentPoints& points_of(Rank rank);
 

@@ -1,5 +1,5 @@
-// runners/backends/sim/sim_runner.cpp — From a plan to a cluster with faults armed, and from what it did to a
-// record.
+// runners/backends/sim/sim_runner.cpp — Turns a plan into a cluster with faults armed, and what happened in
+// it into a record.
 #include "runners/backends/sim/sim_runner.h"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
     return Prepared{*settings, workload};
 }
 
-// The enumerations are the same on both sides of the line that keeps sim and inject apart.
+// results and sim each define this enumeration, in the same order, since sim is kept apart from inject.
 results::RankEnd rank_end(sim::ProcessEnd end) {
     static_assert(static_cast<int>(results::RankEnd::stuck) == static_cast<int>(sim::ProcessEnd::stuck));
     return static_cast<results::RankEnd>(end);
@@ -51,11 +51,11 @@ std::string_view name_of(sim::Ending ending) {
         case sim::Ending::completed:
             return "every rank has ended";
         case sim::Ending::deadlock:
-            return "nothing could happen any more";
+            return "no further event was possible";
         case sim::Ending::time_limit:
             return "the time limit was reached";
         case sim::Ending::step_limit:
-            return "no time passed any more";
+            return "time no longer advanced";
         case sim::Ending::stopped:
             return "it was stopped";
     }

@@ -14,13 +14,13 @@ namespace deadrank::runners {
 
 class SimRunner final : public Runner {
 public:
-    // `more`: workloads beside those of the catalog.
+    // `more`: workloads besides those of the catalog.
     explicit SimRunner(std::vector<sim::WorkloadKind> more = {}) : more_(std::move(more)) {}
 
     std::string_view name() const override { return "sim"; }
     scenarios::Capabilities capabilities() const override;
 
-    // Safe from several threads at once. Further errors: internal, when a run goes on without time passing.
+    // Thread-safe. Further errors: internal, if a run continues without time passing.
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:

@@ -17,7 +17,7 @@ namespace deadrank::runners {
 namespace {
 
 #ifdef DEADRANK_DEBUG_BUILD
-constexpr bool debug_build = true;  // which says how much of their stacks the ranks used
+constexpr bool debug_build = true;  // reports how much of their stacks the ranks used
 #else
 constexpr bool debug_build = false;
 #endif

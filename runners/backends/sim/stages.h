@@ -1,6 +1,6 @@
-// runners/backends/sim/stages.h — Threads on which simulations are played, kept for the next one: an engine's
-// stacks and queues stay warm. Whoever plays takes one for as long as it plays, so as many are open as play
-// at once.
+// runners/backends/sim/stages.h — Threads on which simulations are played, kept for the next one, so that an
+// engine's stacks and queues stay warm. Each simulation takes one while it plays, so there are as many as
+// play at once.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,7 @@ public:
     Stages();
     ~Stages();
 
-    // Calls `work` on a stage and returns when it is done. What `work` throws is thrown here. Safe from any
-    // thread.
+    // Calls `work` on a stage and returns when it is done. What `work` throws is thrown here. Thread-safe.
     void play(const std::function<void(sim::Engine&)>& work);
 
 private:

@@ -1,6 +1,5 @@
 // runners/commands/find/campaign_command.cpp — deadrank campaign: scenarios × seeds over the cores of one
-// machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out; the others play what they are
-// given.
+// machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out trials; the other ranks play them.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
@@ -27,7 +26,7 @@ namespace deadrank::runners::commands {
 struct CampaignEnd {
     scale::Totals totals;
     std::uint64_t asked = 0;   // trials of the campaign
-    std::uint64_t before = 0;  // that were in the file already
+    std::uint64_t before = 0;  // already in the file
     std::string file;
     std::string where;  // "4 processes", "2 at once"
     double seconds = 0;
@@ -130,7 +129,7 @@ public:
     }
 
 private:
-    // False when there is nothing more to do here.
+    // False when this process has nothing to do.
     bool join() {
         if (!started_.together) return true;
         const auto library = scale::crew_library(session_.executable);
@@ -145,7 +144,8 @@ private:
         return true;
     }
 
-    // Nobody may wait for us for ever: the manager sends the others home, a worker waits to be sent.
+    // After an error no other process may hang: the manager dismisses the workers, a worker waits to be
+    // dismissed.
     void leave() {
         if (!crew_) return;
         const scale::Work nothing{.definition = "an error"};
@@ -209,7 +209,7 @@ private:
             tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
             return ledger->put(scale::answer_of(ended, job.scenario->id, job.seed.number), rank);
         };
-        // Without a ledger nothing is played, but the others must be sent home.
+        // Without a ledger nothing is played, but the workers must still be dismissed.
         const auto well =
             scale::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
         progress.clear();
@@ -218,7 +218,7 @@ private:
         if (!session_.take(totals)) return;
         end.totals = std::move(*totals);
         end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        // mpirun gives its processes terminals of their own, whatever stands at its end.
+        // mpirun gives its processes terminals even when its own output is a pipe.
         const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
         fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
         conclude(end, well);
@@ -234,7 +234,7 @@ private:
         if (end.totals.trials < end.asked) session_.code = exit_interrupted;
     }
 
-    // mpirun stands between us and the terminal: then a plain line every ten seconds.
+    // Under mpirun a line cannot be overwritten in place: print a plain one every ten seconds.
     void tell(Progress& progress, std::chrono::steady_clock::time_point& said,
               const std::string& words) const {
         progress.show("  " + words);

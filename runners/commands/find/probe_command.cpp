@@ -1,6 +1,6 @@
-// runners/commands/find/probe_command.cpp — deadrank probe: from which magnitude on a detector, a tool or an
-// alert rule notices a fault, how fast, and how often it cries without one. The words of the command, and its
-// files.
+// runners/commands/find/probe_command.cpp — deadrank probe: the magnitude from which a detector, a tool or an
+// alert rule notices a fault, how soon, and how often it raises a false alarm. The command's options, text
+// and files.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::commands {
 
-// Shares stand with their Wilson intervals: twenty seeds are not many.
+// Shares are printed with their Wilson intervals, since twenty seeds are few.
 
 namespace {
 
@@ -90,7 +90,7 @@ std::string false_alarms_text(const Curve& curve) {
                        share_percent(find::clopper_pearson(healthy.seen, healthy.shots).high));
 }
 
-// Harm that happens below what is seen.
+// The highest magnitude at which most runs take harm and most of those go unnoticed.
 std::string blind_spot_text(const Curve& curve, const ProbeSubject& subject) {
     const CurvePoint* worst = nullptr;
     for (const CurvePoint& point : curve.points) {

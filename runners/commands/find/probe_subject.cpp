@@ -1,5 +1,5 @@
-// runners/commands/find/probe_subject.cpp — What is probed, from the command line: a detector over a scenario
-// or an alert rule over a failure; and the curve as a chart of text, as JSON and as CSV.
+// runners/commands/find/probe_subject.cpp — What the command line asks to probe: a detector over a scenario
+// or an alert rule over a failure; and the curve as a text chart, as JSON and as CSV.
 #include "runners/commands/find/probe_subject.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace deadrank::runners::commands {
 
-// One of ours by name, all of ours, a known tool, or anybody's command.
+// One of our detectors by name, all of them, a known tool, or a user's command.
 
 namespace {
 
@@ -120,7 +120,7 @@ Result<Probed> probe_detector(const ProbeArguments& arguments, const Library& li
     return probed;
 }
 
-// A rule file as it is, on the site that is described, judged by promtool.
+// An unmodified rule file on the described site, judged by promtool.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// runners/commands/find/probe_subject.h — What is probed, from the command line: a detector over a scenario
-// or an alert rule over a failure; and the curve as a chart of text, as JSON and as CSV.
+// runners/commands/find/probe_subject.h — What the command line asks to probe: a detector over a scenario or
+// an alert rule over a failure; and the curve as a text chart, as JSON and as CSV.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace deadrank::runners::commands {
 
-// What is probed, from the command line: a detector over a scenario, or an alert rule over a failure.
+// What the command line asks to probe: a detector over a scenario, or an alert rule over a failure.
 
 struct ProbeArguments {
     std::string scenario, catalog, vary;
-    std::string detector, tool, command, symptom;              // whose eyes
-    std::string rules, alert, failure, promtool = "promtool";  // or a rule's
+    std::string detector, tool, command, symptom;              // which detector
+    std::string rules, alert, failure, promtool = "promtool";  // or which alert rule
     std::string cluster = "8x8", scrape = "15s", eval = "15s", duration = "45m", out = "out/probe";
     SeedOptions seeds{.range = "1..20"};
     std::size_t points = 7;
@@ -31,13 +31,13 @@ struct ProbeArguments {
     bool json = false;
 };
 
-// "name=A..B" in two. Errors: usage.
+// "name=A..B", split. Errors: usage.
 struct Vary {
     std::string path, range;
 };
 scenarios::Result<Vary> parse_vary(const std::string& text);
 
-// A detection curve as a chart of text, as JSON and as CSV.
+// A detection curve as a text chart, as JSON and as CSV.
 
 struct ProbeSubject {
     std::string who;                                // "straggler", "alert GpuHot (promtool 2.42.0)"

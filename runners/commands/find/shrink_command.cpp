@@ -1,6 +1,6 @@
 // runners/commands/find/shrink_command.cpp — deadrank shrink: from any failing plan to a minimal one that
-// fails alike, as a scenario file. The result is written only after it was loaded, resolved and seen to fail
-// alike.
+// fails in the same way, as a scenario file. The file is written only after it was loaded, resolved and seen
+// to fail in that way.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,7 +46,7 @@ nlohmann::ordered_json size_json(const find::PlanSize& size) {
             {"unusual_values", size.stated}};
 }
 
-// What is to be kept: asked for, or the first property that the plan breaks.
+// The failure to keep: the one asked for, or the first property that the plan breaks.
 Result<Signature> wanted_signature(const ShrinkArguments& arguments, const scenarios::Plan& plan,
                                    find::Bench& bench) {
     if (!arguments.symptom.empty())
@@ -77,7 +77,7 @@ std::string story_of(const scenarios::Plan& plan, const Signature& signature, co
     return story;
 }
 
-// Without faults there is no scenario to be made: a healthy job in which something rings stays a plan.
+// A plan without faults cannot become a scenario: a healthy job with a false alarm stays a plan.
 Result<std::string> file_text(const Library& library, const scenarios::Plan& plan, const Signature& signature,
                               const find::Shrunk& shrunk, find::Bench& bench) {
     if (shrunk.plan.faults.empty()) return scenarios::to_toml(shrunk.plan);
@@ -147,7 +147,7 @@ void shrink(const ShrinkArguments& arguments, Session& session) {
     };
     const find::Shrunk shrunk = find::shrink(*plan, fails, library->vocabulary, options);
     progress.clear();
-    find::Bench last(**runner, &detectors, nullptr);  // after Ctrl-C too: what there is is kept
+    find::Bench last(**runner, &detectors, nullptr);  // after Ctrl-C too, to keep the smallest plan so far
     auto text = file_text(*library, *plan, *signature, shrunk, last);
     if (!session.take(text)) return;
     if (!arguments.out.empty()) {

@@ -1,6 +1,6 @@
-// runners/commands/find/storm_command.cpp — deadrank storm: days of incidents from a published table, and
-// what detection made of them. A scorecard by row of the table: detected, named correctly, how soon, false
-// alarms, lost.
+// runners/commands/find/storm_command.cpp — deadrank storm: days of incidents from a published table, and how
+// detection did on them. A scorecard with a row per table row: detected, correctly named, how soon, false
+// alarms, time lost.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -215,7 +215,7 @@ void print_fit_text(const FailureTable& table, const FailureStudy& study) {
     for (const std::string& note : table.notes) fmt::print("note: {}\n", note);
 }
 
-// Models are held against every other gap, which was not fitted. Exit code 1 when none of them holds for any
+// Models are fitted to every other gap and tested on the rest. Exit code 1 when none of them holds for any
 // group.
 void fit_storm(const FitArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, "");

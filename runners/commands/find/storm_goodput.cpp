@@ -1,5 +1,5 @@
 // runners/commands/find/storm_goodput.cpp — deadrank storm goodput: what failures cost a cluster over months,
-// and what a faster detector, another time-out, other checkpoints or more spares would give back.
+// and what a faster detector, another time-out, another checkpoint interval or more spares would save.
 #include "runners/commands/find/storm_goodput.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
-// runners/commands/find/swarm_command.cpp — deadrank swarm: random plans against properties, findings
-// grouped, coverage steering where to look next. Witnesses get the bug that was seen, so that they load,
-// replay and shrink like any other plan.
+// runners/commands/find/swarm_command.cpp — deadrank swarm: random plans checked against properties, findings
+// grouped, coverage steering the next draws. Each witness is given the bug that was seen, so that it loads,
+// replays and shrinks like any other plan.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -30,8 +30,8 @@
 
 namespace deadrank::runners::commands {
 
-// A swarm as text and as JSON: what broke, how often, how many clean runs would prove it mended, and where
-// nobody has looked yet.
+// A swarm as text and as JSON: what broke, how often, how many clean runs would prove it fixed, and what has
+// not been tried yet.
 
 // The file of each group's witness below `out`, in the order of the groups; empty when nothing was written.
 std::string swarm_text(const find::Swarm& swarm, const std::vector<std::string>& files,
@@ -79,7 +79,7 @@ std::string group_text(const find::Group& group, std::uint64_t runs, const std::
     return text;
 }
 
-// Cells that were drawn least among those that are not known to be out of reach.
+// How many of the drawn cells had an effect, by phase.
 std::string coverage_text(const Swarm& swarm, const Style& style) {
     std::map<std::string, std::pair<std::size_t, std::size_t>> by_phase;  // reached, drawn
     for (const auto& [cell, count] : swarm.coverage.cells()) {
@@ -182,7 +182,7 @@ struct SwarmArguments {
     bool shrink = false, json = false;
 };
 
-// The symptom that was seen, else the one that stands for the harm.
+// The symptom that was seen, else the one closest to the harm.
 std::string symptom_of(const find::Group& group) {
     const std::size_t by = group.signature.how.find(" by ");
     if (by != std::string::npos) return group.signature.how.substr(0, by);

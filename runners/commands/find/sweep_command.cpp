@@ -1,6 +1,6 @@
 // runners/commands/find/sweep_command.cpp — deadrank sweep: every fault at every rank and step of one job, as
-// a map of what is caught and what is not. The job comes from a scenario or from a workload's name; what is
-// done to it comes from the catalog of faults.
+// a map of what is caught and what is not. The job comes from a scenario or a workload's name, the faults
+// from the catalog or that scenario.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -23,9 +23,9 @@
 
 namespace deadrank::runners::commands {
 
-// The map: a row for each fault, a sign for each step, the worst rank of it.
+// The map: a row for each fault, and for each step the sign of its worst rank.
 
-// `whole`: below each row that is not all well, one line for each rank.
+// `whole`: one line per rank below each row that is not all well.
 std::string sweep_text(const find::Sweep& sweep, const results::reports::Style& style, bool whole,
                        double seconds);
 std::string sweep_json(const find::Sweep& sweep);
@@ -62,7 +62,7 @@ bool is_bad(Caught caught) {
            caught == Caught::untold;
 }
 
-// One column for each step and phase that occurs anywhere; faults of the start have the first one.
+// One column for each step and phase that occurs anywhere; the first is for faults at the start.
 struct Columns {
     std::vector<std::pair<std::int64_t, std::string>> all;
 
@@ -133,14 +133,14 @@ std::string rank_lines(const std::vector<const SweepCell*>& cells, const Columns
     return text;
 }
 
-// What needs a look: each row's bad cells by what was said, the first place of each.
+// What needs attention: each row's bad cells, grouped by what was reported, with the first place of each.
 std::string bad_text(const Sweep& sweep, const Style& style) {
     std::string text;
     for (std::size_t row = 0; row < sweep.rows.size(); ++row) {
         std::map<std::pair<Caught, std::string>, std::vector<const SweepCell*>> ways;
         for (const SweepCell* cell : cells_of(sweep, row)) {
             if (!is_bad(cell->caught)) continue;
-            // Ranks and steps differ from cell to cell; what was said up to them does not.
+            // Group by the words before " about ": the ranks and steps behind them differ from cell to cell.
             const std::string said = cell->says.substr(0, cell->says.find(" about "));
             ways[{cell->caught, said}].push_back(cell);
         }
@@ -218,7 +218,7 @@ struct SweepArguments {
     int jobs = 0;
 };
 
-// The job as it is asked for, with the faults of its scenario.
+// The requested job, with its scenario's faults.
 Result<scenarios::Plan> base_of(const SweepArguments& arguments, const Library& library) {
     auto plan = arguments.scenario.empty() ? find::usual_plan(arguments.workload, library.vocabulary)
                                            : one_plan(library, arguments.scenario, arguments.seed);

@@ -1,6 +1,6 @@
 // runners/commands/judge/alerts_command.cpp — deadrank alerts: which failures an operator's own alert rules
-// catch, how fast, and where. Rules in, verdicts out. Exit code 1 when a policy is broken, a rule file is
-// invalid or an alert cries on a healthy cluster; 2 when Prometheus is missing.
+// catch, how fast, and where. Exit code 1 when a policy is broken, a rule file is invalid or an alert fires
+// on a healthy cluster; 2 when Prometheus is missing.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -34,9 +34,8 @@ using scenarios::Result;
 struct AlertsArguments {
     std::vector<std::string> rules;
     runners::alerts::SiteOptions site;
-    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts", junit,
-                sarif;
-    std::string prometheus = "prometheus", judge = "auto", limit;
+    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts";
+    std::string prometheus = "prometheus", judge = "auto", limit, junit, sarif;
     bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
          server = false, verify = false;
     int jobs = 0;
@@ -92,7 +91,7 @@ private:
         return true;
     }
 
-    // A server that runs: its rules where none are given, and its targets.
+    // Asks a running server for its targets, and for its rules where none are given.
     bool ask_live() {
         rules_ = arguments_.rules;
         if (!live_url()) return true;
@@ -126,7 +125,7 @@ private:
         return true;
     }
 
-    // Files that are no rule files are refused at once; those that Prometheus refuses are a verdict.
+    // A file that holds no rules is an error; a rule file that Prometheus rejects gets a verdict.
     bool read_rules() {
         auto tool = external::Promtool::find(arguments_.promtool);
         if (tool) tool_ = std::move(*tool);
@@ -152,7 +151,7 @@ private:
         return find_missing();
     }
 
-    // Files as they were given; those of a directory are marked.
+    // The given files, and those found in given directories, which are marked.
     std::vector<std::pair<std::string, bool>> rule_files() const {
         std::vector<std::pair<std::string, bool>> files;
         for (const std::string& path : rules_) {
@@ -174,7 +173,7 @@ private:
         return files;
     }
 
-    // A site calls its scrape jobs as it likes; what the rules call them is what they are called.
+    // Scrape jobs have site-specific names: take those that the rules use.
     void adopt_jobs() {
         for (const auto& [exporter, job] : alerts::jobs_in(study_.rules, study_.world)) {
             study_.world.profile.map.jobs[exporter] = job;
@@ -202,7 +201,7 @@ private:
         return 0;
     }
 
-    // Rules see all that they look back on when the run begins.
+    // Gives the run as much history as the rules look back on.
     void lengthen_history() {
         auto& window = study_.world.window;
         const double needed = alerts::history_needed(study_.rules, study_.analysis, window);
@@ -270,14 +269,14 @@ private:
             *tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
     }
 
-    // A server costs half a second a failure, promtool as much for every few rules.
+    // A server costs half a second per failure, promtool the same for every few rules.
     bool wants_server(std::size_t incidents) const {
         if (arguments_.server || arguments_.judge == "server") return true;
         if (arguments_.judge == "promtool" || external::find_program(server_program()).empty()) return false;
         return tool_.has_value() && study_.rules.size() * incidents >= 40;
     }
 
-    // promtool's word on a drawn sample of what the server said.
+    // Lets promtool confirm a random sample of the server's verdicts.
     void confirm() {
         alerts::PromtoolPlayer player(*tool_, {std::filesystem::path(arguments_.out) / "confirm",
                                                arguments_.no_cache ? "" : cache_directory(), false});
@@ -290,7 +289,7 @@ private:
         disagrees_ = disagrees_ || !differences.empty();
     }
 
-    // promtool's own exit codes on the kept files, held against our verdicts.
+    // Compares promtool's exit codes on the kept files with our verdicts.
     void verify() {
         const auto disagreements = runners::alerts::verify_kept(study_, *tool_, arguments_.out);
         for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
@@ -388,7 +387,7 @@ void add_alerts(CLI::App& command, Session& session) {
     command.add_flag("--verify", arguments->verify,
                      "Let promtool run the kept files again and compare its exit codes");
     command.add_flag("--list", arguments->list, "List the failures, and do nothing");
-    command.add_flag("--no-cache", arguments->no_cache, "Ask promtool anew even where its answer is known");
+    command.add_flag("--no-cache", arguments->no_cache, "Run promtool even if its answer is cached");
     command.add_flag("--no-suggestions", arguments->no_suggestions, "Try no expressions for what was missed");
     command.callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
 }

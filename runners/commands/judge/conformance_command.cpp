@@ -1,5 +1,5 @@
-// runners/commands/judge/conformance_command.cpp — deadrank conformance: does somebody's detector keep to the
-// protocol? Plays one small scenario for something to show, and asks the command about it.
+// runners/commands/judge/conformance_command.cpp — deadrank conformance: does a user's detector keep to the
+// protocol? Plays one small scenario as material, and runs the command on it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

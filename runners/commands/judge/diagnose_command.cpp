@@ -1,6 +1,6 @@
 // runners/commands/judge/diagnose_command.cpp — deadrank diagnose: likely causes and fix patterns for
-// evidence, with reasons; or how often that is right over the catalog. It takes evidence, or an incident's
-// logs and dumps as they are. Evidence alone is read: a plan or a truth that lies beside it is left unopened.
+// evidence, with reasons; or how often that is right over the catalog. Takes evidence, or an incident's raw
+// logs and dumps. A plan or truth beside the evidence is not opened.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,14 +32,14 @@ bool is_evidence(const fs::path& place) {
     std::error_code ignored;
     if (fs::is_directory(place, ignored)) return fs::exists(place / "evidence.jsonl", ignored);
     if (!fs::is_regular_file(place, ignored))
-        return place != "-";  // read_evidence says what is wrong with it
+        return place != "-";  // read_evidence reports what is wrong with it
     std::ifstream in(place, std::ios::binary);
     std::string head(32, '\0');
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
     return head.starts_with(R"({"deadrank":"evidence")");
 }
 
-// A run's evidence, or what import makes of logs and dumps.
+// A run's evidence, or the evidence that import makes of logs and dumps.
 scenarios::Result<results::Evidence> evidence_of(const std::vector<fs::path>& places) {
     if (places.size() == 1 && is_evidence(places[0])) {
         std::error_code ignored;
@@ -57,7 +57,7 @@ scenarios::Result<results::Evidence> evidence_of(const std::vector<fs::path>& pl
     return std::move(imported->evidence);
 }
 
-// A scenario to play: of the symptom and the likeliest cause, else of the symptom alone.
+// A scenario to play: one with this symptom and the likeliest cause, else with the symptom alone.
 std::string similar_to(const results::diagnosis::Diagnosis& diagnosis, const Library& library) {
     if (!diagnosis.finding) return {};
     const auto ids = scenario_ids(library);
@@ -92,7 +92,7 @@ void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
         session.code = exit_unknown;
 }
 
-// Healthy is 0, a bug is 1, as grep says whether it found something; 2 is that nobody knows.
+// Exit code 0 when healthy, 1 for a bug, 2 when it cannot be told.
 void diagnose_places(const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
                      Session& session) {
     const std::vector<std::string>& names = arguments.selection.names;
@@ -153,7 +153,7 @@ void add_diagnose(CLI::App& command, Session& session) {
         "clues of the evidence (scenarios/clues.toml). Plan and truth of a run are not opened.\n\n"
         "Logs and dumps are read as they are: files, directories, - for standard input; packed or not, of "
         "any "
-        "launcher. Each place is an incident of its own; with --together all of them are one.\n\n"
+        "launcher. Each path is a separate incident; with --together they are one.\n\n"
         "With --accuracy the arguments choose scenarios instead of places: each is played with its fault and "
         "without, "
         "and what the diagnosis names is held against the scenario's label.\n\n"

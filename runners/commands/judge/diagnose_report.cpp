@@ -1,5 +1,5 @@
-// runners/commands/judge/diagnose_report.cpp — A diagnosis for programs; for eyes it is
-// results/diagnosis/operator_answer.h.
+// runners/commands/judge/diagnose_report.cpp — A diagnosis as JSON; results/diagnosis/operator_answer.h has
+// it as text.
 #include "runners/commands/judge/diagnose_report.h"
 
 #include <fmt/format.h>

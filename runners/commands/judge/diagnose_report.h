@@ -1,4 +1,4 @@
-// runners/commands/judge/diagnose_report.h — A diagnosis and its accuracy, for eyes and for programs.
+// runners/commands/judge/diagnose_report.h — A diagnosis and its accuracy, as text and as JSON.
 #pragma once
 
 #include <string>

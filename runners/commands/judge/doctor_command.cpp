@@ -1,5 +1,5 @@
 // runners/commands/judge/doctor_command.cpp — deadrank doctor: what would go wrong, before the job begins.
-// Takes snapshots, has them examined, and tells the remarks with what would do.
+// Takes snapshots, examines them, and prints each remark with its remedy.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // runners/commands/judge/emit_command.cpp — deadrank emit: a run's evidence as the files that other people's
-// tools read. Reads evidence, writes files; each is whole or absent.
+// tools read. Each file is written whole or not at all.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -54,7 +54,7 @@ std::string_view occasion_text(emitters::SnapshotReason reason) {
     return "as asked, or at the end of observation";
 }
 
-// The forms asked for; a complaint for one that does not exist.
+// The requested formats; complains about one that does not exist.
 std::vector<const emitters::Emitter*> chosen_emitters(const EmitArguments& arguments, Session& session) {
     std::vector<const emitters::Emitter*> found;
     for (const std::string& name : arguments.forms) {
@@ -63,7 +63,7 @@ std::vector<const emitters::Emitter*> chosen_emitters(const EmitArguments& argum
         } else if (const auto* one = emitters::find_emitter(name)) {
             found.push_back(one);
         } else {
-            session.complain({ErrorCode::usage, fmt::format("'{}' is no format", name),
+            session.complain({ErrorCode::usage, fmt::format("'{}' is not a format", name),
                               fmt::format("there are {}, and all", names())});
             return {};
         }

@@ -1,5 +1,5 @@
-// runners/commands/judge/import_command.cpp — deadrank import: a real incident's dumps and logs become
-// evidence. Reads files and directories, writes evidence.jsonl, and says what no file could tell.
+// runners/commands/judge/import_command.cpp — deadrank import: turns a real incident's dumps and logs into
+// evidence. Reads files and directories, writes evidence.jsonl, and lists what no file could tell.
 #include "results/importers/import.h"
 
 #include <CLI/CLI.hpp>

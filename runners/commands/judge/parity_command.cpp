@@ -1,6 +1,6 @@
-// runners/commands/judge/parity_command.cpp — deadrank parity: how often the simulator says what real
-// processes say. Each scenario that both can play, in the simulator and for real; the rate at the end is the
-// project's claim to truth.
+// runners/commands/judge/parity_command.cpp — deadrank parity: how often the simulator finds what real
+// processes find. Plays each scenario that both can play on both; the agreement rate is the project's claim
+// to accuracy.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -88,7 +88,8 @@ private:
         finish();
     }
 
-    // Named, or its file says that it was tried: it is played. What is not, says why on paper.
+    // A scenario is played if it was named or its file lists the backend; for the others, says why not,
+    // without playing.
     void sort_out(const scenarios::Scenario& scenario, Runner& reality) {
         const bool asked = !arguments_.selection.names.empty() || playable_on(scenario, arguments_.runner);
         if (asked && !arguments_.plan) return due_.push_back(scenario);
@@ -118,8 +119,7 @@ private:
         print_reasons();
     }
 
-    // Those that an earlier run has played are not played again, but in the simulator, which may have learnt
-    // since.
+    // What an earlier run has played is repeated in the simulator only, which may have changed since.
     bool keep_earlier(Runner& reality) {
         if (arguments_.lines.empty()) return true;
         auto earlier = read_parity(arguments_.lines);

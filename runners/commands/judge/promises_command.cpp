@@ -1,5 +1,5 @@
-// runners/commands/judge/promises_command.cpp — deadrank promises: whether frameworks that say they survive
-// do.
+// runners/commands/judge/promises_command.cpp — deadrank promises: do frameworks keep their promises to
+// survive faults?
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ void list_promises(const PromiseBook& book, const PromisesArguments& arguments) 
 }
 
 void show_cell(const PromiseCell& cell) {
-    const promises::Verdict worst = cell.worst();
+    const promises::PromiseVerdict worst = cell.worst();
     fmt::print("{:13} {} / {}", cell.text(), cell.subject, cell.fault);
     for (const std::string& part : {worst.why, worst.told})
         fmt::print("{}{}", part.empty() ? "" : ": ", part);
@@ -75,7 +75,7 @@ int code_of_cells(const PromiseTable& table) {
     return count(Kept::unknown) > 0 || count(Kept::kept) == 0 ? exit_unknown : exit_pass;
 }
 
-// Another release of the one subject that was asked for, or a user's own build of it.
+// Selects another release of the one requested subject, or a user's own build of it.
 bool choose_release(PromiseBook& book, const PromisesArguments& arguments, Session& session) {
     if (arguments.release.empty() && arguments.packages.empty()) return true;
     const auto& asked = arguments.suite.subjects;

@@ -1,5 +1,5 @@
-// runners/commands/judge/ras_command.cpp — deadrank ras: NCCL's RAS protocol from both ends. `serve` lets any
-// RAS client look at a run; `ask` looks at a live NCCL, and judges its answer.
+// runners/commands/judge/ras_command.cpp — deadrank ras: both ends of NCCL's RAS protocol. `serve` lets any
+// RAS client query a run; `ask` queries a live NCCL and judges its answer.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // runners/commands/judge/resilience_command.cpp — deadrank resilience: tables of how frameworks reacted to
-// bugs, from lines that `run --json` printed. Several runs, one table: the last line about a bug and a
-// program counts, so that a run repeated replaces what it repeats.
+// bugs, from lines that `run --json` printed. Merges several runs: the last line about a bug and a program
+// counts, so that a repeated run replaces the earlier one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ bool same_cell(const ResilienceCell& a, const ResilienceCell& b) {
            a.subject.version == b.subject.version && a.subject.debug == b.subject.debug;
 }
 
-// Where the last word is that it could not be told, an earlier one stands.
+// A cell without a grade does not replace an earlier one that has a grade.
 void keep(std::vector<ResilienceCell>& standings, ResilienceCell&& one) {
     const auto found = std::find_if(standings.begin(), standings.end(),
                                     [&](const ResilienceCell& other) { return same_cell(one, other); });

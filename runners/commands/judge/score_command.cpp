@@ -1,5 +1,5 @@
 // runners/commands/judge/score_command.cpp — deadrank score: other people's tools, unmodified, judged over
-// scenarios. Which tools, over what; then tables, or files.
+// scenarios. Prints tables, or writes files.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -134,7 +134,7 @@ private:
         put(arguments_.out_csv, score_csv(scores));
     }
 
-    // How good a tool is, is no failure of this command; that it changed is.
+    // A bad score is not a failure of this command; a score that differs from the pinned one is.
     static int code_of(const std::vector<ToolScore>& scores) {
         bool asked = false, changed = false;
         for (const ToolScore& score : scores) {

@@ -1,5 +1,5 @@
-// runners/commands/judge/score_report.cpp — The head of each table is the tool with its release: a number
-// without it would be about nothing.
+// runners/commands/judge/score_report.cpp — Each table is headed by the tool and its release: scores of an
+// unnamed release mean nothing.
 #include "runners/commands/judge/score_report.h"
 
 #include <array>

@@ -1,5 +1,4 @@
-// runners/commands/judge/score_report.h — What came of the tools: for people, for scripts, and for a
-// spreadsheet.
+// runners/commands/judge/score_report.h — The scores of tools: as text, as JSON, and as CSV.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace deadrank::runners::commands {
 
-// One tool's cases, counted. Those outside its field count only where it rang.
+// One tool's cases, counted. Cases outside its field count only when it raised an alarm.
 struct ToolScore {
     const Tool* tool = nullptr;
     std::vector<const ToolCase*> cases;
@@ -22,9 +21,9 @@ struct ToolScore {
 ToolScore score_of(const Tool& tool, const std::vector<ToolCase>& cases, const scenarios::Taxonomy& taxonomy);
 
 std::string tool_table(const ToolScore& score, const results::reports::Style& style);
-// What differs from what is pinned, either way, and what is as pinned; empty when nothing was pinned.
+// What differs from the pinned results, for better or worse, and what agrees; empty when nothing was pinned.
 std::string pinned_text(const ToolScore& score, const results::reports::Style& style);
-// Which tools are here, and how to get the others.
+// Which tools are installed, and how to get the others.
 std::string list_json(const std::vector<Tool>& tools);
 std::string score_json(const std::vector<ToolScore>& scores);
 std::string score_csv(const std::vector<ToolScore>& scores);

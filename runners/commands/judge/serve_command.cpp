@@ -1,5 +1,5 @@
 // runners/commands/judge/serve_command.cpp — deadrank serve: a failure on live /metrics endpoints, for a
-// rehearsal with real servers. Serves until the run is over, --for has passed, or Ctrl-C.
+// rehearsal with real servers. Serves until the run ends, --for has passed, or Ctrl-C.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -27,7 +27,7 @@ struct ServeArguments {
     bool quiet = false;
 };
 
-// Only a signal handler needs a place that outlives every stack.
+// Static, because the signal handler needs it.
 std::atomic<bool>& asked_to_stop() {
     static std::atomic<bool> asked{false};
     return asked;

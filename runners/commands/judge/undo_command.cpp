@@ -1,5 +1,5 @@
-// runners/commands/judge/undo_command.cpp — deadrank undo: what a killed run left on this machine is taken
-// back. Reads the journals of processes that are gone.
+// runners/commands/judge/undo_command.cpp — deadrank undo: undoes what a killed run left on this machine.
+// Reads the journals of processes that no longer exist.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // runners/commands/know/coverage_command.cpp — deadrank coverage: which cells of symptom × cause × stage ×
-// fix × backend have a scenario, and which have not. First the four shares, then what is missing, and on
+// fix × backend have a scenario, and which do not. First the four shares, then what is missing, and on
 // request every cell.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@
 
 namespace deadrank::runners::commands {
 
-// Why a scenario is not played on a backend: that backend is asked itself.
+// Why a scenario is not played on a backend, as the backend itself reports.
 
 // scenario id → backend → why not. Backends that can play the scenario, and say so in its file, are left out.
 using BackendReasons = std::map<std::string, std::map<std::string, std::string>>;
@@ -88,7 +88,7 @@ Json gap_json(const results::Gap& gap) {
     return json;
 }
 
-// Of the scenarios of a cell that this backend does not play, each with its reason.
+// The scenarios of a cell that a backend does not play, each with its reason.
 Json not_played(const results::CoverageCell& cell, const BackendReasons& reasons) {
     Json json = Json::object();
     for (const auto& [backend, ids] : cell.backends) {

@@ -1,6 +1,6 @@
 // runners/commands/know/explain_command.cpp — deadrank explain: what a scenario, a fault kind, a workload, a
-// setting, a detector, an id of the taxonomy or any other word of a scenario file means. One word, looked up
-// everywhere; what is found is told, and the nearest word when nothing is.
+// setting, a detector, an id of the taxonomy or any other word of a scenario file means. Prints every meaning
+// found, or the nearest known word.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

@@ -1,4 +1,5 @@
-// runners/commands/know/explain_kinds.cpp — A scenario told as a story, a kind told by its parameters.
+// runners/commands/know/explain_kinds.cpp — Explains a scenario by its story, and a fault kind or workload by
+// its parameters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +12,7 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-// What the seed may still decide, in the scenario's own notation.
+// A setting in the scenario's own notation, before the seed decides.
 std::string setting_text(const scenarios::Setting& setting) {
     if (!setting.selector.empty()) return setting.selector;
     if (setting.range) {

@@ -98,7 +98,7 @@ bool names_place(const scenarios::FaultSettings& fault, const std::string& what,
                        [&](const scenarios::Value& option) { return option.text == word; });
 }
 
-// A seam or block: what it means, who publishes it, and which scenarios bend or skip it.
+// A seam or block: its meaning, the workloads that publish it, and the scenarios that bend or skip it.
 void explain_place(const Library& library, const std::string& what, const std::string& fault,
                    std::vector<std::string> scenarios::Kind::*words, const std::string& word,
                    std::vector<Explanation>& found) {
@@ -123,7 +123,7 @@ void explain_place(const Library& library, const std::string& what, const std::s
     found.push_back(std::move(explanation));
 }
 
-// Of the fault's and workload's own words, the one that is meant: "kill_rank", "gradient.scale".
+// A word of faults or workloads: "kill_rank", "gradient.scale".
 void explain_vocabulary(const Library& library, const std::string& word, std::vector<Explanation>& found) {
     if (const auto* kind = library.vocabulary.fault(word)) found.push_back(explain_kind("fault", *kind));
     if (const auto* kind = library.vocabulary.workload(word))

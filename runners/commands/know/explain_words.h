@@ -23,7 +23,7 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
 Explanation explain_scenario(const scenarios::Scenario& scenario);
 Explanation explain_kind(const std::string& what, const scenarios::Kind& kind);
 
-void add_row(Explanation& explanation, std::string label, std::string text);  // none for an empty text
+void add_row(Explanation& explanation, std::string label, std::string text);  // adds none for an empty text
 std::string joined(const std::vector<std::string>& words);                    // "one, two"
 
 std::string text_of(const Explanation& explanation, const results::reports::Style& style);

@@ -1,5 +1,5 @@
-// runners/commands/know/learn_command.cpp — deadrank learn: lessons about bugs, made from played runs. The
-// course, one lesson, a quiz, or pages: from the same lessons.
+// runners/commands/know/learn_command.cpp — deadrank learn: lessons about bugs, made from played runs: the
+// course, one lesson, a quiz, or pages.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@
 
 namespace deadrank::runners::commands {
 
-// The course as a list, with what was solved of it.
+// The course as a list, with the solved lessons marked.
 
 void list_text(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
 void list_json(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
@@ -106,7 +106,7 @@ public:
         if (arguments_.forget) return keep(progress_.forget());
         auto library = open_library(session_.executable, session_.extension, arguments_.selection.catalog);
         if (!session_.take(library)) return;
-        // A bug of a published release is taught by its name, from real processes.
+        // A bug of a published release must be named; its lesson is made from real processes.
         const auto& names = arguments_.selection.names;
         const bool real = !names.empty() && releases::open_collection(*library, names).has_value();
         if (real) library->catalog = library->data / "releases";
@@ -155,7 +155,7 @@ private:
         return std::move(*made);
     }
 
-    // From the first that is not solved; one that was named is taught in any case.
+    // Starts at the first unsolved lesson; a named one is taught in any case.
     void teach(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
         learn::Talk talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
         if (progress_.empty()) fmt::print("{}\n", learn::primer_text(talk.style));

@@ -1,5 +1,5 @@
-// runners/commands/know/list_command.cpp — deadrank list: the catalog, one line a scenario, with the same
-// filters as run. Ids with what one would look for: symptom, cause, and where they can be played.
+// runners/commands/know/list_command.cpp — deadrank list: the catalog, one line per scenario, with the same
+// filters as run: id, symptom, cause, and the backends that can play it.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // runners/commands/know/new_command.cpp — deadrank new: writes a commented skeleton of a scenario. The
-// skeleton loads as it stands; one's own file is never written over.
+// skeleton loads as it is; an existing file is never overwritten.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

@@ -1,5 +1,5 @@
-// runners/commands/know/schema_command.cpp — deadrank schema: the schema of scenario files for editors.
-// Printed from the words that this build knows, so it cannot fall behind.
+// runners/commands/know/schema_command.cpp — deadrank schema: the schema of scenario files for editors,
+// printed from the words that this build knows, so that it cannot go stale.
 #include "scenarios/format/schema.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,5 @@
-// runners/commands/know/taxonomy_command.cpp — deadrank taxonomy: the bug taxonomy as a tree or a matrix,
-// saying openly where each entry comes from. Every entry carries its provenance, and the disclosure stands
-// above them all.
+// runners/commands/know/taxonomy_command.cpp — deadrank taxonomy: the bug taxonomy as a tree or a matrix.
+// Every entry shows its provenance, below a general disclosure.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// runners/commands/play/determinism_command.cpp — deadrank determinism: one plan is one run, here and in
-// another process. The other process is this program, called with the same words and asked for its prints.
+// runners/commands/play/determinism_command.cpp — deadrank determinism: one plan gives one run, here and in
+// another process. The other process is this program, started with the same arguments and asked for its
+// prints.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -19,11 +20,11 @@
 
 namespace deadrank::runners::commands {
 
-// What `deadrank determinism` prints of the trials that it compared.
+// What `deadrank determinism` prints about the trials that it compared.
 
 void print_checked_json(const std::vector<Checked>& all);
 
-// A line a scenario, a story for each that differs, and a last line that counts.
+// One line per scenario, a story for each that differs, and a last line with the counts.
 void print_checked(const std::vector<Checked>& all, bool quiet, double seconds);
 
 namespace {
@@ -32,7 +33,7 @@ using nlohmann::ordered_json;
 using results::reports::Ink;
 using results::reports::Style;
 
-std::string_view outcome_name(Checked::Outcome outcome) {
+std::string_view outcome_name(Checked::Agreement outcome) {
     return outcome == Checked::same ? "same" : outcome == Checked::differs ? "differs" : "unknown";
 }
 
@@ -85,7 +86,7 @@ void print_story(const Checked& one, const Style& style) {
     row("but", one.reason);
 }
 
-// The trials [begin, end) are one scenario's.
+// The trials [begin, end) belong to one scenario.
 using Place = std::vector<Checked>::const_iterator;
 void print_scenario(Place begin, Place end, const Style& style, bool quiet) {
     std::uint64_t events = 0;
@@ -120,7 +121,7 @@ void print_checked(const std::vector<Checked>& all, bool quiet, double seconds) 
         print_scenario(begin, end, style, quiet);
         begin = end;
     }
-    const auto count = [&](Checked::Outcome outcome) {
+    const auto count = [&](Checked::Agreement outcome) {
         return std::count_if(all.begin(), all.end(),
                              [&](const Checked& one) { return one.outcome == outcome; });
     };
@@ -139,7 +140,7 @@ struct DeterminismArguments {
     SeedOptions seeds;
     int jobs = 0;
     bool json = false, quiet = false, explore_order = false;
-    bool prints = false;  // what the other process is asked for
+    bool prints = false;  // set for the other process: print only the hashes
     std::string trace;    // variant:first:last
 };
 
@@ -163,7 +164,7 @@ struct Asked {
     Window window;
 };
 
-// Written by ourselves only.
+// Parses --trace, which only this program itself passes.
 Asked read_trace(const std::string& text) {
     Asked asked;
     const std::string name = text.substr(0, text.find(':'));
@@ -241,7 +242,7 @@ private:
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         progress.clear();
         arguments_.json ? print_checked_json(all) : print_checked(all, arguments_.quiet, seconds);
-        const auto any = [&](Checked::Outcome outcome) {
+        const auto any = [&](Checked::Agreement outcome) {
             return std::any_of(all.begin(), all.end(),
                                [&](const Checked& one) { return one.outcome == outcome; });
         };

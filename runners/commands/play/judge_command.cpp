@@ -1,5 +1,5 @@
-// runners/commands/play/judge_command.cpp — deadrank judge: enters the line at the evidence: detects and
-// judges again from files, or reads a stranger's evidence. Nothing is played.
+// runners/commands/play/judge_command.cpp — deadrank judge: detects and judges again from the files of a run,
+// or reads evidence from elsewhere. Nothing is played.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

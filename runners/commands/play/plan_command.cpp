@@ -1,5 +1,5 @@
-// runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as the TOML that
-// one replays and attaches to a bug report.
+// runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as TOML to replay
+// and attach to a bug report.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

@@ -1,5 +1,5 @@
-// runners/commands/play/releases_command.cpp — deadrank releases: bugs of published releases, what they cost,
-// and their releases fetched before a run.
+// runners/commands/play/releases_command.cpp — deadrank releases: bugs of published releases, what they cost
+// to fetch, and fetching them before a run.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -72,7 +72,7 @@ private:
         if (!result) session_.complain(result.error());
     }
 
-    // What became of each in the runs that were kept: as a table, or line by line.
+    // The outcome of each bug in the kept runs: as a table, or line by line.
     void tell(const std::vector<releases::ReleaseRow>& rows) {
         if (!arguments_.table.empty()) return done(releases::write_table(rows, arguments_.table));
         for (const releases::ReleaseRow& row : rows) {

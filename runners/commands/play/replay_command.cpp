@@ -1,6 +1,5 @@
 // runners/commands/play/replay_command.cpp — deadrank replay: plays a token or a plan again and compares the
-// runs, event by event. The same plan must be the same run. Where it is not, the first event that differs is
-// named.
+// runs, event by event. The same plan must give the same run; otherwise, names the first event that differs.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
@@ -31,20 +30,20 @@
 
 namespace deadrank::runners::commands {
 
-// From a token or a plan to the run it means, played again and compared.
+// From a token or a plan to its run, played again and compared.
 
 struct Wanted {
     scenarios::Plan plan;
-    std::optional<scenarios::Plan> control;  // to be played as well, so that the verdict is the one of `run`
+    std::optional<scenarios::Plan> control;  // played as well, so that the verdict is that of `run`
     std::string runner;
     bool explore_order = false;
-    std::uint64_t trace_hash = 0;      // 0 = not known
-    std::filesystem::path against;     // evidence of then; empty = none
-    std::vector<std::string> changes;  // what is not as it was: then no hash can be asked for
-    std::string build;                 // commit of then
+    std::uint64_t trace_hash = 0;      // 0 = unknown
+    std::filesystem::path against;     // the earlier run's evidence; empty = none
+    std::vector<std::string> changes;  // what has changed since: then hashes cannot be compared
+    std::string build;                 // the earlier run's commit
 };
 
-// `file`: the token's scenario, where it lies in no catalog; empty = found by its id. Errors: usage (no
+// `file`: the token's scenario if it is in no catalog; empty = found by its id. Errors: usage (no
 // token, no such scenario), bad_input (the plan's file).
 scenarios::Result<Wanted> wanted_by_token(const Library& library, const std::string& text,
                                           const std::string& file = {});
@@ -52,8 +51,8 @@ scenarios::Result<Wanted> wanted_by_plan(const Library& library, const std::file
                                          const std::string& runner);
 
 struct Replayed {
-    enum Outcome { reproduced, differs, untold };
-    Outcome outcome = untold;
+    enum Answer { reproduced, differs, untold };
+    Answer outcome = untold;
     std::string says;
     std::string difference;  // the first event that differs; empty when there is none or it cannot be known
     std::uint64_t trace_hash = 0;
@@ -61,9 +60,9 @@ struct Replayed {
     std::string token;
     results::Judgement judgement;
     std::vector<std::string> notes;
-    std::optional<Played> played;  // always there once it was played
+    std::optional<Played> played;  // set once the plan was played
 };
-std::string_view name_of(Replayed::Outcome outcome);
+std::string_view name_of(Replayed::Answer outcome);
 
 scenarios::Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::atomic<bool>& stop);
 
@@ -84,12 +83,12 @@ Result<results::Evidence> evidence_of_then(const fs::path& place) {
     return results::read_evidence(fs::is_directory(place, ignored) ? place / "evidence.jsonl" : place);
 }
 
-void settle(Replayed& replayed, Replayed::Outcome outcome, std::string says) {
+void settle(Replayed& replayed, Replayed::Answer outcome, std::string says) {
     replayed.outcome = outcome;
     replayed.says = std::move(says);
 }
 
-// With the evidence of then.
+// Compares with the earlier run's evidence.
 Result<void> compare_with_evidence(Replayed& replayed, const Wanted& wanted, const Played& now) {
     auto then = evidence_of_then(wanted.against);
     if (!then) return tl::unexpected(then.error());
@@ -102,7 +101,7 @@ Result<void> compare_with_evidence(Replayed& replayed, const Wanted& wanted, con
     return {};
 }
 
-// Without: is this build one with itself, at least?
+// Without earlier evidence: does this build at least reproduce its own run?
 void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played& first,
                          const Played& second) {
     replayed.difference = first_difference(first.record.evidence, second.record.evidence);
@@ -133,7 +132,7 @@ Result<results::Judgement> judge_again(const Wanted& wanted, Runner& runner, con
 
 }  // namespace
 
-std::string_view name_of(Replayed::Outcome outcome) {
+std::string_view name_of(Replayed::Answer outcome) {
     static constexpr std::array<std::string_view, 3> names = {"reproduced", "differs", "unknown"};
     return names.at(static_cast<std::size_t>(outcome));
 }
@@ -283,7 +282,7 @@ void print_replay_text(const Replayed& replayed) {
     for (const std::string& note : replayed.notes) row("note", note, Ink::dim);
 }
 
-// The run as a page, beside nothing: a token or a plan is one run.
+// The run as a page, with nothing beside it: a token or a plan is one run.
 scenarios::Result<void> write_replay_page(Replayed& replayed, const Wanted& wanted, const Library& library,
                                           const std::string& file) {
     Played& played = *replayed.played;

@@ -1,5 +1,5 @@
 // runners/commands/play/run_command.cpp — deadrank run: the command most people need. Plays scenarios under
-// seeds and says of each whether the right thing was noticed.
+// seeds and reports for each whether the right thing was noticed.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -107,7 +107,8 @@ public:
     }
 
 private:
-    // Bugs whose releases cannot be had are played all the same: each says itself what it lacks.
+    // A release that cannot be fetched does not stop the run: its bugs are played all the same, and each
+    // reports what it lacks.
     bool prepare(const Library& library, const Selection& selection) {
         std::vector<std::string> names;
         for (const auto& scenario : selection.scenarios) names.push_back(scenario.id);
@@ -121,7 +122,7 @@ private:
         return !stop.load();
     }
 
-    // A scenario that was named is played in any case, and says itself why it cannot be.
+    // A named scenario is always played, so that it reports itself why it cannot be.
     void keep_playable(Selection& selection) {
         if (!arguments_.selection.names.empty() || selection.scenarios.empty()) return;
         std::erase_if(selection.scenarios,

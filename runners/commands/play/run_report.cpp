@@ -1,5 +1,5 @@
-// runners/commands/play/run_report.cpp — A line as soon as a scenario has all its seeds; stories of failures
-// at the end.
+// runners/commands/play/run_report.cpp — Prints a line as soon as all seeds of a scenario are done, and the
+// stories of failures at the end.
 #include "runners/commands/play/run_report.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ void RunReport::print_scenario() {
     same_scenario_.clear();
 }
 
-// One story a scenario; further seeds of the same one are named with the command alone.
+// One story per scenario; its other failing seeds get only their command.
 void RunReport::print_failures() const {
     constexpr std::size_t stories_most = 12;
     std::set<std::string> told;
@@ -101,7 +101,7 @@ void RunReport::print_failures() const {
                                                   results::counted(left, "more trial"))));
 }
 
-// On what real processes were played: a report must say whether there was a GPU, or a torch.
+// What the real processes ran on: a report must say whether there was a GPU, or a torch.
 void RunReport::print_backends() const {
     std::set<std::string> told;
     for (const Case& one : cases_) {

@@ -18,13 +18,13 @@ namespace deadrank::runners::commands {
 
 struct ReportOptions {
     bool json = false;
-    bool quiet = false;  // failures and the last line only
+    bool quiet = false;  // only failures and the last line
     std::size_t seeds = 1;
-    std::size_t name_columns = 40;  // of the longest name
+    std::size_t name_columns = 40;  // width of the longest name
     std::string by = "class";       // what a row of the scorecard is: class, symptom, stage, detector
 };
 
-// `by` is one of the four, else as class.
+// `by` is one of the four words; any other counts as class.
 results::Scorecard scorecard_by(const std::string& by, const std::vector<results::Case>& cases,
                                 const scenarios::Taxonomy& taxonomy, const results::Detectors& detectors);
 
@@ -35,7 +35,7 @@ public:
               const results::Detectors& detectors);
 
     void progress(std::size_t done, std::size_t all);
-    // `standing`: how a real program stood it; nameless where none was under test.
+    // `standing`: how a real program reacted; without a name if none was under test.
     void take(results::Case&& one, results::ResilienceCell&& standing = {});
     // Prints what is left: the last scenario, the failures, the scorecard.
     void finish(double seconds);
@@ -56,7 +56,7 @@ private:
     const results::reports::Style style_;
     Progress progress_;
     std::vector<results::Case> cases_;
-    std::vector<results::ResilienceCell> standings_;  // of real programs
+    std::vector<results::ResilienceCell> standings_;  // of the real programs under test
     std::size_t told_ = 0;                            // how many of them were printed
     std::vector<results::Case> same_scenario_;        // the seeds seen so far of the scenario under way
     std::string stage_;

@@ -1,5 +1,5 @@
-// runners/commands/play/trace_command.cpp — deadrank trace: a run for ui.perfetto.dev. Plays a scenario, or
-// reads a run back, and writes what its ranks did as a trace.
+// runners/commands/play/trace_command.cpp — deadrank trace: writes what the ranks of a run did as a trace for
+// ui.perfetto.dev. Plays a scenario, or reads a kept run.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

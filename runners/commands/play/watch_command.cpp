@@ -1,6 +1,6 @@
-// runners/commands/play/watch_command.cpp — deadrank watch: an unmodified program with our hook in its ranks.
-// It rings on the terminal, in a file of JSON lines and at a Prometheus endpoint, and ends as the program
-// does.
+// runners/commands/play/watch_command.cpp — deadrank watch: runs an unmodified program with our hook in its
+// ranks. Alarms go to the terminal, to a file of JSON lines and to a Prometheus endpoint; the exit code is
+// the program's.
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct WatchArguments {
     bool quiet = false;
 };
 
-// As Prometheus reads it. Written by the loop, read by the server's threads.
+// The job's state as Prometheus metrics. Written by the watch loop, read by the server's threads.
 class Board {
 public:
     void put(const watch::JobStatus& standing) {
@@ -85,7 +85,7 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
             ErrorCode::unsupported,
             fmt::format("process {} cannot be watched from now on: the hook comes in when Python starts",
                         arguments.attach),
-            "start it anew under deadrank watch -- …, or read its Flight Recorder dumps with deadrank "
+            "restart it under deadrank watch -- …, or read its Flight Recorder dumps with deadrank "
             "import");
     }
     if (arguments.command.empty())
@@ -94,7 +94,7 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
     return {};
 }
 
-// This job is watched from outside already: once is enough.
+// An outer watch already watches this job: run the program without a second one.
 [[noreturn]] void step_aside(const std::vector<std::string>& command) {
     fmt::print(stderr, "deadrank: this job is watched already; the program runs under that watch alone\n");
     std::vector<char*> words;
@@ -141,7 +141,7 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
                results::duration_text(watched.lasted), steps, watched.evidence.events().size());
 }
 
-// The program's own end where it ended badly; where it ended well and something rang, 1.
+// The program's own exit code, or 1 if it succeeded although something rang.
 int code_of(const watch::Watched& watched) {
     if (watched.signal) return 128 + watched.signal;
     if (watched.code) return watched.code;
@@ -191,7 +191,7 @@ void watch_command(const WatchArguments& arguments, Session& session) {
     const fs::path file =
         (arguments.record.empty() ? scratch->path() : fs::path(arguments.record)) / "evidence.jsonl";
     if (!arguments.record.empty() || !arguments.html.empty()) {
-        // The program has ended: what we cannot keep of it is said, and its end stays its own.
+        // Failing to write the evidence is reported, but does not change the program's exit code.
         if (auto kept = results::write_evidence(watched->evidence, file); !kept)
             fmt::print(stderr, "deadrank: {}\n", kept.error().text());
         else if (!arguments.html.empty())

@@ -1,5 +1,5 @@
-# runners/promises/programs/accelerate_resume.py — Accelerate on two processes below torchrun: save_state
-# every second step, load_state and skip_first_batches after a restart, as its guide on checkpoints tells.
+# runners/promises/programs/accelerate_resume.py — Accelerate on two processes under torchrun: save_state
+# every second step, load_state and skip_first_batches after a restart, as its guide on checkpoints says.
 import os
 import shutil
 
@@ -24,7 +24,7 @@ class Samples(torch.utils.data.Dataset):
 
 
 def newest():
-    """Of the directories whose save came to its end: the program renames them then."""
+    """Of the directories whose save finished: the program then renames them."""
     steps = [int(place.name[4:]) for place in (RUN / "checkpoints").glob("step*") if place.name[4:].isdigit()]
     return max(steps, default=-1)
 

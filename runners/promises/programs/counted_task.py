@@ -1,6 +1,6 @@
-# runners/promises/programs/counted_task.py — The training that every program here does: small, the same bits
-# each time, each sample counted. A program marks its phases; where the plan has a fault for that moment, the
-# process does to itself what the fault says. The framework below knows nothing of it.
+# runners/promises/programs/counted_task.py — The training that every program here does: small, bit-identical
+# each time, every sample counted. A program marks its phases; if the plan has a fault for that moment, the
+# process applies it to itself. The framework underneath does not know.
 import ctypes
 import hashlib
 import json
@@ -15,16 +15,16 @@ RUN = pathlib.Path(os.environ["DEADRANK_PROMISE_RUN"])
 STEPS = int(os.environ.get("DEADRANK_PROMISE_STEPS", "16"))
 STEP_SECONDS = float(os.environ.get("DEADRANK_PROMISE_STEP_SECONDS", "0.15"))
 SAVE_EVERY = 2
-BATCH = 4  # samples of a worker in a step
+BATCH = 4  # samples per worker and step
 FEATURES = 6
 
 
 class Raised(RuntimeError):
-    """The fault `raise`: a worker that fails by an exception of its own."""
+    """The fault `raise`: a worker fails with an exception of its own."""
 
 
 def _first(path):
-    """Whether this process makes the file: a fault happens once, however many lives there are."""
+    """Whether this process creates the file: a fault happens once, however many lives a worker has."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL))
         return True
@@ -33,7 +33,7 @@ def _first(path):
 
 
 class Recorder:
-    """Writes what a worker does, a line of JSON an event. `unit` is its number, the same in each life."""
+    """Writes what a worker does, one line of JSON per event. `unit` is its number, the same in each life."""
 
     def __init__(self, unit):
         self.unit = unit
@@ -47,7 +47,7 @@ class Recorder:
         self.slow = 0.0
 
     def begin(self, step=-1):
-        """A life of the worker: a new process, or the function called once more in the same one."""
+        """A life of the worker: a new process, or another call of the function in the same one."""
         self.life = next(n for n in range(1, 1000) if _first(RUN / "once" / f"life-{self.unit}-{n}"))
         self.write("begin", step=step, life=self.life)
 
@@ -71,7 +71,7 @@ class Recorder:
 
     def _pull(self, fault, task):
         action, seconds = fault["do"], fault.get("seconds", 0)
-        if action == "kill_after":  # in the call that follows, where the others let it wait
+        if action == "kill_after":  # during the next call, while it waits for the others
             threading.Timer(seconds, self._kill, args=(fault,)).start()
             return
         self.write("fault", do=action, step=self.step, seconds=seconds)
@@ -104,14 +104,14 @@ class Recorder:
 
 
 def jump_clock(seconds):
-    """The wall clock as this process reads it, from Python; what reads it below Python keeps the old one."""
+    """The wall clock as Python code in this process reads it; native code still reads the old one."""
     real, real_ns = time.time, time.time_ns
     time.time = lambda: real() + seconds
     time.time_ns = lambda: real_ns() + int(seconds * 1e9)
 
 
 def samples_of(step, share, shares, batch=BATCH):
-    """The samples of one of `shares` in a step: every sample belongs to one step and one share."""
+    """The samples of one share in a step: every sample belongs to one step and one share."""
     first = (step * shares + share) * batch
     return list(range(first, first + batch))
 
@@ -124,7 +124,7 @@ def numbers_of(sample):
 
 
 def digest(tensors):
-    """Of named tensors or arrays, by their bytes."""
+    """Hash of named tensors or arrays, by their bytes."""
     total = hashlib.sha256()
     for name in sorted(tensors):
         value = tensors[name]
@@ -135,7 +135,7 @@ def digest(tensors):
 
 
 def fill_disk(path):
-    """No byte more below the path, at the system calls of this process: by the library before libc."""
+    """This process can write no more bytes below the path: the preloaded library refuses its system calls."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "deadrank_storage"):
         raise RuntimeError("libdeadrank-files.so is not loaded")

@@ -1,6 +1,6 @@
-# runners/promises/programs/elastic_ddp.py — DistributedDataParallel below torchrun, as its documentation
-# tells to write it: load the newest checkpoint, train, save; the agents start it again after a failure.
-# Below NVRx's launcher it sends that one's heartbeats as well.
+# runners/promises/programs/elastic_ddp.py — DistributedDataParallel under torchrun, written as its
+# documentation says: load the newest checkpoint, train, save; the agents restart it after a failure. Under
+# NVRx's launcher it also sends that launcher's heartbeats.
 import os
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ class NoHeartbeats:
 
 
 def heartbeats():
-    if "FT_RANK_MONITOR_IPC_SOCKET" not in os.environ:  # which that launcher sets
+    if "FT_RANK_MONITOR_IPC_SOCKET" not in os.environ:  # set by that launcher
         return NoHeartbeats()
     from nvidia_resiliency_ext.fault_tolerance import RankMonitorClient
     return RankMonitorClient()
@@ -34,7 +34,7 @@ def main():
     monitor.init_workload_monitoring()
     recorder.phase("restore", 0)
     task, files = Task(), Checkpoints(unit)
-    torch.manual_seed(100 + unit)  # dropout differs by worker
+    torch.manual_seed(100 + unit)  # so that dropout differs between workers
     first = files.resume(task, world)
     model = torch.nn.parallel.DistributedDataParallel(task.model)
     recorder.write("resume", step=first)

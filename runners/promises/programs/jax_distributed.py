@@ -1,5 +1,5 @@
 # runners/promises/programs/jax_distributed.py — The counted training in JAX on two processes: gradients by
-# process_allgather over gloo, the coordination service's health checks at 5 s, files of our own.
+# process_allgather over gloo, the coordination service's health checks every 5 s, our own checkpoint files.
 import os
 import pickle
 

@@ -1,5 +1,5 @@
-# runners/promises/programs/lightning_fit.py — Lightning's Trainer on two processes below torchrun: a
-# checkpoint at the end of each epoch of two steps, and ckpt_path="last" after a restart.
+# runners/promises/programs/lightning_fit.py — Lightning's Trainer on two processes under torchrun: a
+# checkpoint at the end of each two-step epoch, and ckpt_path="last" after a restart.
 import logging
 import os
 import warnings
@@ -17,7 +17,7 @@ UNIT, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
 
 class Steps(torch.utils.data.IterableDataset):
-    """The steps of one epoch, already shared among the workers."""
+    """The steps of one epoch, already divided among the workers."""
 
     def __init__(self, task, epoch):
         self.task, self.epoch = task, epoch
@@ -47,7 +47,7 @@ class Module(L.LightningModule):
     def training_step(self, batch, index):
         step = self.global_step
         self.recorder.phase("forward", step, self.task)
-        torch.manual_seed(1000 * step + UNIT)  # its checkpoints do not promise the generator's state
+        torch.manual_seed(1000 * step + UNIT)  # its checkpoints do not promise to hold the generator's state
         samples, x, y = batch
         loss = self.task.loss(self.model(x), y)
         self.seen = (step, float(loss), samples.tolist())

@@ -1,6 +1,5 @@
-# runners/promises/programs/nvrx_inprocess.py — A training function below NVRx's in-process Wrapper: two
-# ranks are active and one waits as a spare; after a fault the function is called again in the processes
-# that live.
+# runners/promises/programs/nvrx_inprocess.py — A training function in NVRx's in-process Wrapper: two ranks
+# are active and one is a spare; after a fault the function is called again in the surviving processes.
 import logging
 import os
 from datetime import timedelta

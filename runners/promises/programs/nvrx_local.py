@@ -1,5 +1,5 @@
-# runners/promises/programs/nvrx_local.py — NVRx's local checkpoints with replication between two workers:
-# each saves to a directory of its own, as on its node's disk, and has the other's shard as well.
+# runners/promises/programs/nvrx_local.py — NVRx's local checkpoints, replicated between two workers: each
+# saves to its own directory, as if on its node's disk, and also holds the other's shard.
 import copy
 import os
 from datetime import timedelta
@@ -15,7 +15,7 @@ from torch_task import Task, train_on
 
 
 class OnCpu(BasicTensorAwareStateDict):
-    """The package's own takes tensors of CUDA alone; its interface is open to others."""
+    """The package's own class takes only CUDA tensors; its interface allows others."""
 
     def __init__(self, state_dict):
         self.state_dict = copy.deepcopy(state_dict)

@@ -1,5 +1,5 @@
-# runners/promises/programs/ray_trainer.py — Ray Train's TorchTrainer with two workers on a Ray of its own:
-# failures are met by FailureConfig, state by checkpoints that workers report.
+# runners/promises/programs/ray_trainer.py — Ray Train's TorchTrainer with two workers on its own Ray
+# instance: FailureConfig handles failures, and state is kept in the checkpoints that workers report.
 import os
 import pathlib
 import tempfile

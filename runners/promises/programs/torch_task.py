@@ -1,6 +1,5 @@
 # runners/promises/programs/torch_task.py — The counted training in PyTorch: a small network with dropout,
-# so that the generator's state matters, AdamW, so that the optimizer's does, and a schedule of the learning
-# rate.
+# AdamW and a learning-rate schedule, so that the states of generator, optimizer and schedule all matter.
 import os
 
 import torch
@@ -24,7 +23,7 @@ class Task:
         return samples, torch.tensor([x for x, _ in pairs]), torch.tensor([y for _, y in pairs])
 
     def average_gradients(self, world, group=None):
-        """By hand, one call: what a program without DDP does."""
+        """By hand, in one call, as a program without DDP does."""
         flat = torch.cat([p.grad.reshape(-1) for p in self.model.parameters()])
         torch.distributed.all_reduce(flat, group=group)
         flat /= world
@@ -45,7 +44,7 @@ class Task:
             torch.set_rng_state(state["random"])
 
     def corrupt(self):
-        """One bit of one parameter, high in the exponent: what a bad memory does."""
+        """Flips one high exponent bit of one parameter, as bad memory does."""
         weight = next(self.model.parameters()).detach().view(-1)
         weight[:1].view(torch.int32).bitwise_xor_(1 << 28)
 
@@ -57,7 +56,7 @@ class Task:
 
 
 class Checkpoints:
-    """Files of our own, for frameworks that leave saving to the user: whole or not there, one a worker."""
+    """Our own files, one per worker, whole or absent: for frameworks that leave saving to the user."""
 
     def __init__(self, unit):
         self.path = RUN / "checkpoints"
@@ -71,7 +70,7 @@ class Checkpoints:
         os.replace(f"{name}.new", name)
 
     def steps(self, units):
-        """Those that every worker has."""
+        """The steps whose checkpoint every worker has."""
         found = {}
         for file in self.path.glob("step*-*.pt"):
             step, unit = file.stem[4:].split("-")
@@ -82,7 +81,7 @@ class Checkpoints:
         return torch.load(self.path / f"step{step:04}-{self.unit}.pt", weights_only=False)
 
     def resume(self, task, units):
-        """Restores the newest step that every worker sees as whole; returns the first step to train."""
+        """Restores the newest step that is complete for every worker; returns the first step to train."""
         steps = self.steps(units)
         newest = torch.tensor(steps[-1] if steps else -1)
         torch.distributed.all_reduce(newest, op=torch.distributed.ReduceOp.MIN)
@@ -94,7 +93,7 @@ class Checkpoints:
 
 
 def train_on(task, recorder, first, world, save):
-    """The steps from `first` on, gradients averaged by hand; `save(step, loss)` where one is due."""
+    """Trains from step `first` on, averaging gradients by hand; calls `save(step, loss)` when one is due."""
     for step in range(first, STEPS):
         recorder.phase("forward", step, task)
         samples, x, y = task.batch(step, recorder.unit, world)

@@ -1,5 +1,5 @@
 # runners/promises/programs/torchft_ddp.py — A replica group of one worker under torchft's Manager: a quorum
-# each step, healing from a peer, the commit asked for by its optimizer wrapper.
+# each step, healing from a peer, and a commit vote in its optimizer wrapper.
 import os
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def main():
     recorder.write("resume", step=manager.current_step())
     while manager.current_step() < STEPS:
         step = manager.current_step()
-        optimizer.zero_grad()  # begins the quorum
+        optimizer.zero_grad()  # starts the quorum
         recorder.phase("forward", step, task)
         samples, x, y = task.batch(step, unit, 2)
         torch.manual_seed(1000 * step + unit)
@@ -41,7 +41,7 @@ def main():
         optimizer.step()
         if manager.current_step() > step:
             task.schedule.step()
-            # One that is being healed takes the step of the others, without a gradient of its own.
+            # A worker that is healing takes the step of the others, without contributing a gradient.
             mine = samples if manager.is_participating() else []
             recorder.committed(manager.current_step() - 1, loss, mine)
     recorder.final(manager.current_step() - 1, **task.digests())

@@ -31,7 +31,7 @@ function(deadrank_discover_scenarios)
     set(program ${arg_PROGRAM})
   endif()
 
-  # Relative to where they were written, whatever directory ctest runs in.
+  # Relative to the CMakeLists.txt that names them, whatever directory ctest runs in.
   set(scenarios)
   foreach(one IN LISTS arg_SCENARIOS)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${one})

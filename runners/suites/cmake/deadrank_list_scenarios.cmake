@@ -1,5 +1,5 @@
-# runners/suites/cmake/deadrank_list_scenarios.cmake — Read by ctest: asks the program which scenarios there
-# are, a test for each. When the program cannot say, one test stands for them all and fails with its words.
+# runners/suites/cmake/deadrank_list_scenarios.cmake — Run by ctest: asks the program for the scenarios, and
+# adds a test for each. If the program fails, a single test fails with its message.
 execute_process(COMMAND ${program} list --json ${scenarios} OUTPUT_VARIABLE listing ERROR_VARIABLE complaint
                 RESULT_VARIABLE code)
 set(count 0)

@@ -222,6 +222,17 @@ TEST(RestartFailure, LeavesANodeAloneWhoseEndsNobodySawAfterSomebodyElsesError) 
     }
 }
 
+// All gave up at the same time-out, and mpirun ended two before they could say so.
+TEST(RestartFailure, LeavesANodeAloneThatWasHeardOfAfterAnotherRankHadEnded) {
+    for (const bool heard : {true, false}) {
+        EvidenceBuilder job(4, 2);
+        job.start().world().step(0).after(60s).exits(2, -6, 6).exits(3, -6, 6);
+        if (heard) job.after(5ms).log(1, "Watchdog caught collective operation timeout", 1);
+        job.after(1s).add(no_rank, JobStop{1, job.text("")});
+        EXPECT_EQ(asked("restart_failure", job.watched()).empty(), heard);
+    }
+}
+
 TEST(RestartFailure, NamesANodeThatIsGone) {
     EvidenceBuilder job(8);
     job.start().world().step(0).after(10s);

@@ -116,7 +116,7 @@ TEST(CommandDetector, DoesNotWaitForAChildThatItsCommandLeftBehind) {
 
 TEST(CommandDetector, TakesNoNonsense) {
     EXPECT_THAT(complaint("echo hello"), HasSubstr("line 1: 'hello' is no JSON object"));
-    EXPECT_THAT(complaint(echoing(R"({"symptom":"a_new_one"})")), HasSubstr("no symptom of the taxonomy"));
+    EXPECT_THAT(complaint(echoing(R"({"symptom":"a_new_one"})")), HasSubstr("not a symptom of the taxonomy"));
     EXPECT_THAT(complaint(echoing(R"({"symptom":7})")), HasSubstr("wrong type"));
     EXPECT_THAT(complaint(echoing(R"({"symptom":"collective_deadlock_hang","blame":{"ranks":[4]}})")),
                 HasSubstr("there is no rank 4"));

@@ -13,15 +13,11 @@ namespace {
 
 constexpr std::size_t files_most = 40;
 
-// Folders that still hold more, and functions that are still longer. The lists only shrink: an entry that
-// keeps the bound is a complaint.
-const std::map<std::string, std::size_t>& folders_to_be_divided() {
-    static const std::map<std::string, std::size_t> known = {};
-    return known;
-}
-const std::set<std::string>& files_with_long_functions() {
-    static const std::set<std::string> known = {};
-    return known;
+bool opens_a_type(std::string_view line) {
+    for (const std::string_view word : {"namespace", "struct", "class", "enum", "union", "extern \"C\""}) {
+        if (line.starts_with(word)) return true;
+    }
+    return false;
 }
 
 std::string folder_of(std::string_view path) {
@@ -197,16 +193,9 @@ Complaints check_folders(const Tree& tree) {
         if (is_product(file.path)) ++sizes[folder_of(file.path)];
     }
     for (const auto& [folder, count] : sizes) {
-        const auto known = folders_to_be_divided().find(folder);
-        if (known != folders_to_be_divided().end()) {
-            if (count > known->second || count <= files_most)
-                complaints.push_back({folder, "holds " + std::to_string(count) +
-                                                  " C++ files; write that in the list " +
-                                                  "of folders to be divided, or strike it off"});
-        } else if (count > files_most) {
+        if (count > files_most)
             complaints.push_back({folder, "holds " + std::to_string(count) + " C++ files; " +
                                               std::to_string(files_most) + " are as many as one can survey"});
-        }
         for (std::string above = folder_of(folder); !above.empty(); above = folder_of(above)) {
             if (sizes.count(above) > 0)
                 complaints.push_back({folder, "lies below " + above + ", which holds sources itself"});
@@ -215,44 +204,41 @@ Complaints check_folders(const Tree& tree) {
     return complaints;
 }
 
-// A function of the product at namespace scope begins and ends in the first column, as clang-format writes
-// it.
+// As clang-format writes it, a function ends with a `}` in the column of its first line: the first column,
+// or, for the member of a class, the fifth.
 Complaints check_function_lengths(const SourceFile& file) {
-    constexpr std::size_t lines_most = 60;
+    constexpr std::size_t lines_most = 60, member_indent = 4;
+    struct Line {
+        std::size_t number = 0;
+        std::string text;
+    };
     Complaints complaints;
     if (!is_product(file.path)) return complaints;
-    const bool known = files_with_long_functions().count(file.path) > 0;
-    bool found_long = false;
-    const auto opens_a_type = [](std::string_view line) {
-        for (const std::string_view word :
-             {"namespace", "struct", "class", "enum", "union", "extern \"C\""}) {
-            if (line.starts_with(word)) return true;
-        }
-        return false;
+    Line at_scope, in_class;  // the last line seen in each of the two columns
+    const auto end = [&](const Line& head, std::size_t number) {
+        const std::size_t lines = number - head.number + 1;
+        if (lines > lines_most)
+            complaints.push_back({file.path + ":" + std::to_string(head.number),
+                                  std::to_string(lines) + " lines in one function, " +
+                                      std::to_string(lines_most) + " are the bound: " + head.text});
     };
     std::istringstream text(file.text);
-    std::size_t number = 0, begun = 0;
-    std::string head;
+    std::size_t number = 0;
     for (std::string line; std::getline(text, line);) {
         ++number;
-        if (line.empty() || line[0] == ' ') continue;
-        if (line.ends_with('{') && !opens_a_type(line)) {
-            begun = number;
-            head = line;
-        } else if (line == "}" && begun > 0) {
-            found_long = found_long || number - begun + 1 > lines_most;
-            if (!known && number - begun + 1 > lines_most) {
-                complaints.push_back({file.path + ":" + std::to_string(begun),
-                                      std::to_string(number - begun + 1) + " lines in one function, " +
-                                          std::to_string(lines_most) + " are the bound: " + head});
-            }
-            begun = 0;
-        } else if (line.starts_with('}')) {
-            begun = 0;
+        const std::size_t indent = line.find_first_not_of(' ');
+        if (indent == std::string::npos || line.substr(indent).starts_with("//")) continue;
+        const bool in_type = opens_a_type(at_scope.text);
+        if (indent == 0) {
+            if (line == "}" && !in_type) end(at_scope, number);
+            at_scope = {number, line};
+            in_class = {};
+        } else if (indent == member_indent && in_type) {
+            const std::string member = line.substr(indent);
+            if (member == "}" && !opens_a_type(in_class.text)) end(in_class, number);
+            in_class = {number, member};
         }
     }
-    if (known && !found_long)
-        complaints.push_back({file.path, "has no long function any more: strike it off the list"});
     return complaints;
 }
 

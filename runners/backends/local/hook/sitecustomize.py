@@ -1,6 +1,6 @@
 # runners/backends/local/hook/sitecustomize.py — Python runs this at every start when its directory is on
-# PYTHONPATH: the whole way in. It wakes only in a rank of the job under test, once, and never in the rank's
-# own helper processes. A process that is only watched may become a rank later.
+# PYTHONPATH: this is the hook's only entry. It acts once, only in a rank of the job under test, and never in
+# the rank's helper processes. A process that is only watched may become a rank later.
 import os
 import sys
 

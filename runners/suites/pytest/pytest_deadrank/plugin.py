@@ -1,5 +1,5 @@
 # runners/suites/pytest/pytest_deadrank/plugin.py — Collects scenario files as tests, and offers the fixture
-# `deadrank` for tests of one's own. Which files: those that match the ini option deadrank_scenarios, below
+# `deadrank` for a user's own tests. Collects the files that match the ini option deadrank_scenarios, below
 # the directories that pytest collects.
 from __future__ import annotations
 

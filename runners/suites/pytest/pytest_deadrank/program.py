@@ -1,6 +1,6 @@
 # runners/suites/pytest/pytest_deadrank/program.py — Starts the program `deadrank` and reads its JSON. Exit
-# code 0 pass, 1 fail, 2 unknown; whatever else is trouble of the command line or of a file, and is raised
-# with its own words.
+# code 0 pass, 1 fail, 2 unknown; any other means a wrong command line or file, and is raised with the
+# program's message.
 from __future__ import annotations
 
 import json
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 
 class Trouble(Exception):
-    """deadrank could not begin: no program, or a file that does not load."""
+    """deadrank could not start: no program, or a file that does not load."""
 
 
 @dataclass
 class Outcome:
-    """What came of one scenario under all seeds; `trials` are the JSON objects of `deadrank run`."""
+    """The outcome of one scenario under all seeds; `trials` are the JSON objects of `deadrank run`."""
 
     scenario: str
     verdict: str
@@ -30,13 +30,13 @@ class Outcome:
 
 
 def before_program(given, option):
-    """What stands behind -- is the command of the program under test."""
+    """Inserts the option before --, since all after it is the command of the program under test."""
     place = given.index("--") if "--" in given else len(given)
     return [*given[:place], option, *given[place:]]
 
 
 class Deadrank:
-    """One program with its usual options. `timeout` is in seconds, for a whole call."""
+    """The program with its usual options. `timeout`: seconds for a whole call."""
 
     def __init__(self, program="deadrank", runner="sim", seeds="1..1", timeout=600.0, arguments=()):
         self.program = program
@@ -61,10 +61,10 @@ class Deadrank:
         return Outcome(trials[0]["scenario"], verdict, trials, story)
 
     def _call(self, arguments):
-        # That of this Python's environment first: it came with this file, and PATH need not lead to it.
+        # First the one in this Python's environment: it was installed with this file, and may not be on PATH.
         program = shutil.which(self.program, path=sysconfig.get_path("scripts")) or shutil.which(self.program)
         if program is None:
-            raise Trouble(f"'{self.program}' is no program here: install deadrank, or name it "
+            raise Trouble(f"the program '{self.program}' was not found: install deadrank, or name it "
                           "with --deadrank")
         try:
             return subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,

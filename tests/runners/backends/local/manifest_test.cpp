@@ -96,7 +96,7 @@ TEST(Manifest, IsRefusedWithThePlaceOfItsMistake) {
     EXPECT_THAT(refusal("format = 1\n"), HasSubstr("no [start]"));
     EXPECT_THAT(refusal("[start]\ncommand = [\"a\"]\n"), HasSubstr("format 1"));
     EXPECT_THAT(refusal("format = 1\n[start]\ncommand = [\"a\"]\n[read]\nstep = '(('\n"),
-                HasSubstr("is no pattern"));
+                HasSubstr("is not a pattern"));
     EXPECT_THAT(refusal("format = 1\n[start]\ncommand = [\"a\"]\n[read]\nstep = '(a)'\n"),
                 HasSubstr("1 groups, and fields name 2"));
     EXPECT_THAT(refusal("format = 1\nlike = \"nobody\"\n[start]\ncommand = [\"a\"]\n"),

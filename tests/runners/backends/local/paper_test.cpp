@@ -76,9 +76,9 @@ TEST(OnPaper, NamesAPackageThatIsNotImportedAndAFileThatTorchDoesNotWrite) {
 
 TEST(OnPaper, NamesAVariableThatNobodyReadsAndAMomentThatNeverComes) {
     expect_refused(on_paper("kind = \"set_env\"\nrank = 1\nname = \"NCCL_ALGO\"\nvalue = \"Tree\"\n"),
-                   "nobody reads 'NCCL_ALGO'");
+                   "nothing reads 'NCCL_ALGO'");
     expect_refused(on_paper("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"allocate\" }\n"),
-                   "does not come to 'allocate'");
+                   "cannot observe 'allocate'");
     expect_refused(on_paper(skipped_call, "", "launcher = \"mpirun\"\n"), "not by mpirun");
 }
 

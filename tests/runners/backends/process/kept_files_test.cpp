@@ -72,7 +72,7 @@ TEST_F(KeptFiles, BecomeWhatTheyWereAndOnlyOnce) {
     fs::rename(file_, directory_ / "elsewhere.pt");
     const GivenBack given = give_back(kept_);
     EXPECT_TRUE(given.whole) << given.says;
-    EXPECT_THAT(given.says, HasSubstr("gave back 1 file"));
+    EXPECT_THAT(given.says, HasSubstr("restored 1 file"));
     EXPECT_EQ(read(file_), "whole");
     EXPECT_EQ(fs::last_write_time(file_), written);
     EXPECT_FALSE(fs::exists(kept_));
@@ -123,7 +123,7 @@ TEST_F(KeptFiles, WhoseCopyIsDamagedAreNotOverwrittenWithIt) {
     const GivenBack given = give_back(kept_);
     EXPECT_FALSE(given.whole);
     EXPECT_THAT(given.says,
-                HasSubstr("the copy is not what was written there; its copy is " + (kept_ / "1").string()));
+                HasSubstr("the copy has changed; its copy is " + (kept_ / "1").string()));
     EXPECT_EQ(read(file_), "torn");
     EXPECT_TRUE(fs::exists(kept_ / "list")) << "the next undo may try again";
 }

@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook — Watches one rank from inside its interpreter, and does to it
-# what the plan says. The subject imports nothing of this. Injection sits outside observation: what a fault
-# swallowed is never seen to happen.
+# runners/backends/local/hook/deadrank_hook — Observes one rank from inside its interpreter and injects the
+# plan's faults. The subject imports none of it. Injection wraps observation: a call that a fault swallows is
+# never recorded.
 import json
 import os
 import sys
@@ -20,18 +20,18 @@ class Hook:
         truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
         self.truth = evidence.Writer(truth, slot)
         self.off = False
-        self.watching = "DEADRANK_WATCH" in os.environ  # nothing of the job is ours to change
+        self.watching = "DEADRANK_WATCH" in os.environ  # watch only: change nothing in the job
         self.step = 0
         self.training = None
         self.injector = Injector(self)
 
     def shown_step(self):
-        """-1 until the first step began: that is start-up."""
+        """-1 during start-up, before the first step."""
         return self.step if self.training is not None and self.training.began else -1
 
 
 def start(told=None):
-    """`told`: what stands in a rank's environment otherwise."""
+    """`told`: rank variables that are otherwise in the environment."""
     slot = watching.rank_here()
     plan = {}
     if os.environ.get("DEADRANK_PLAN"):

@@ -1,6 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/alterations.py — How a fault alters one call: left out, exchanged,
-# resized, retyped, misdirected. The subject's own tensor is never resized: another is sent in its place and
-# copied back.
+# resized, retyped, misdirected. The subject's own tensor is never resized: another one is sent in its place,
+# and the result copied back.
 import time
 
 from . import sockets
@@ -17,7 +17,7 @@ TORCH_DTYPES = {
 
 
 def apply(call, alteration):
-    """Answers with a sentence when the call cannot be altered so."""
+    """Returns a sentence if the call cannot be altered that way."""
     import torch
 
     time.sleep(alteration.get("delay", 0) / 1e9)
@@ -64,7 +64,7 @@ def alter_tensor(call, alteration, torch):
 
 
 def flip_on_the_way(call, bit, torch):
-    """By the library below gloo, in what this call sends first; the subject's tensor is not touched."""
+    """The library below gloo flips it in this call's first message; the subject's tensor is not touched."""
     tensor = call.tensor()
     if not isinstance(tensor, torch.Tensor):
         return f"{call.op} carries no tensor"
@@ -92,7 +92,7 @@ def swap_tensor(call, count, dtype, torch, resize):
 
 
 def become(call, op, torch):
-    """The rank calls another collective on the same tensor, as a wrong branch does."""
+    """The rank calls another collective on the same tensor, as after a wrong branch."""
     import torch.distributed as dist
 
     tensor, group = call.tensor(), call.group()
@@ -121,7 +121,8 @@ def first_of(group):
 
 
 def flip(tensor, bit):
-    """One bit of one element. Plans count 64 bits each; a narrower one takes the bit at the same height."""
+    """Flips one bit of one element. Plans count 64 bits each; a narrower element takes the bit at the same
+    relative position."""
     import torch
 
     flat = tensor.detach().reshape(-1)
@@ -133,6 +134,6 @@ def flip(tensor, bit):
 
 
 def place_of(bit, tensor):
-    """Of a plan's bit, counted over the tensor's bytes as they lie."""
+    """The position of a plan's bit in the tensor's memory."""
     width = tensor.element_size()
     return (bit // 64) % tensor.numel() * width * 8 + bit % 64 * width // 8

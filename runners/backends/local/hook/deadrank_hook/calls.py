@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what it says in the
-# evidence, and how a fault alters it.
+# runners/backends/local/hook/deadrank_hook/calls.py — One call of torch.distributed: what the evidence
+# records of it, and how a fault alters it.
 import functools
 import inspect
 import time
@@ -21,8 +21,8 @@ REDUCE_OPS = {"SUM": "sum", "AVG": "avg", "MAX": "max", "MIN": "min", "PRODUCT":
 
 
 def answered(tensors):
-    """What an asynchronous call gives when nothing is left to wait for: work of torch's own kind, since DDP
-    and the functional collectives hand it to C++."""
+    """The work of an asynchronous call when nothing is left to wait for: of torch's own type, since DDP and
+    the functional collectives hand it to C++."""
     import torch
     import torch._C._distributed_c10d as library
 
@@ -33,7 +33,7 @@ def answered(tensors):
 
 
 class Answered:
-    """The same for a torch that cannot make work of a future."""
+    """The same for a torch that cannot make work from a future."""
 
     def __init__(self, future):
         self.future = future
@@ -69,9 +69,9 @@ class Call:
         self.comm = comm
         self.skipped = self.held = self.never = self.flips_below = False
         self.flip_received = self.fault = -1
-        self.restore = None  # the subject's own tensor, where a fault put another one in its place
+        self.restore = None  # the subject's own tensor and the one that a fault put in its place
 
-    # --- what it says
+    # --- what is recorded of it
     def group(self):
         return self.values.get("group")
 
@@ -170,7 +170,7 @@ class Call:
         except Exception as trouble:
             self.leave(trouble, report)
             raise
-        # recv answers with the sender; isend and irecv with work, without being asked to.
+        # recv returns the sender; isend and irecv always return work.
         if not hasattr(work, "wait") or not (self.asynchronous or self.pair):
             self.settle()
             self.leave(None, report)
@@ -182,7 +182,7 @@ class Call:
             return self.answered()
         try:
             work.get_future().add_done_callback(lambda future: self.landed(future, report))
-        except RuntimeError:  # this work has no future: it is taken as done when it was issued
+        except RuntimeError:  # work without a future counts as done once issued
             self.leave(None, report)
         return work
 
@@ -195,7 +195,7 @@ class Call:
             self.leave(None, report)
 
     def settle(self):
-        """Gives the subject its own tensor back, with what the altered call left in the other."""
+        """Copies what the altered call left in the other tensor back into the subject's own."""
         from .alterations import flip
 
         if self.restore is not None:

@@ -35,7 +35,7 @@ def watch(hook):
 
 
 def watch_distributed(hook):
-    """Distributed checkpoints: a directory, of which each rank writes and reads its part."""
+    """Distributed checkpoints: a directory in which each rank writes and reads its part."""
     import torch.distributed.checkpoint as distributed
 
     def watched(real, watch_one):
@@ -53,7 +53,7 @@ def watch_distributed(hook):
 
 
 def files_of(hook, path, directory):
-    """The files that are this rank's: of a directory its part, and rank 0's index; perhaps not there yet."""
+    """This rank's files: its part of a directory, plus the index for rank 0; they may not exist yet."""
     if not directory and not os.path.isdir(path):
         return [path]
     there = os.listdir(path) if os.path.isdir(path) else ()
@@ -63,7 +63,7 @@ def files_of(hook, path, directory):
 
 
 class Write:
-    """A save that a fault may let fail, as a disk does."""
+    """A save that a fault may make fail, as a disk does."""
 
     trouble = None
 
@@ -87,7 +87,7 @@ def one_save(hook, path, save, directory=False):
         if write.trouble:
             raise write.trouble
         answer = save()
-    except BaseException as trouble:  # torch's CheckpointException is no Exception
+    except BaseException as trouble:  # torch's CheckpointException is not an Exception
         code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
         hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path, directory))
         raise
@@ -108,7 +108,7 @@ def remember(hook, path, directory):
 
 
 def harm(hook, damages):
-    """What found nothing to damage waits for the next file."""
+    """A damage that found nothing waits for the next file."""
     levers = hook.injector.levers
     for damage, file in damages:
         done = os.path.isfile(file) and damage.at_rest(file)
@@ -138,8 +138,8 @@ def one_load(hook, path, load, directory=False):
 
 
 def take(hook, files, reads=False):
-    """Damages that wait for a file like these, each with the first that fits; what does not last is taken.
-    All ranks may read one file: where each waits for it, its owner damages it."""
+    """Waiting damages that fit one of these files, each with the first that fits; those that do not last are
+    removed. If all ranks read one file, only its owner damages it."""
     levers = hook.injector.levers
 
     def fits(damage, file):
@@ -155,7 +155,7 @@ def take(hook, files, reads=False):
     return fitting
 
 
-WHOLE = 64 << 20  # bytes of a file that are all read; of a larger one some parts, at the same places always
+WHOLE = 64 << 20  # a file up to this size is read whole, a larger one in parts at fixed places
 PART = 1 << 20
 
 
@@ -181,9 +181,9 @@ def step_in(path):
 
 
 def shard_of(hook, path, directory):
-    """Which step and shard a file holds, by its name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. Of a
-    directory that all write, each rank's part is one. How many there are is known where the name or the
-    directory says so: model.pt, which one rank writes for all, lacks no other."""
+    """Step and shard of a file, by its name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. In a directory
+    that all ranks write, each rank's part is a shard. The name or the directory tells how many there are:
+    model.pt, which one rank writes for all, lacks no other."""
     import torch.distributed as dist
 
     said = re.search(r"(?:shard|rank)[_-]?(\d+)(?:of(\d+))?[^/]*$", path)

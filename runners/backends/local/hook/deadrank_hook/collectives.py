@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/collectives.py — Every collective and point-to-point call of
-# torch.distributed, entered and left. What comes by another way is seen in the process group, or, where torch
-# lets us put none, under DistributedDataParallel by its documented communication hook.
+# runners/backends/local/hook/deadrank_hook/collectives.py — Records the start and end of every collective and
+# point-to-point call of torch.distributed. Calls that bypass it are seen in the process group, or, where
+# torch does not let us replace that, through DistributedDataParallel's documented communication hook.
 import functools
 import time
 
@@ -53,7 +53,7 @@ def leave(hook, real, args, settings):
 
 
 class Calls:
-    """The calls of this rank: a fault alters one, holds it or leaves it out; the rest are written down."""
+    """This rank's calls: a fault may alter, hold or skip one; all that are issued are recorded."""
 
     def __init__(self, hook):
         import torch.distributed as dist
@@ -61,7 +61,7 @@ class Calls:
         self.hook = hook
         self.stranger = dist.GroupMember.NON_GROUP_MEMBER  # a group that this rank is not in
         self.held = []
-        self.pending = {}  # call → since when, for the flight recorder's watch
+        self.pending = {}  # call → when it began, for the flight recorder's watch
 
     def watched(self, real, shape, pair):
         def call(*args, **settings):

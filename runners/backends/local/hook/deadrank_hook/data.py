@@ -71,7 +71,7 @@ def watch_batches(hook, dataloader):
             hook.training.aside()
             return following(self)
         if getattr(self, "_num_yielded", 1) == 0 and "groups" not in hook.plan:
-            # A loader begins anew, with its workers perhaps: that is no step's own time.
+            # A loader restarts, perhaps with its workers: that time belongs to no step.
             hook.training.aside()
             batch = following(self)
             hook.training.new_work()
@@ -87,9 +87,9 @@ def watch_batches(hook, dataloader):
 
 
 class Shares:
-    """What a batch says of the data's cover: where the manifest says that the loaders share the samples among
-    the ranks, all of it; else what torch's own sampler deals out to train with. A loader whose numbers begin
-    anew on every rank, or that reads the same everywhere, says nothing."""
+    """Which samples a batch covers: reported for every loader if the manifest says that the ranks share the
+    samples; else only for torch's own sampler in training. A loader that numbers its samples afresh on
+    every rank, or reads the same everywhere, reports nothing."""
 
     def __init__(self, hook):
         from torch.utils.data import DistributedSampler
@@ -122,7 +122,7 @@ class Shares:
         return self.dealt(sampler, samples) if sampler is self.chosen else None
 
     def dealt(self, sampler, samples):
-        """Without the samples that fill up the last round: those come twice by design."""
+        """Leaves out the samples that pad the last round: they are duplicates by design."""
         begin = sampler.deadrank_dealt
         sampler.deadrank_dealt += len(samples)
         left = len(sampler.dataset) - sampler.rank - begin * sampler.num_replicas

@@ -1,5 +1,5 @@
 # runners/backends/local/hook/deadrank_hook/environment.py — What a rank sees when it starts: variables,
-# package versions, arguments. The plan's own variables are set here, before anything of the subject was
+# package versions, arguments. The plan's own variables are set here, before anything of the subject is
 # imported.
 import importlib.metadata
 import os
@@ -28,7 +28,7 @@ PACKAGES = (
 
 
 def apply(hook):
-    """Variables and package directories that the plan has for this rank alone."""
+    """Sets the variables and package directories that the plan gives to this rank alone."""
     mine = hook.plan.get("environment", {}).get(str(hook.slot), {})
     os.environ.update(mine.get("set", {}))
     for name in mine.get("unset", ()):
@@ -41,7 +41,7 @@ def apply(hook):
 
 
 def change_interpreter(python):
-    """This rank runs under another torch: the same process, started anew before it did anything."""
+    """Runs this rank under another torch: restarts the same process before it has done anything."""
     if python and os.environ.get("DEADRANK_PYTHON_OF_RANK") != python:
         os.environ["DEADRANK_PYTHON_OF_RANK"] = python
         os.environ.pop("PYTHONHOME", None)
@@ -63,7 +63,7 @@ def lines(table):
 
 
 def is_telling(name):
-    if name == "TORCHELASTIC_ERROR_FILE":  # a path of our own, another one on each rank
+    if name == "TORCHELASTIC_ERROR_FILE":  # a path that differs on each rank
         return False
     return name in SEEN or name.startswith(SEEN_BEGINNINGS)
 
@@ -81,5 +81,5 @@ def record(hook, told=()):
         versions=lines(versions()),
         environment=lines(seen),
     )
-    if not told:  # else its own starter's, which say nothing
+    if not told:  # else they belong to the process that spawned it
         hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))

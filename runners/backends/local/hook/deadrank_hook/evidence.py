@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/evidence.py — One JSON line an event, written by one system call
-# each: a killed rank loses none. In a program that is only watched, where a rank does its own work waits for
-# the next line that others wait for.
+# runners/backends/local/hook/deadrank_hook/evidence.py — One JSON line per event, each written by one system
+# call: a killed rank loses none. In a program that is only watched, events of a rank's local work are
+# buffered until the next event that concerns other ranks.
 import json
 import math
 import os
@@ -9,7 +9,7 @@ import time
 from json.encoder import encode_basestring_ascii as quoted
 
 PATIENT = ("phase.begin", "phase.end", "value.sample", "data.batch")
-HELD = 8 << 10  # bytes that may wait
+HELD = 8 << 10  # bytes that may be buffered
 
 
 class Writer:
@@ -46,7 +46,7 @@ class Writer:
 
 
 def code_of(trouble):
-    """The result code, in the evidence's words, of what a library call raised."""
+    """The evidence's result code for what a library call raised."""
     text = str(trouble)
     if any(words in text for words in ("Timed out", "timed out", "timeout", "Timeout")):
         return "timeout"

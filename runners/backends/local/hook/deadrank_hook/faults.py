@@ -1,6 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/faults.py — Waits for each fault's moment on this rank and pulls
-# its lever then. The words of a moment are those of a scenario's `when`; what was done is written down before
-# the rank goes on.
+# its lever then. Moments use the words of a scenario's `when`; what was done is recorded before the rank goes
+# on.
 import json
 import os
 import threading
@@ -36,7 +36,7 @@ class Trigger:
         self.always = when.get("always", False)
         self.at = when.get("at", -1)
         self.lasts = when.get("lasts", -1)
-        self.off, self.times = when.get("off", 0), when.get("times", 1)  # comes again after it was taken back
+        self.off, self.times = when.get("off", 0), when.get("times", 1)  # repeats after it was reverted
         somewhere = self.step >= 0 or self.phase or self.before or self.comm
         self.at_start = when.get("at_start", False) or (self.at < 0 and not somewhere and not self.always)
         self.by_clock = self.at >= 0 and not self.at_start and not somewhere
@@ -79,12 +79,12 @@ class Armed:
         self.says = entry.get("says", "")
         self.active = False
         self.acts = 0
-        # Damage to storage is done when a file comes by that it fits; until then nothing has happened.
+        # Storage is damaged when a matching file appears; until then the fault has not acted.
         self.waits = bool(self.pulls) and all(pull["lever"] == "change_storage" for pull in self.pulls)
 
 
 def earlier_marks(truth):
-    """What was written in earlier lives of this rank."""
+    """What this rank wrote before it was restarted."""
     if not os.path.exists(truth):
         return []
     with open(truth, encoding="utf-8") as file:
@@ -92,17 +92,18 @@ def earlier_marks(truth):
 
 
 def faults_done(marks):
-    """A job that was started again is not killed again."""
+    """Faults that have acted: a restarted job is not killed again."""
     return {mark.get("fault") for mark in marks if mark.get("kind") == "fault.applied"}
 
 
 def faults_pending(marks):
-    """Those whose moment had come in an earlier life, and that had found no file yet."""
+    """Faults whose moment came before a restart, and that had found no file yet."""
     return {mark.get("fault") for mark in marks if mark.get("kind") == "fault.waits"} - faults_done(marks)
 
 
 def may_act(entry, done):
-    """Once is once; a state of the rank or its machine, which could be taken back, outlives the process."""
+    """A fault acts once, unless it repeats or sets a state of the rank or its machine, which must outlive the
+    process."""
     when = entry.get("when", {})
     return entry["fault"] not in done or entry.get("undo") or when.get("always") or when.get("at_start")
 
@@ -116,13 +117,14 @@ class Injector:
         done = faults_done(marks)
         self.armed = [Armed(entry) for entry in mine if may_act(entry, done)]
         self.pending = faults_pending(marks)
-        self.damaged = set()  # faults of storage that this process has told to have acted
+        self.damaged = set()  # storage faults that this process has reported as applied
         self.levers = Levers(hook)
         begun = [mark["t"] for mark in marks if mark.get("kind") == "clock.begins"]
-        self.started = begun[0] if begun else None  # by the job's clock, not this process's
+        self.started = begun[0] if begun else None  # when the job began, not this process
 
     def begin(self):
-        """Faults of the start; and of a stated time, if the clock was set in an earlier life."""
+        """Pulls the faults of the start, and sets timers for timed ones if the clock began before a
+        restart."""
         for armed in self.armed:
             if armed.trigger.at_start or (armed.fault in self.pending and not armed.undo):
                 self.pull(armed, None)
@@ -130,7 +132,7 @@ class Injector:
             self.wind()
 
     def torch_is_ready(self):
-        """A plan's clock begins where the program does: it knows of no seconds that an import takes."""
+        """A plan's clock begins here: it does not count the seconds that an import takes."""
         self.levers.torch_is_ready()
         timed = any(armed.trigger.at >= 0 for armed in self.armed)
         if self.started is None and timed:
@@ -145,7 +147,7 @@ class Injector:
                 self.later(max(0.0, wait), lambda armed=armed: self.pull(armed, None))
 
     def at(self, call, comm="", altered=None):
-        """The rank is at a call, a phase or a step. `altered` is that call when a fault may alter it."""
+        """Called at a call, a phase or a step. `altered` is the call, if a fault may alter it."""
         for armed in self.armed:
             if armed.active and armed.undo and armed.trigger.over(self.hook.shown_step()):
                 self.revert(armed)
@@ -156,7 +158,7 @@ class Injector:
         return -1 if self.started is None else time.time_ns() - self.started
 
     def pull(self, armed, altered, call=""):
-        # Written first: a rank that is killed or stopped by its own fault says nothing afterwards.
+        # Written first: a rank that is killed or stopped by its own fault writes nothing afterwards.
         if not armed.trigger.fired:
             mark = {"fault": armed.fault, "step": self.hook.shown_step(), "call": call, "says": armed.says}
             self.hook.truth.write("fault.waits" if armed.waits else "fault.applied", **mark)
@@ -183,7 +185,7 @@ class Injector:
         return lever(altered=altered, lasts=lasts, **settings)
 
     def rest(self, armed):
-        """It lasted as long as it should; a fault with a rhythm comes again."""
+        """Reverts a fault whose time is over; one with a rhythm comes again."""
         self.revert(armed)
         if armed.acts < armed.trigger.times:
             self.later(armed.trigger.off / 1e9, lambda: self.pull(armed, None))

@@ -1,12 +1,12 @@
-# runners/backends/local/hook/deadrank_hook/flight_recorder.py — Torch's own flight recorder, written to files
-# while the rank hangs and at its end. The files are exactly what torch gives; `torchfrtrace` and others read
-# them unmodified.
+# runners/backends/local/hook/deadrank_hook/flight_recorder.py — Dumps torch's own flight recorder to files
+# while the rank hangs and when it ends. The files are exactly what torch gives, so `torchfrtrace` and others
+# can read them.
 import atexit
 import os
 import threading
 import time
 
-PATIENCE = 1.0  # seconds that a call may take before its state is worth a file
+PATIENCE = 1.0  # seconds that a call may take before a dump
 
 
 class Flight:
@@ -14,7 +14,7 @@ class Flight:
         import torch._C._distributed_c10d as library
 
         self.hook = hook
-        self.lock = threading.Lock()  # a rank's end may come while a wait is written down
+        self.lock = threading.Lock()  # the rank may end during a dump
         self.folder = os.path.join(hook.directory, "flight")
         self.pickled = getattr(library, "_dump_fr_trace", None)
         self.json = getattr(library, "_dump_fr_trace_json", None)
@@ -24,7 +24,7 @@ class Flight:
             self.write()
 
     def write(self):
-        """Quiet when this torch has no recorder, or nothing was recorded."""
+        """Does nothing if this torch has no recorder, or nothing was recorded."""
         for give, ending in ((self.pickled, ""), (self.json, ".json")):
             if give is None:
                 continue

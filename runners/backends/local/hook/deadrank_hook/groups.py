@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/groups.py — The meeting at the store, and the communicators that
-# come of it. Communicators are numbered in the order of their creation, which is the same on all members of a
-# correct program.
+# runners/backends/local/hook/deadrank_hook/groups.py — The rendezvous at the store, and the communicators
+# created after it. They are numbered in order of creation, which is the same on all members of a correct
+# program.
 import os
 import re
 import threading
@@ -9,10 +9,10 @@ from .evidence import code_of
 
 inside = (
     threading.local()
-)  # `inside.call` while torch's own machinery runs: its inner collectives are not the subject's
+)  # `inside.call` is set while torch's own code runs: its inner collectives are not the subject's
 
 
-# How frameworks call what the evidence calls tp, pp, …; torch's own meshes say mesh_tp.
+# Frameworks' names for what the evidence calls tp, pp, …; torch's own meshes say mesh_tp.
 PURPOSES = {
     "TENSOR_MODEL_PARALLEL_GROUP": "tp",
     "PIPELINE_MODEL_PARALLEL_GROUP": "pp",
@@ -82,7 +82,7 @@ def watch(hook):
 
 
 def replace(module, name, wrap):
-    """Puts a wrapped function in the place of a torch.distributed function, in both modules that show it."""
+    """Replaces a torch.distributed function by a wrapper, in both modules that show it."""
     import functools
 
     import torch.distributed
@@ -138,7 +138,7 @@ def create(hook, made, real, args, settings, transport):
     try:
         group = real(*args, **settings)
     except Exception as trouble:
-        if hook.opening is not None:  # it did not come so far: the rendezvous has said why
+        if hook.opening is not None:  # it failed earlier: the rendezvous has recorded why
             raise
         hook.evidence.write("comm.init.leave", comm=made.number, result=code_of(trouble), transport=transport)
         hook.evidence.write("comm.error", comm=made.number, code=code_of(trouble), message=str(trouble)[:400])
@@ -151,7 +151,7 @@ def create(hook, made, real, args, settings, transport):
 
 
 def backend_of(group, told):
-    """As torch chose it, where the program left that to torch."""
+    """The backend that torch chose, if the program left that to torch."""
     import torch.distributed as dist
 
     return told if told not in ("", "None", "undefined") else str(dist.get_backend(group))
@@ -164,12 +164,12 @@ def open_world(hook, real, args, settings):
     rank = settings.get("rank", -1)
     size = size if size >= 0 else number_in(os.environ.get("WORLD_SIZE"), 0)
     rank = rank if rank >= 0 else number_in(os.environ.get("RANK"), -1)
-    if size == 1:  # whoever believes to be alone has communicators that nobody else is in
+    if size == 1:  # a rank that believes it is alone shares its communicators with no other
         hook.communicators.created = 1000 * hook.slot
     made = hook.communicators.next("world", list(range(size)))
     hook.opening = (made, rank)
     hook.injector.at("comm_init", "world")
-    if settings.get("store") is not None:  # there is no meeting to wait for
+    if settings.get("store") is not None:  # there is no rendezvous to wait for
         announce(hook, *hook.opening)
     create(hook, made, real, args, settings, str(settings.get("backend") or (args[0] if args else "")))
     hook.communicators.known[dist.group.WORLD] = made

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/imports.py — Calls back when a module has been imported, without
-# importing it ourselves.
+# runners/backends/local/hook/deadrank_hook/imports.py — Calls back once a module has been imported, without
+# importing it.
 import importlib.machinery
 import sys
 

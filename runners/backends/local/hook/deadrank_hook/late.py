@@ -1,6 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/late.py — A process that is no rank when Python starts, and
-# becomes one with init_process_group: those of torch.multiprocessing.spawn and of Ray learn their number from
-# a function's argument. The hook begins there; what was before is not seen.
+# runners/backends/local/hook/deadrank_hook/late.py — A process that only becomes a rank at
+# init_process_group: those of torch.multiprocessing.spawn and of Ray get their rank from a function's
+# argument. The hook starts there; earlier events are not seen.
 import functools
 import os
 import re

@@ -1,6 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/levers.py — What a fault can pull inside one rank. Names and
-# parameters are those of the program's levers. A lever answers with nothing when it moved, and with one
-# sentence when it could not.
+# runners/backends/local/hook/deadrank_hook/levers.py — The levers that a fault can pull inside one rank,
+# named as in inject/core/levers.h. A lever returns None if it moved, and one sentence if it could not.
 import ctypes
 import os
 import signal
@@ -52,7 +51,7 @@ class Levers:
         raise RuntimeError(says or f"rank left with code {code}")
 
     def stop(self, lasts=-1, **_):
-        if lasts >= 0:  # somebody else must wake us: a stopped process cannot
+        if lasts >= 0:  # a stopped process cannot wake itself
             wake = f"sleep {lasts / 1e9}; kill -CONT {os.getpid()}"
             subprocess.Popen(["/bin/sh", "-c", wake], stdin=subprocess.DEVNULL)
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -61,7 +60,7 @@ class Levers:
         return None
 
     def preempt(self, **_):
-        os.kill(os.getppid(), signal.SIGTERM)  # the scheduler asks the launcher to leave
+        os.kill(os.getppid(), signal.SIGTERM)  # as a scheduler tells the launcher to exit
 
     def set_env(self, name, value, **_):
         os.environ[name] = value
@@ -111,7 +110,7 @@ class Levers:
             theirs = [file for file in storage.changed_by_job() if path or identity(file) in self.saved]
             file = damage.target(place, self.hook.slot, theirs)
         if not file or not damage.at_rest(file):
-            self.damages.append(damage)  # nothing to damage yet: the next file that fits
+            self.damages.append(damage)  # nothing to damage yet: wait for the next file that fits
         return None
 
     def change_below(self, what, places, amount, end, fault):
@@ -137,7 +136,7 @@ class Levers:
 
     def bend(self, seam, **bend):
         if not seams.known(self.hook, seam):
-            return f"the subject shows no value '{seam}'"
+            return f"the subject exposes no value '{seam}'"
         self.bends[seam] = bend
         seams.changed(self.hook, self, seam)
         return None

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/memory.py — What a rank's process holds of the host's memory.
-# And how much there is. Of some steps it tells the least, since a peak within one of them is no growth.
+# runners/backends/local/hook/deadrank_hook/memory.py — How much host memory a rank's process holds, and how
+# much there is. Reports the minimum over some steps, since a peak within a step is no growth.
 import os
 import resource
 
@@ -32,7 +32,7 @@ class Memory:
 
 
 def limit():
-    """The smallest bound that this process runs into."""
+    """The lowest memory limit on this process."""
     bounds = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS):
         soft = resource.getrlimit(kind)[0]

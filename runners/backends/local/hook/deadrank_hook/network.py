@@ -1,5 +1,6 @@
-# runners/backends/local/hook/deadrank_hook/network.py — The network of this rank's node, where nodes have
-# namespaces of their own. A rank moves into its node's before it opens anything; faults are rules in there.
+# runners/backends/local/hook/deadrank_hook/network.py — The network of this rank's node, where each node has
+# its own network namespace. A rank enters its node's namespace before it opens a socket; faults are firewall
+# rules there.
 import ctypes
 import json
 import os
@@ -17,12 +18,12 @@ class Network:
         self.bridge, self.ip, self.nft = told.get("bridge", ""), told.get("ip", ""), told.get("nft", "")
         self.table = f"inet deadrank{slot}"
         self.pulled = False
-        self.states = {}  # (peer's address, one way) → what is wrong with the way there
+        self.states = {}  # (peer's address, one way) → what is wrong with that path
         if self.name:
             enter(self.name)
 
     def change(self, peer="", one_way=False, **change):
-        """A sentence when it cannot be done. An empty peer is everybody: the node's cable."""
+        """Returns a sentence if it cannot be done. An empty peer means all peers: the node's cable."""
         if not self.name:
             return "this rank's node has no network of its own"
         state = self.states.setdefault((peer, one_way), {})
@@ -37,7 +38,7 @@ class Network:
         return said or self.call([self.nft, "-f", "-"], self.rules())
 
     def rules(self):
-        """The whole table anew: a state is set, never added to."""
+        """The whole table, rewritten: a state is set, never added to."""
         lines = {"input": [], "output": []}
         for (peer, one_way), state in self.states.items():
             there = f"ip daddr {peer}" if peer else 'oifname != "lo"'

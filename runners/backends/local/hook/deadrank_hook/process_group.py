@@ -1,7 +1,7 @@
-# runners/backends/local/hook/deadrank_hook/process_group.py — Collectives that never come by Python's
-# torch.distributed: those of DDP's reducer, of the functional collectives and DTensor, of native code. Torch
-# calls a process group's methods wherever it is a Python subclass, and so every group here is one. What
-# torch.distributed's own functions call is known already and passes.
+# runners/backends/local/hook/deadrank_hook/process_group.py — Collectives that bypass Python's
+# torch.distributed: those of DDP's reducer, the functional collectives, DTensor and native code. Torch calls
+# the methods of a process group that is a Python subclass, so every group here is one. Calls made by
+# torch.distributed's own functions are known already and pass through.
 import functools
 
 from .calls import Call, answered
@@ -31,8 +31,8 @@ BOTH = ("_register_backend", "_set_default_backend", "_set_group_name", "_set_gr
 
 
 def watch(hook, c10d):
-    """False: this torch calls no subclass, or the group's store would be needed below Python (symmetric
-    memory on CUDA); then DDP's buckets are seen by its communication hook."""
+    """False if this torch calls no subclass, or C++ would need the group's store (symmetric memory on CUDA);
+    then DDP's buckets are seen by its communication hook."""
     import torch
 
     base = c10d.ProcessGroup
@@ -40,9 +40,8 @@ def watch(hook, c10d):
         return False
 
     class Watched(base):
-        """In front of a plain group with the same backends, which does the work. Through `super()` it
-        would be done with the interpreter locked, and gloo's thread waits for that while it holds what
-        we wait for."""
+        """Hands the work to a plain group with the same backends. Through `super()` it would be done with the
+        interpreter locked, and gloo's thread waits for that lock while it holds what we wait for."""
 
         def __init__(self, store, rank, size):
             super().__init__(rank, size)
@@ -78,7 +77,7 @@ def method(hook, name, row):
 
     def call(self, *args, **settings):
         below = getattr(self.inner, name)
-        # What torch.distributed calls is seen there; and only C++ calls with plain arguments in their order.
+        # Calls by torch.distributed are seen there; only C++ passes nothing but positional arguments.
         if getattr(inside, "call", False) or settings or len(args) > len(names):
             return below(*args, **settings)
         made = hook.calls.made_below(below, (op, counted, directed), self, names, args)
@@ -113,7 +112,7 @@ class NativeCall(Call):
         return self.values.get(self.directed, -1) if self.directed else -1
 
     def call(self):
-        if self.real is not None:  # a fault made another operation of it
+        if self.real is not None:  # a fault turned it into another operation
             self.real()
             return answered([self.tensor()])
         values = dict(self.values)

@@ -1,21 +1,21 @@
-# runners/backends/local/hook/deadrank_hook/readback.py — Can what was saved be read again? A thread of ours
-# looks at each file of torch.save when nobody has written to it for a while, and once more at the end. It
-# asks whether the table of contents is there, and whether each part has the checksum that torch wrote beside
-# it. What is no such file any more, or is gone, is the program's business.
+# runners/backends/local/hook/deadrank_hook/readback.py — Checks that saved files can be read back. A thread
+# looks at each file of torch.save when it has been left alone for a while, and again at the end: is the table
+# of contents there, and does each part match the checksum that torch wrote? A file that has become another
+# format, or is gone, is the program's business.
 import os
 import threading
 import time
 import zipfile
 
-QUIET = 1.0  # seconds that a file was left alone
-MOST = 1 << 30  # bytes of one file
-AT_END = 256 << 20  # bytes that may be read when the program waits for us to leave
+QUIET = 1.0  # seconds that a file must have been left alone
+MOST = 1 << 30  # bytes; larger files are not read
+AT_END = 256 << 20  # the same at the end, when the program waits for us
 
 
 class ReadBack:
     def __init__(self, hook):
         self.hook = hook
-        self.saved = {}  # path → (what the event says of it, its stamp when it was last found well)
+        self.saved = {}  # path → (fields of its event, its stamp when it was last checked)
         self.lock = threading.Lock()
         self.thread = None
 

@@ -1,7 +1,7 @@
 # runners/backends/local/hook/deadrank_hook/replicas.py — Which ranks must hold the same parameters: known
-# only where the program itself says so. DistributedDataParallel has a process group, a DTensor its
-# placements, DeepSpeed and Megatron-core their data-parallel groups; whoever averages the gradient of each
-# parameter by hand shows it by that. Of all else nothing is said.
+# only where the program itself shows it. DistributedDataParallel has a process group, a DTensor its
+# placements, DeepSpeed and Megatron-core their data-parallel groups; a program that averages the gradient of
+# each parameter by hand shows it that way. For all others nothing is reported.
 import functools
 import hashlib
 import sys
@@ -9,16 +9,16 @@ import weakref
 
 from .groups import span
 
-SAMPLE = 1024  # elements of each parameter that one digest takes, others at every step
+SAMPLE = 1024  # elements of each parameter in one digest, different ones at every step
 
 
 class Replicas:
     def __init__(self, hook):
         self.hook = hook
         self.parallel = weakref.WeakSet()  # DistributedDataParallel modules
-        self.drifts = weakref.WeakSet()  # those whose ranks part by right: they stepped without a reduction
+        self.drifts = weakref.WeakSet()  # modules that stepped without a reduction: their ranks may differ
         self.engines = weakref.WeakSet()  # DeepSpeed's
-        self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks it was averaged over, or None
+        self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
         self.stepped = set()  # parameters that an optimizer has changed since the last digest, by id
         self.optimizers = []
@@ -26,7 +26,7 @@ class Replicas:
 
     # --- what the program shows
     def reduced(self, call):
-        """A reduction over a tensor: of a gradient, perhaps."""
+        """Notes a reduction, perhaps of a gradient."""
         if call.op != "all_reduce" or call.reduce() not in ("sum", "avg"):
             return
         many = call.values.get(call.counted)
@@ -65,7 +65,7 @@ class Replicas:
         self.stepped.clear()
         self.optimizers = []
 
-    # --- what is said of it
+    # --- what is reported of it
     def digests(self):
         """(group, name, digest) of what was changed since the last call."""
         import torch
@@ -95,7 +95,8 @@ class Replicas:
         return [(*key, sampled(own, self.turn(key))) for key, own in parts.items()]
 
     def turn(self, key):
-        """How often these were looked at: two networks that step in turn both see all of their elements."""
+        """Counts the digests of this group, so that networks that step in turn both get all elements
+        sampled."""
         self.turns[key] = self.turns.get(key, -1) + 1
         return self.turns[key]
 
@@ -108,7 +109,7 @@ def of_data_parallel(module):
 
 
 def placed(parameter):
-    """The ranks that hold what this one holds of a DTensor, by its placements."""
+    """The ranks that hold the same part of a DTensor as this one, by its placements."""
     mesh = parameter.device_mesh
     here = mesh.get_coordinate()
     if here is None or any(placement.is_partial() for placement in parameter.placements):
@@ -130,7 +131,7 @@ def megatron_replicas():
 
 
 def sampled(parameters, turn):
-    """Of some elements, the same on all ranks and others every time, so that each has its turn."""
+    """A digest of some elements: the same on all ranks, others every time, so that each has its turn."""
     import torch
 
     taken = []
@@ -159,7 +160,8 @@ def watch(hook):
 
     @functools.wraps(register)
     def watched_register(self, state, function, *args, **settings):
-        # Torch's own hooks give all ranks the same, but for the one that lets them train alone for a while.
+        # Torch's own hooks keep the ranks equal, except post_localSGD, which lets them train alone for a
+        # while.
         home = getattr(function, "__module__", "") or ""
         if "post_localSGD" in home or not home.startswith("torch.distributed.algorithms.ddp_comm_hooks"):
             hook.replicas.drifts.add(self)
@@ -181,7 +183,7 @@ def watch(hook):
 
 
 def watch_join(hook):
-    """Ranks with fewer batches take fewer steps: the fifth of one is not the fifth of another."""
+    """Ranks with fewer batches take fewer steps: equal step numbers no longer mean the same step."""
     from torch.distributed.algorithms.join import Join
 
     enter = Join.__enter__

@@ -1,6 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/seams.py — Named values and blocks of a subject that a fault may
-# bend or leave out. Some names mean the same in every PyTorch program; the others are functions that the
-# subject's manifest names.
+# bend or skip. Some names mean the same in every PyTorch program; the others are functions that the subject's
+# manifest names.
 import functools
 import importlib
 import sys
@@ -20,7 +20,7 @@ EVERYWHERE = (
 
 
 def rates(hook):
-    """Those that live in an optimizer; what a program shows as a function is bent there."""
+    """Rates that live in an optimizer; one that the program shows as a function is bent there."""
     return [name for name in RATES if name not in hook.plan.get("seams", {})]
 
 
@@ -68,7 +68,7 @@ def watch_seed(hook, levers):
 
 
 def begun(hook, optimizer):
-    """A rate that was bent before there was an optimizer is bent in each that comes."""
+    """Applies a bend that came before this optimizer was made."""
     for seam in rates(hook):
         if seam in hook.injector.levers.bends:
             for group in optimizer.param_groups:
@@ -76,7 +76,7 @@ def begun(hook, optimizer):
 
 
 def changed(hook, levers, seam):
-    """Values that live in an object rather than in a call are changed where they lie."""
+    """Changes values that live in an object rather than in a call."""
     if seam in rates(hook):
         for optimizer in getattr(hook, "optimizers", ()):
             for group in optimizer.param_groups:

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/sockets.py — What libdeadrank-sockets.so, before libc's calls that
-# send, is told by this rank's faults.
+# runners/backends/local/hook/deadrank_hook/sockets.py — Passes this rank's faults to libdeadrank-sockets.so,
+# which wraps libc's sending calls.
 import ctypes
 
 MISSING = "libdeadrank-sockets.so was not loaded before this rank's libraries"
@@ -22,7 +22,7 @@ def change(state, late):
 
 
 def flip_next(bit):
-    """Of what is sent to a peer next; a sentence when nobody is there to do it."""
+    """Flips this bit in the next message to a peer; returns a sentence if the library is missing."""
     library = loaded()
     if library is None:
         return MISSING
@@ -31,5 +31,5 @@ def flip_next(bit):
 
 
 def take_back():
-    """Whether the bit was still waiting for a message."""
+    """Cancels the flip; true if it was still waiting for a message."""
     return loaded().deadrank_link_flip(ctypes.c_longlong(-1)) >= 0

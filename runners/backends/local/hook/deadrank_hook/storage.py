@@ -8,13 +8,13 @@ import shutil
 
 KINDS = ("flip", "truncate", "tear", "lose", "stale", "delete", "slow", "full", "read_only", "swap")
 AT_ONCE = ("flip", "truncate", "swap", "delete")  # to files that are there already
-LASTING = ("slow", "full", "read_only", "stale")  # until taken back
-BELOW = ("slow", "full", "read_only")  # met at system calls, in libdeadrank-files.so
+LASTING = ("slow", "full", "read_only", "stale")  # until reverted
+BELOW = ("slow", "full", "read_only")  # done at system calls, by libdeadrank-files.so
 ELEMENT = 4  # bytes
 
 
 class Untold:
-    """Who hears that a damage was done, just before it is; or why it cannot be."""
+    """Takes the report that a damage is about to be done, or why it cannot be."""
 
     def applied(self):
         return None
@@ -32,8 +32,8 @@ class Damage:
         return self.path in os.path.abspath(path)
 
     def target(self, directory, slot=0, others=()):
-        """The newest file of the job that fits, below its directory or among `others`. Where a name was
-        stated, each rank takes only what is its own, or one bit would be turned there and back."""
+        """The newest file of the job that fits, below its directory or among `others`. If a name was stated,
+        each rank takes only its own files, or two ranks would flip one bit back."""
         files = [os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names]
         files = [file for file in (*files, *others) if self.fits(file) and is_state(os.path.basename(file))]
         if self.path:
@@ -41,12 +41,12 @@ class Damage:
         return max(files, key=os.path.getmtime, default=None)
 
     def before_save(self, path):
-        """The old version is kept for whoever is to see it again."""
+        """Keeps the old version for a rank that is to read it again."""
         if self.what == "stale" and os.path.isfile(path):
             shutil.copyfile(path, path + ".old")
 
     def at_rest(self, path):
-        """The file was written, or is about to be read. False: this one cannot be damaged so."""
+        """Damages a file that was written or is about to be read. False if it cannot be damaged that way."""
         other = older(path) if self.what == "stale" else sibling_rank(path) if self.what == "swap" else None
         if not self.would_harm(path, other):
             return False
@@ -87,14 +87,14 @@ class Damage:
 
 
 def keep(file):
-    """Has the library below a copy, or does it know that there was nothing before the job?"""
+    """True if the library below has a copy, or knows that there was no file before the job."""
     library = ctypes.CDLL(None)
     path = os.fsencode(os.path.abspath(file))
     return hasattr(library, "deadrank_keep") and library.deadrank_keep(path) == 0
 
 
 def set_apart(path):
-    """What another name stands for as well is not damaged under that name."""
+    """Copies a file that has other hard links, so that only this name is damaged."""
     path = os.path.realpath(path)
     if os.stat(path).st_nlink > 1:
         shutil.copy2(path, path + ".apart")
@@ -128,7 +128,7 @@ def flip(path, bit):
 
 
 def is_state(name):
-    """Not the marker, nor the script that DeepSpeed leaves beside each checkpoint."""
+    """False for the marker, and for the script that DeepSpeed leaves beside each checkpoint."""
     return name != "latest" and not name.endswith(".py")
 
 
@@ -155,7 +155,7 @@ def older(path):
 
 
 def sibling_rank(path):
-    """The same file of another rank; where there is none, another one of its kind."""
+    """The same file of another rank; if there is none, another file of its kind."""
     folder, name = os.path.split(path)
     others = sorted(
         other for other in os.listdir(folder) if other != name and other.endswith(os.path.splitext(name)[1])

@@ -1,6 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen
 # from outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
-# what the optimizer left is digested at its end.
+# the updated parameters are digested at its end.
 import atexit
 import functools
 import hashlib
@@ -17,7 +17,7 @@ class Training:
     def __init__(self, hook):
         self.hook = hook
         self.open = self.stepped = self.began = False
-        self.loss = self.norm = None  # nobody told
+        self.loss = self.norm = None  # not known yet
         self.waits = Waits()
         self.starved, self.others = 0.0, Others(self.waits)
         self.model = lambda: None
@@ -27,7 +27,7 @@ class Training:
         self.memory = memory.Memory(hook)
 
     def new_work(self):
-        """The rank turns to a new batch."""
+        """The rank begins a new batch."""
         if self.open and self.stepped:
             self.end()
         if not self.open:
@@ -53,7 +53,7 @@ class Training:
         self.hook.step += 1
 
     def waited_here(self):
-        """Seconds that this thread could have run and had no processor."""
+        """Seconds in which this thread was runnable but had no processor."""
         return (self.waits.of(threading.get_native_id()) or 0) / 1e9
 
     def tell_wait(self, name, seconds):
@@ -63,7 +63,7 @@ class Training:
             )
 
     def digests(self):
-        """As the manifest says who is a replica of whom; else of what shows it by itself."""
+        """Of the replicas that the manifest states; else of those that the program shows by itself."""
         stated = self.hook.plan.get("groups", {}).get(str(self.hook.slot))
         if stated is None:
             return self.hook.replicas.digests()
@@ -75,15 +75,15 @@ class Training:
         return model is not None and not trains(model)
 
     def aside(self):
-        """The rank does something else than to train: the step that it has taken is over."""
+        """The rank does something other than training: the step that it has taken is over."""
         if self.open and self.stepped:
             self.end()
 
     finish = aside
 
     def loaded(self, state, named=None):
-        """A checkpoint that says its step moves our count, so that steps keep their names after a restart.
-        One that does not is known by its name."""
+        """A loaded checkpoint sets our step count, so that steps keep their numbers after a restart: by the
+        step that it holds, else by the one in its name."""
         if self.open:
             return
         inside = state if isinstance(state, dict) else {}
@@ -108,8 +108,8 @@ class Training:
 
 
 class Waits:
-    """How long threads could have run and had no processor. Their files stay open: to open one each time
-    takes longer than to read it."""
+    """How long threads were runnable without a processor. Their files stay open: opening takes longer than
+    reading."""
 
     def __init__(self):
         self.files, self.listed = {}, 0.0
@@ -121,7 +121,7 @@ class Waits:
                 path = f"/proc/self/task/{thread}/schedstat"
                 file = self.files[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             return int(os.pread(file, 64, 0).split()[1])
-        except (OSError, IndexError):  # it is gone, or the kernel counts nothing
+        except (OSError, IndexError):  # the thread is gone, or the kernel does not count
             self.close(thread)
             return None
 
@@ -131,7 +131,7 @@ class Waits:
             os.close(file)
 
     def all(self):
-        """Of every thread. Which there are is asked once in a while."""
+        """Of every thread. The list of threads is refreshed once a second."""
         now = time.monotonic()
         if now - self.listed > 1.0:
             self.listed = now
@@ -146,14 +146,14 @@ class Waits:
 
 
 class Others:
-    """The process's other threads, of which a library's own make its transfers."""
+    """The process's other threads, some of which make a library's transfers."""
 
     def __init__(self, waits):
         self.waits, self.before, self.looked = waits, {}, 0.0
 
     def waited(self):
-        """The longest that one of them had no processor since the last answer; nothing where that was
-        just now: to ask each thread costs something."""
+        """The longest that one of them had no processor since the last call; None if that was just now:
+        reading every thread costs time."""
         if time.monotonic() - self.looked < 0.01:
             return None
         self.looked = time.monotonic()
@@ -177,7 +177,7 @@ def digest(tensors):
     for tensor in tensors:
         tensor = tensor.detach()
         tensor = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).cpu().contiguous()
-        # A copy: storage that was once shown to numpy could not be freed by the program any more.
+        # A copy: the program could no longer free storage that numpy has seen.
         state.update(tensor.reshape(-1).view(torch.uint8).clone().numpy().tobytes())
     return int.from_bytes(state.digest(), "little")
 
@@ -197,7 +197,7 @@ def has_parameters(module):
 
 
 def trains(module):
-    """A wrapper stays as it was when the model in it is set to evaluate."""
+    """A wrapper stays in training mode when the model in it is set to evaluate."""
     inner = module._modules.get("module")
     return module.training and (inner is None or inner.training)
 
@@ -209,7 +209,7 @@ def watch_forward(training):
 
     def called(self, *args, **settings):
         if getattr(training.inside, "forward", False) or not has_parameters(self):
-            return real(self, *args, **settings)  # a loss or an activation is no model
+            return real(self, *args, **settings)  # a loss or an activation is not a model
         if not trains(self):
             training.aside()
             return real(self, *args, **settings)
@@ -261,7 +261,7 @@ def watch_optimizers(hook):
 
 
 def watch_scalers(training):
-    """A step that overflowed is one as well: the scaler's update ends it, without the optimizer."""
+    """A step that overflowed counts too: the scaler's update ends it, without the optimizer."""
     import torch
 
     scaler = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and later
@@ -273,7 +273,7 @@ def watch_scalers(training):
     def update(self, *args, **settings):
         real(self, *args, **settings)
         if not training.stepped:
-            training.norm = 0.0  # there is no gradient to speak of
+            training.norm = 0.0  # there is no usable gradient
         training.stepped = True
 
     scaler.update = update
@@ -301,7 +301,7 @@ def watched_step(hook, real):
 
 
 def tell_settings(hook, optimizer):
-    """Its numbers, once: ranks that train one model have the same."""
+    """Records the optimizer's numbers, once: ranks that train one model have the same."""
     if not hook.watching or optimizer in hook.told:
         return
     hook.told.add(optimizer)

@@ -1,6 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/watching.py — The hook in a program that is only watched.
-# Nothing that goes wrong in here may reach the program: the first failure turns the hook off, and says so
-# once.
+# runners/backends/local/hook/deadrank_hook/watching.py — The hook in a program that is only watched. No
+# failure in here may reach the program: the first one turns the hook off and is reported once.
 import atexit
 import functools
 import os
@@ -10,7 +9,7 @@ import time
 import traceback
 
 FIRST = 16  # steps
-LOOK = 0.5  # seconds between two looks for the watcher's wish to see stacks
+LOOK = 0.5  # seconds between checks whether the watcher wants stacks
 
 
 def rank_here():
@@ -43,7 +42,7 @@ def begin(hook, told):
 
 
 def silence(hook):
-    """A child of the rank is no rank."""
+    """A child process of the rank is not a rank."""
     hook.off = hook.evidence.off = True
 
 
@@ -54,7 +53,7 @@ def turn_off(hook, trouble):
     why = f"{type(trouble).__name__}: {trouble}".replace('"', "'")[:200]
     try:
         type(hook.evidence).write(hook.evidence, "hook.off", pid=os.getpid(), why=why)
-    except Exception:  # the disk that made it fail
+    except Exception:  # perhaps the disk that made it fail
         pass
     silence(hook)
     print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
@@ -84,7 +83,7 @@ def harmless(hook, function, answer=None):
 
 
 def install(hook):
-    """Puts a bound around each of the hook's own functions that the program passes through."""
+    """Guards each of the hook's own functions that the program passes through."""
     if not hook.watching:
         return
     from . import checkpoints, collectives, data, flight_recorder, memory, readback, replicas, training
@@ -93,7 +92,7 @@ def install(hook):
     hook.evidence.write = harmless(hook, hook.evidence.write)
     hook.injector.at = harmless(hook, hook.injector.at)
     training.tell_settings = harmless(hook, training.tell_settings)
-    training.gradient_norm = lambda optimizer: None  # a look at every gradient costs more than it tells
+    training.gradient_norm = lambda optimizer: None  # reading every gradient costs too much
     for owner, names in (
         (training.Training,
          ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
@@ -123,21 +122,21 @@ def install(hook):
 
 
 def seldom(hook, digests):
-    """All ranks skip the same steps, since each has as many parameters: the more there are, the rarer. What
-    has parted stays apart, so that a look at each of the first steps and then at some is enough."""
+    """Digests fewer steps the more parameters there are; all ranks have as many, so all skip the same steps.
+    Ranks that have diverged stay so: each of the first steps and then some are enough."""
 
     @functools.wraps(digests)
     def call(self):
         often = max(1 if hook.step < FIRST else 4, self.elements() // 20_000_000)
         if hook.step % often == 0:
             return digests(self)
-        return ()  # what was changed is kept in mind: of networks that step in turn each has its turn here
+        return ()  # changes are remembered: networks that step in turn are all digested
 
     return call
 
 
 def watch_exceptions(hook):
-    """The last words of a rank, which nobody else keeps for us."""
+    """Records the exception that ends a rank, which nothing else keeps for us."""
     before = sys.excepthook
 
     def said(kind, trouble, trace):
