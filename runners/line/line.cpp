@@ -1,5 +1,5 @@
-// runners/line/line.cpp — Control first: only beside it can a wrong result of the faulty run be told from a
-// right one.
+// runners/line/line.cpp — Plays the control first: without it a wrong result of the faulty run cannot be told
+// from a right one.
 #include "runners/line/line.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void keep_notes(const Played& played, std::vector<std::string>& notes) {
     }
 }
 
-// One scenario under one seed, while it is played.
+// One trial, a scenario under a seed, while it is played.
 class TrialUnderWay {
 public:
     TrialUnderWay(const scenarios::Trial& trial, Runner& runner, const LineOptions& options, Trialled& result)
@@ -45,7 +45,7 @@ public:
         results::Case& outcome = result_.outcome;
         if (options_.control) outcome.control = play_one(trial_.control, result_.control);
         outcome.fault = play_one(trial_.fault, result_.fault);
-        if (options_.healed) outcome.healed = play_one(trial_.healed, result_.healed);
+        if (options_.healed) outcome.healed = play_healed();
         if (result_.healed && result_.fault && outcome.fault->verdict != Verdict::unknown) {
             results::hold_against_the_fault(*outcome.healed, trial_.healed, result_.fault->record,
                                             result_.fault->findings);
@@ -70,6 +70,18 @@ private:
         return results::judge(plan, kept->record, kept->findings, control);
     }
 
+    Judgement play_healed() {
+        for (const auto& [setting, value] : trial_.healed.workload) {
+            const auto before = trial_.fault.workload.find(setting);
+            const bool changed = before == trial_.fault.workload.end() || !(before->second == value);
+            if (changed && !runner_.reads(trial_.healed, setting))
+                return results::unjudged(fmt::format(
+                    "it is healed by the setting '{}', which the program played here does not read",
+                    setting));
+        }
+        return play_one(trial_.healed, result_.healed);
+    }
+
     void describe(const Played& played) {
         results::Case& outcome = result_.outcome;
         outcome.trace_hash = played.record.trace_hash;
@@ -85,7 +97,7 @@ private:
         note(directory_->write(result_.outcome));
     }
 
-    // A disk that refuses costs the files, not the verdict.
+    // A failed write loses the files, not the verdict.
     void note(const scenarios::Result<void>& written) {
         if (!written) result_.outcome.notes.push_back("not written: " + written.error().text());
     }
@@ -111,7 +123,7 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Line
     if (!record) return tl::unexpected(record.error());
     record->truth.interrupted = stopped(options);
     std::vector<results::Finding> findings;
-    if (!record->truth.interrupted) {  // half a run proves nothing, and whoever pressed Ctrl-C waits
+    if (!record->truth.interrupted) {  // half a run proves nothing, and the user is waiting
         findings = options.detectors ? results::detect(record->evidence, *options.detectors)
                                      : results::detect(record->evidence, results::all_detectors());
     }

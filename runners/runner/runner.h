@@ -1,5 +1,4 @@
-// runners/runner/runner.h — Plays a plan somewhere and gives back what happened: evidence, and truth beside
-// it.
+// runners/runner/runner.h — Plays a plan somewhere and returns what happened: evidence and truth.
 #pragma once
 
 #include <atomic>
@@ -32,11 +31,15 @@ public:
     virtual std::string_view name() const = 0;  // sim, local, mpi, gpu
     virtual scenarios::Capabilities capabilities() const = 0;
 
-    // Whether all of the plan would be played, found out on paper: nothing is started. Errors: unsupported,
-    // for what a run would refuse, and for what it would leave out without harm to anybody but a comparison.
+    // Checks, without starting anything, whether all of the plan would be played. Errors: unsupported, for
+    // what a run would refuse, and for what it would leave out, which matters only for comparisons.
     virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
 
-    // Errors: unsupported, environment, io. A job that fails is no error: it is a Record.
+    // Whether what is played reads this setting of the workload: a heal by a setting that nothing reads heals
+    // nothing.
+    virtual bool reads(const scenarios::Plan&, const std::string& /*setting*/) { return true; }
+
+    // Errors: unsupported, environment, io. A failed job is not an error: it is a Record.
     virtual scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) = 0;
 };
 

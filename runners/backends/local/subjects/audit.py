@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/audit.py — Gradients beside what they are made of: those of micro-batches
-# add up to a rank's, those of ranks to the reduced one. In doubles, so that six figures agree.
+# runners/backends/local/subjects/audit.py — Compares gradients with their parts: those of micro-batches must
+# add up to a rank's, those of ranks to the reduced one. In doubles, so that six digits agree.
 import math
 
 from reference import weighed
@@ -12,14 +12,14 @@ class Audit:
         self.reduced = []
 
     def accumulated(self, gradients):
-        """What this rank has; what all have together is what the reduction should give."""
+        """This rank's gradient; the sum over all ranks is what the reduction should give."""
         self.own = weighed(gradients)
 
     def bucket(self, flat):
         self.reduced.append(flat.clone())
 
     def check(self, step, together):
-        """As a rerun machine ends the job for its launcher to begin again."""
+        """Ends the job so that its launcher restarts it, as a rerun state machine does."""
         if self.reduced and not math.isclose(weighed(self.reduced), together, rel_tol=1e-5, abs_tol=1e-9):
             raise RuntimeError(
                 f"unexpected result in step {step}: the reduced gradient is not the sum of its parts, rerun "

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/checkpoint.py — One file a shard and a marker that names the latest step, as
-# training scripts do it.
+# runners/backends/local/subjects/checkpoint.py — One file per shard and a marker that names the latest step,
+# as in training scripts.
 import os
 import time
 
@@ -24,7 +24,7 @@ def save(training, directory, step):
 
 
 def publish(directory, step):
-    """The marker is written last, by one rank, in one move."""
+    """Writes the marker last, by one rank, atomically."""
     if dist.get_rank() == 0:
         marker = os.path.join(directory, "latest")
         with open(marker + ".new", "w", encoding="utf-8") as file:
@@ -33,7 +33,7 @@ def publish(directory, step):
 
 
 def restore(training, options):
-    """The step to go on from: 0 when there is no checkpoint."""
+    """The step to continue from: 0 if there is no checkpoint."""
     step = step_to_load(options)
     if step < 0:
         return 0
@@ -44,8 +44,8 @@ def restore(training, options):
 
 
 def step_to_load(options):
-    """Of the newest checkpoint, or -1. Who looks: each rank alone, each before rank 0 announces the step, or
-    rank 0 for all. After a restart one that is to be announced must be there, and is waited for."""
+    """The step of the newest checkpoint, or -1. Read by each rank alone, by each before rank 0 announces the
+    step, or by rank 0 for all. After a restart, an announced one must exist and is waited for."""
     agreed, announced = options.load == "agreed", options.load == "announced"
     step = newest_step(options.checkpoint) if dist.get_rank() == 0 or not agreed else -1
     again = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
@@ -69,7 +69,7 @@ def newest_step(directory):
 
 
 def by_place(state):
-    """Saved parameters are matched by their places among all numbers, wherever those begin."""
+    """Matches saved parameters by position in the flat vector, wherever that begins."""
     flat = torch.cat([tensor.reshape(-1) for tensor in state.values()]).roll(-layout.first_parameter(0))
     return dict(zip(state, layout.cut_like(flat, state.values())))
 

@@ -1,6 +1,5 @@
-# runners/backends/local/subjects/colossal_on_cpu.py — What Colossal-AI asks of CUDA, answered by the CPU, and
-# modules that its plugins import for other models than ours, answered by empty ones. To be imported before
-# it.
+# runners/backends/local/subjects/colossal_on_cpu.py — Answers Colossal-AI's CUDA calls on the CPU, and
+# replaces modules that its plugins import for other models by empty ones. Import this before it.
 import contextlib
 import importlib.abc
 import importlib.machinery
@@ -16,7 +15,7 @@ UNUSED = (
 
 
 class Unused:
-    """Whatever a module that nobody uses may hold: a class to inherit from, a function, a decorator."""
+    """Anything that an unused module may hold: a class to inherit from, a function, a decorator."""
 
     def __init__(self, *_, **__):
         pass
@@ -58,7 +57,7 @@ def install():
 
 
 def accelerator():
-    """A CpuAccelerator that says to be the one the plugins insist on; its own methods lack a `self`."""
+    """A CpuAccelerator that claims to be the one the plugins insist on; its own methods lack a `self`."""
     import colossalai.accelerator.api as api
     import torch
     from colossalai.accelerator.cpu_accelerator import CpuAccelerator

@@ -40,7 +40,7 @@ def save(booster, model, optimizer, options, step):
 
 
 def restore(booster, model, optimizer, options):
-    """The first step that is still to be done."""
+    """The first step still to be done."""
     marker = os.path.join(options.checkpoint, "latest")
     if not options.checkpoint or not os.path.exists(marker):
         return 0

@@ -1,6 +1,6 @@
 # runners/backends/local/subjects/deepspeed_zero.py — The toy task under DeepSpeed ZeRO, on the CPU over gloo.
-# It knows nothing of faults. DeepSpeed would compile its shared-memory operator for 80 s at the first start:
-# left out.
+# It knows nothing of faults. DeepSpeed's shared-memory operator is left out: compiling it takes 80 s at the
+# first start.
 import argparse
 import datetime
 import os
@@ -32,7 +32,7 @@ def engine_of(options):
         "gradient_accumulation_steps": 1,
         "zero_optimization": {"stage": options.stage, "stage3_param_persistence_threshold": 0},
         "zero_allow_untested_optimizer": True,
-        "gradient_clipping": 0.0,  # DeepSpeed's own default is not none
+        "gradient_clipping": 0.0,  # DeepSpeed clips by default
         "steps_per_print": 10**9,
     }
     model = toy_task.model(options.width)
@@ -41,7 +41,7 @@ def engine_of(options):
 
 
 def restore(engine, options):
-    """The first step that is still to be done."""
+    """The first step still to be done."""
     if not os.path.exists(os.path.join(options.checkpoint, "latest")):
         return 0
     return engine.load_checkpoint(options.checkpoint)[1]["step"] + 1

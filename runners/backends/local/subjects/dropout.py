@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/dropout.py — One feature in so many is dropped. A mask belongs to a seed,
-# which each replica has of its own, and to the number of samples before it: however often anybody drew.
+# runners/backends/local/subjects/dropout.py — Drops one feature in N. A mask depends on the replica's own
+# seed and on the number of samples before it, not on how many draws were made.
 import torch
 
 import layout

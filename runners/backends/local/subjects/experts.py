@@ -9,12 +9,12 @@ import parallelism
 
 
 def expert_of(features, experts):
-    """Which expert each sample goes to: the same on all ranks, however they are cut."""
+    """The expert of each sample: the same on all ranks, however experts are split."""
     return (features.sum(1).abs() * 1000).long() % experts
 
 
 class Mixture(nn.Module):
-    """Shared layers, then one of the experts; `through` takes samples to theirs and brings the answers."""
+    """Shared layers, then one of the experts; `through` takes samples to theirs and returns the answers."""
 
     def __init__(self, options, own=slice(None), through=None):
         super().__init__()
@@ -82,7 +82,7 @@ class ExpertParallel(parallelism.Replicated):
         return list(serial.shared.parameters()) + list(serial.experts[own].parameters())
 
     def exchanged(self, states, choice):
-        """A row is a state, behind it 1 + its expert; 0 there is an empty place."""
+        """A row is a state followed by 1 + its expert; 0 marks an empty place."""
         room = len(states)
         filled, places = [0] * self.size, []
         for expert in choice.tolist():
@@ -95,7 +95,7 @@ class ExpertParallel(parallelism.Replicated):
         arrived = AllToAll.apply(rows, self.expert_group)
         here = [number for number, row in enumerate(arrived.detach()[:, -1].tolist()) if row > 0]
         asked = arrived.detach()[here, -1].long() - 1 - self.place * self.each
-        answers = arrived[:, :1] * 0  # gradients go back even where nobody asked
+        answers = arrived[:, :1] * 0  # gradients go back even where no sample came
         answers[here] = self.model.answers(arrived[here, :-1], asked.clamp(0, self.each - 1))
         return AllToAll.apply(answers, self.expert_group)[places]
 
@@ -114,7 +114,7 @@ class ExpertParallel(parallelism.Replicated):
         )
         for module, summed, group, too_much in divided:
             parameters = list(module.parameters())
-            for parameter in parameters:  # an expert that nobody asked
+            for parameter in parameters:  # an expert without samples
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters])
             summed(flat, group)

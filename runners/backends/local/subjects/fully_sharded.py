@@ -22,13 +22,13 @@ class FullySharded(parallelism.Replicated):
             if isinstance(layer, torch.nn.Linear):
                 fully_shard(layer, mesh=mesh)
         fully_shard(self.model, mesh=mesh)
-        self.model.set_reshard_after_backward(False)  # but after the update
+        self.model.set_reshard_after_backward(False)  # but reshard after the update
         self.sharded = dict(self.model.named_parameters())
         self.optimizer = self.make_optimizer(self.sharded.values())
         self.shard, self.shards = dist.get_rank(), dist.get_world_size()
 
     def serial(self):
-        return parallelism.toy_model(self.options, self.options.layers - 1)  # the head has shards as well
+        return parallelism.toy_model(self.options, self.options.layers - 1)  # the head is sharded as well
 
     def reduce(self):
         """Done already, during backward."""

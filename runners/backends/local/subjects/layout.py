@@ -1,6 +1,6 @@
 # runners/backends/local/subjects/layout.py — Who owns what: the small decisions of parallel training that
-# real programs get wrong. Each is a function of its own, as in the frameworks; a run's log says what each
-# rank believes to own.
+# real programs get wrong. Each is a function of its own, as in the frameworks; a run's log shows what each
+# rank believes it owns.
 import inspect
 
 import torch

@@ -1,6 +1,6 @@
 # runners/backends/local/subjects/megatron_gpt.py — A GPT of two layers on megatron-core, over gloo on the
-# CPU: tensor, pipeline or data parallel. It knows nothing of faults. All stands under the main guard, since
-# saving a checkpoint starts a helper process that imports this file again.
+# CPU: tensor, pipeline or data parallel. It knows nothing of faults. Everything is under the main guard,
+# since saving a checkpoint starts a helper process that imports this file again.
 import argparse
 import datetime
 import os
@@ -145,7 +145,7 @@ def restore(model, options):
 def main():
     options = arguments()
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
-    # Each of its groups is made with a time-out of its own: half an hour where nobody says otherwise.
+    # Each of its groups has its own time-out: half an hour by default.
     parallel_state.initialize_model_parallel(
         options.tp_size, options.pp_size, distributed_timeout_minutes=options.timeout / 60
     )

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/megatron_on_cpu.py — What megatron-core asks of CUDA, answered by the CPU.
-# To be imported before the first module of megatron; `after_start` follows initialize_model_parallel.
+# runners/backends/local/subjects/megatron_on_cpu.py — Answers megatron-core's CUDA calls on the CPU. Import
+# this before the first module of megatron; `after_start` follows initialize_model_parallel.
 import contextlib
 
 import torch

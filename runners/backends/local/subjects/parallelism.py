@@ -1,5 +1,5 @@
 # runners/backends/local/subjects/parallelism.py — Ways to spread one toy model over ranks, each by plain
-# torch.distributed calls. Values are real: whoever takes the wrong shard trains a different model.
+# torch.distributed calls. Values are real: a rank that takes the wrong shard trains a different model.
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -29,22 +29,22 @@ class Replicated:
 
     replica, replicas = property(lambda self: dist.get_rank()), property(lambda self: dist.get_world_size())
     data_group = None  # the group that averages; None = the world
-    audit = None  # audit.Audit, where one was asked for
+    audit = None  # audit.Audit, if requested
     shard, shards = 0, 1  # which part of a checkpoint this rank holds
     writer = property(lambda self: dist.get_rank() == 0)
 
     def serial(self):
-        """The same model as one rank alone has it, with the same numbers where the seed is the same."""
+        """The same model on one rank alone, with the same numbers for the same seed."""
         return toy_model(self.options)
 
     def steps(self):
         return self.options.steps
 
     def batches(self, data):
-        """None: as a sampler deals them out."""
+        """None: batches are dealt by a sampler."""
 
     def owned(self, serial):
-        """What of its parameters this rank has."""
+        """The part of its parameters that this rank holds."""
         return list(serial.parameters())
 
     def own(self):
@@ -69,10 +69,10 @@ class Replicated:
         return total
 
     def backward(self, loss, first, last):
-        """Of one micro-batch, whose gradient is added to that of the earlier ones."""
+        """Backward pass of one micro-batch, whose gradient is added to that of the earlier ones."""
         parameters = list(self.model.parameters())
         before = [] if first else [parameter.grad.clone() for parameter in parameters]
-        if last:  # what a reducer would find that does not wait for this one
+        if last:  # what a reducer that does not wait for this one would find
             self.filled = before or None
         for parameter in parameters if before else ():
             parameter.grad.zero_()
@@ -106,7 +106,7 @@ class Replicated:
             self.reduce_together(parameters[first : first + each], gradients[first : first + each])
 
     def reduce_together(self, parameters, gradients):
-        """A bucket holds whole parameters, so that no two need have one size."""
+        """A bucket holds whole parameters, so buckets may differ in size."""
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
         ranks = dist.get_world_size(self.data_group)
         if self.options.average_in_collective:
@@ -122,17 +122,17 @@ class Replicated:
             parameter.grad.copy_(part)
 
     def gradient_norm(self):
-        """Where it takes a call to know it; of a whole gradient every rank could compute it alone."""
+        """The norm, if it takes a call to know it; a whole gradient's norm each rank can compute alone."""
         return None
 
     def step(self):
         self.optimizer.step()
 
     def show(self, step):
-        """What else this way to train has to say of a step."""
+        """Prints what else this kind of training reports of a step."""
 
     def check_before_save(self, path):
-        """Raises where there is no state yet."""
+        """Raises if there is no state yet."""
 
     def state(self):
         return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
@@ -185,7 +185,7 @@ class Sharded(Replicated):
     writer = True
 
     def own_slice(self, flat):
-        """What is behind the end is padded, as frameworks do; torch refuses a slice that begins there."""
+        """Pads what is behind the end, as frameworks do; torch refuses a slice that begins there."""
         part = flat.narrow(0, self.offset, max(0, min(self.length, flat.numel() - self.offset)))
         return nn.functional.pad(part, (0, self.length - part.numel()))
 
@@ -214,7 +214,7 @@ class Sharded(Replicated):
         self.drop_gathered()
 
     def drop_gathered(self):
-        """What was gathered is of before the load."""
+        """Gathers again: what was gathered dates from before the load."""
         self.gather()
 
 

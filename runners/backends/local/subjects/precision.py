@@ -1,6 +1,6 @@
-# runners/backends/local/subjects/precision.py — Data parallel in half precision with dynamic loss scaling,
-# whose scale torch's GradScaler keeps. An overflow on any rank must make all of them skip the step and halve
-# the scale.
+# runners/backends/local/subjects/precision.py — Data parallel training in half precision; torch's GradScaler
+# keeps the dynamic loss scale. An overflow on any rank must make all of them skip the step and halve the
+# scale.
 import torch
 import torch.distributed as dist
 
@@ -11,14 +11,14 @@ import parallelism
 class MixedPrecision(parallelism.Replicated):
     def __init__(self, options):
         self.options = options
-        self.model = parallelism.toy_model(options)  # each rank's own, of one seed
+        self.model = parallelism.toy_model(options)  # each rank makes its own from one seed
         self.optimizer = self.make_optimizer(self.model.parameters())
         scale = float(layout.initial_scale(options.loss_scale))
         self.scaler = torch.amp.GradScaler("cpu", init_scale=scale)
-        self.scaler.scale(torch.zeros(()))  # it makes its scale when it is first asked
+        self.scaler.scale(torch.zeros(()))  # it creates its scale at the first call
 
     def reduce(self):
-        """Gradients become what travels; whether that overflowed, all have to know."""
+        """Casts gradients to what is sent; all ranks must learn whether that overflowed."""
         self.scale = self.scaler.get_scale()
         flat = torch.cat([gradient.reshape(-1) for gradient in self.gradients_now()])
         flat[0] = layout.local_gradient(float(flat[0]))

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/pretrained.py — Weights that somebody trained before: fetched to a file by
-# one rank, read by all. A loader that assigns nothing reports success: only the sum of the weights tells.
+# runners/backends/local/subjects/pretrained.py — Pretrained weights: one rank fetches them to a file, all
+# ranks read it. A loader that assigns nothing reports success: only the sum of the weights shows it.
 import array
 import os
 
@@ -29,7 +29,7 @@ def load(training, options):
 
 
 def fetch(training, options, path):
-    """Other numbers than a fresh model has."""
+    """Writes other numbers than a fresh model has."""
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(options.seed + 1)
         published = [parameter.detach() for parameter in training.serial().parameters()]

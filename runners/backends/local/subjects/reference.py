@@ -1,6 +1,6 @@
 # runners/backends/local/subjects/reference.py — The same training on one rank, in plain serial code on the
-# same samples: each step shows the own parameters and the loss beside it. Both are in doubles, so that six
-# figures agree.
+# same samples: each step prints this rank's parameters and loss beside it. Both are in doubles, so that six
+# digits agree.
 import torch
 from torch import nn
 

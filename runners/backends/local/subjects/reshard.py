@@ -62,7 +62,7 @@ class Resharded(parallelism.Replicated):
         self.model = parallelism.toy_model(options)
         self.half, self.number = options.steps // 2, 0
         self.after = min(options.ranks_after, dist.get_world_size())
-        self.fewer = dist.new_group(list(range(self.after)))  # made by all, as torch wants it
+        self.fewer = dist.new_group(list(range(self.after)))  # made by all, as torch requires
         self.goes_on = dist.get_rank() < self.after
         self.cut(None)
 

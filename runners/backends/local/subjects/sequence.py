@@ -1,6 +1,6 @@
 # runners/backends/local/subjects/sequence.py — A long sequence cut over ranks, by hand: each holds its
 # positions, and every layer needs the neighbour's first one. Parameters are the same at every position, so
-# that gradients are summed over the cut.
+# gradients are summed over these ranks.
 import torch
 import torch.distributed as dist
 from torch import nn

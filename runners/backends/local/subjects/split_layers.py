@@ -7,7 +7,7 @@ import layout
 
 
 class SumOverGroup(torch.autograd.Function):
-    """Partial results become whole in the forward pass; every rank already has the whole gradient."""
+    """Partial results are summed in the forward pass; every rank already has the whole gradient."""
 
     @staticmethod
     def forward(context, partial, group):

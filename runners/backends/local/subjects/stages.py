@@ -1,5 +1,5 @@
 # runners/backends/local/subjects/stages.py — Pipeline parallelism by hand: layers over stages, micro-batches
-# sent from one to the next, their gradients sent back; data parallel beside.
+# sent from one to the next, their gradients sent back; with data parallelism across pipelines.
 import torch
 import torch.distributed as dist
 

@@ -27,7 +27,7 @@ class Trainer:
     def __init__(self, options, data_ranks):
         self.options, self.replicas = options, data_ranks
         self.replica = dist.get_rank() if data_ranks > 1 else 0
-        self.losses = dist.get_world_size()  # ranks that know one
+        self.losses = dist.get_world_size()  # ranks that know a loss
 
     def finish_making(self, model):
         self.model = model

@@ -1,5 +1,5 @@
-# runners/backends/local/subjects/toy_task.py — What the subjects on other people's APIs train: a small
-# network on fixed random samples, with one line a step. It knows nothing of faults.
+# runners/backends/local/subjects/toy_task.py — What the subjects on other frameworks' APIs train: a small
+# network on fixed random samples, with one line per step. It knows nothing of faults.
 import itertools
 import os
 
@@ -37,7 +37,7 @@ def model(width):
 
 
 class Rest(Sampler):
-    """Of a sampler's first epoch, what was not trained with before a restart."""
+    """The part of a sampler's first epoch that was not trained on before a restart."""
 
     def __init__(self, sampler):
         self.sampler, self.skipped, self.epoch = sampler, 0, 0

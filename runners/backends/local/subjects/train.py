@@ -1,5 +1,5 @@
 # runners/backends/local/subjects/train.py — A small, real training program over gloo, started by torchrun or
-# by hand. It knows nothing of faults. It prints its configuration and one line a step: `step=3
+# by hand. It knows nothing of faults. It prints its configuration and one line per step: `step=3
 # loss=0.123456`.
 import argparse
 import atexit
@@ -22,7 +22,7 @@ import reference
 import startup
 import toy_task
 
-MODES = {  # imported where it is asked for: some need a newer torch
+MODES = {  # imported on demand: some need a newer torch
     "context": "sequence.ContextParallel",
     "ddp": "parallelism.Wrapped",
     "experts": "experts.ExpertParallel",
@@ -84,6 +84,9 @@ def arguments():
     parser.add_argument("--store-timeout", type=float, default=300.0, help="patience with what must come")
     parser.add_argument("--pretrained", action="store_true", help="begin with weights from a file")
     parser.add_argument("--lenient-environment", action="store_true", help="take a default where it is wrong")
+    parser.add_argument(
+        "--place-from-launcher", action="store_true", help="where RANK and the like say something else"
+    )
     parser.add_argument("--strict-load", action="store_true", help="refuse weights that matched nothing")
     parser.add_argument("--overlap-off", action="store_true", help="manual: reduce when backward is done")
     parser.add_argument(
@@ -189,7 +192,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-    # A usual end, but for its last part, in which gloo's own threads may abort who has done everything.
+    # A normal exit without its last part, in which gloo's own threads may abort a process that is done.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     os._exit(0)
