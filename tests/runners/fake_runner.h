@@ -17,9 +17,12 @@ public:
     scenarios::Capabilities capabilities() const override {
         return {.backend = "fake", .levers = {"*"}, .workloads = {"*"}};
     }
+    bool reads(const scenarios::Plan&, const std::string& setting) override { return setting != unread; }
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions&) override {
         return play_(plan);
     }
+
+    std::string unread = {};  // a setting of the workload
 
 private:
     Play play_;

@@ -63,6 +63,21 @@ TEST_F(LineTest, PlaysAllThreeAndTheWorstVerdictWins) {
     EXPECT_NE(noisy.outcome.reason.find("control"), std::string::npos) << noisy.outcome.reason;
 }
 
+TEST_F(LineTest, AHealByASettingThatTheProgramDoesNotReadIsUnknown) {
+    for (const std::string unread : {"", "buckets", "layers"}) {
+        FakeRunner runner(as_expected);
+        runner.unread = unread;
+        options_.detectors = &detectors_;
+        auto scenario = testing_runner::killed_rank_scenario();
+        scenario.heal.workload["buckets"].options = {{.number = 3}};
+        const Trialled trialled = play(scenario, {5}, runner, vocabulary(), options_);
+        const bool heals = unread != "buckets";
+        EXPECT_EQ(trialled.outcome.verdict, heals ? Verdict::pass : Verdict::unknown)
+            << trialled.outcome.reason;
+        EXPECT_EQ(trialled.healed.has_value(), heals);
+    }
+}
+
 TEST_F(LineTest, AFaultThatNeverHappenedIsUnknown) {
     const Trialled trialled = play_with([](const Plan&) { return testing_runner::finished_record(); });
     EXPECT_EQ(trialled.outcome.verdict, Verdict::unknown);

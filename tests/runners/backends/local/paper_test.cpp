@@ -82,6 +82,32 @@ TEST(OnPaper, NamesAVariableThatNobodyReadsAndAMomentThatNeverComes) {
     expect_refused(on_paper(skipped_call, "", "launcher = \"mpirun\"\n"), "not by mpirun");
 }
 
+// A newcomer's first look ends with these.
+TEST(OnPaper, HealsTheHandfulBySettingsThatItsProgramsRead) {
+    const std::filesystem::path source(DEADRANK_SOURCE_DIRECTORY);
+    const auto taxonomy = scenarios::load_taxonomy(source / "scenarios" / "taxonomy.toml");
+    std::ifstream in(source / "runners" / "backends" / "local" / "handful.txt");
+    LocalRunner local;
+    scenarios::Capabilities any_size = local.capabilities();
+    any_size.ranks_max = 1 << 10;
+    int changed = 0;
+    for (std::string id; std::getline(in, id);) {
+        if (id.empty() || id.front() == '#') continue;
+        const auto file = source / "scenarios" / "catalog" / (id + ".toml");
+        const auto scenario = scenarios::load(file, *taxonomy, vocabulary());
+        ASSERT_TRUE(scenario) << scenario.error().text();
+        const auto trial = scenarios::resolve(*scenario, {1}, any_size, vocabulary());
+        ASSERT_TRUE(trial) << trial.error().text();
+        for (const auto& [setting, value] : trial->healed.workload) {
+            const auto before = trial->fault.workload.find(setting);
+            if (before != trial->fault.workload.end() && before->second == value) continue;
+            ++changed;
+            EXPECT_TRUE(local.reads(trial->healed, setting)) << id << ": " << setting;
+        }
+    }
+    EXPECT_GT(changed, 0);
+}
+
 // Two lists of one thing, in two languages.
 TEST(OnPaper, KnowsWhatTheHookFindsInEveryProgram) {
     std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook/deadrank_hook/seams.py");
