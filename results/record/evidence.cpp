@@ -18,20 +18,26 @@ std::string_view kind_name(const Event& event) {
     return std::visit([](const auto& payload) { return std::decay_t<decltype(payload)>::kind; }, event.what);
 }
 
-Texts::Texts() { keep(""); }
+namespace {
+constexpr std::size_t first_room = 4096;  // events of a small job
+}
+
+Texts::Texts() : kept_(std::make_unique<Kept>()) { keep(""); }
 
 TextId Texts::keep(std::string_view words) {
-    if (const auto found = known_.find(words); found != known_.end()) return found->second;
-    const auto id = static_cast<TextId>(texts_.size());
-    known_.emplace(texts_.emplace_back(words), id);
+    const std::size_t hash = std::hash<std::string_view>{}(words);
+    if (const auto found = kept_->ids.find({words, hash}); found != kept_->ids.end()) return found->second;
+    const auto id = static_cast<TextId>(kept_->texts.size());
+    kept_->ids.emplace(Hashed{kept_->texts.emplace_back(words), hash}, id);
     return id;
 }
 
-std::string_view Texts::operator[](TextId id) const { return texts_[static_cast<std::size_t>(id)]; }
+std::string_view Texts::operator[](TextId id) const { return kept_->texts[static_cast<std::size_t>(id)]; }
 
 void Evidence::record(const Event& event) {
     if (!keep_) return;
     facts_.clear();
+    if (events_.capacity() == 0) events_.reserve(first_room);
     events_.push_back(event);
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -21,11 +22,24 @@ public:
     Texts();
     TextId keep(std::string_view words);
     std::string_view operator[](TextId id) const;
-    std::size_t size() const { return texts_.size(); }
+    std::size_t size() const { return kept_->texts.size(); }
 
 private:
-    std::deque<std::string> texts_;
-    std::unordered_map<std::string_view, TextId> known_;  // looked up, never iterated
+    // Thousands of short texts a run: their memory comes in large pieces, and is given back at once.
+    struct Hashed {
+        std::string_view text;
+        std::size_t hash;
+        bool operator==(const Hashed& other) const { return text == other.text; }
+    };
+    struct HashOf {
+        std::size_t operator()(const Hashed& one) const { return one.hash; }
+    };
+    struct Kept {
+        std::pmr::unsynchronized_pool_resource memory;
+        std::pmr::deque<std::pmr::string> texts{&memory};
+        std::pmr::unordered_map<Hashed, TextId, HashOf> ids{256, &memory};  // looked up, never iterated
+    };
+    std::unique_ptr<Kept> kept_;
 };
 
 class Evidence final : public EventSink {

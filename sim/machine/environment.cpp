@@ -37,7 +37,10 @@ const std::optional<std::string>* find(const std::vector<Tampering::Setting>& se
 
 template <class Texts>
 std::string joined(const Texts& settings) {
+    std::size_t length = 0;
+    for (const auto& [name, value] : settings) length += name.size() + value.size() + 2;
     std::string text;
+    text.reserve(length);
     for (const auto& [name, value] : settings) {
         if (!text.empty()) text += '\n';
         text.append(name).append(1, '=').append(value);
