@@ -85,14 +85,18 @@ std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const ByS
     return std::nullopt;
 }
 
+// The simulator's programs count in billionths.
 std::optional<double> configured_rate(const Evidence& evidence) {
-    std::set<std::string_view> told;
+    std::set<double> rates;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence.text(config->name) == "learning_rate_ppb") told.insert(evidence.text(config->value));
+        const std::string_view name = evidence.text(config->name);
+        if (name != "learning_rate" && name != "learning_rate_ppb") continue;
+        const double rate = std::atof(std::string(evidence.text(config->value)).c_str());
+        rates.insert(name == "learning_rate" ? rate : rate / 1e9);
     }
-    if (told.size() != 1) return std::nullopt;
-    return std::atof(std::string(*told.begin()).c_str()) / 1e9;
+    if (rates.size() != 1) return std::nullopt;
+    return *rates.begin();
 }
 
 // All ranks hold one constant, and the configuration says another. A rate that moves follows a schedule,

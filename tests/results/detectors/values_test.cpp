@@ -169,15 +169,21 @@ TEST(ValueWrong, LeavesASchedulesAndParameterGroupsAlone) {
 }
 
 TEST(ValueWrong, HoldsAConstantAgainstThePrintedConfiguration) {
-    for (const char* configured : {"10000000", "100000000"}) {
+    struct Configured {
+        const char *name, *value;
+        bool alike;
+    };
+    for (const auto& [name, value, alike] : {Configured{"learning_rate_ppb", "10000000", true},
+                                             Configured{"learning_rate_ppb", "100000000", false},
+                                             Configured{"learning_rate", "0.01", true},
+                                             Configured{"learning_rate", "0.1", false}}) {
         EvidenceBuilder job(2);
         job.start();
-        for (const Rank rank : {0, 1})
-            job.add(rank, RankConfig{job.text("learning_rate_ppb"), job.text(configured)});
+        for (const Rank rank : {0, 1}) job.add(rank, RankConfig{job.text(name), job.text(value)});
         for (const std::int64_t step : {0, 1, 2, 3}) {
             for (const Rank rank : {0, 1}) rate(job, rank, step, 0.01);
         }
-        if (std::string(configured) == "10000000")
+        if (alike)
             expect_silence_of("value_wrong", job.watched());
         else
             EXPECT_EQ(found_by("value_wrong", job.watched()).blame.ranks, ranks({0, 1}));

@@ -157,7 +157,7 @@ def main():
     print(
         f"config rank={dist.get_rank()} world_size={dist.get_world_size()} "
         f"steps={options.steps} batch={options.batch} micro_batches={options.micro_batches} "
-        f"seed={options.seed} learning_rate={options.learning_rate} mode={options.mode}",
+        f"seed={options.seed} mode={options.mode}",
         flush=True,
     )
     if options.reference or options.audit:
@@ -169,6 +169,7 @@ def main():
         pretrained.load(training, options)
     schedule = startup.SquareRootRate(options.learning_rate) if options.rate_scaling == "sqrt" else None
     options.learning_rate = schedule.should if schedule else options.learning_rate
+    print(f"config learning_rate={options.learning_rate}", flush=True)
     data = samples(options)
     beside = reference.Reference(training, options, data) if options.reference else None
     first = checkpoint.restore(training, options) if options.checkpoint and options.resume else 0
