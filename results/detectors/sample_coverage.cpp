@@ -1,6 +1,6 @@
 // results/detectors/sample_coverage.cpp — Samples are seen twice, left out, or come in the same order every
-// epoch. Within one epoch no sample twice, but for ranks that compute one sample together; no two epochs in
-// the same shuffled order; after a restart the same samples as before.
+// epoch. Within one epoch no sample twice, but for ranks that compute one sample together, and those read the
+// same ones; no two epochs in the same shuffled order; after a restart the same samples as before.
 #include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -179,6 +179,115 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
                        {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
+// Those of a group who compute one sample together and read it for themselves: all of a tensor- or
+// context-parallel one, the first and the last stage of a pipeline. Of other names nobody says so: ranks that
+// cut sequences by all-to-all, for one, may each bring samples of their own.
+std::vector<Rank> readers_together(const Communicator& comm) {
+    std::vector<Rank> readers;
+    for (const Rank process : comm.processes) {
+        if (process != no_rank) readers.push_back(process);
+    }
+    if (comm.name == "pp" && readers.size() > 1) return {readers.front(), readers.back()};
+    return comm.name == "tp" || comm.name == "cp" ? readers : std::vector<Rank>{};
+}
+
+// The rank's first call among them after it has read: samples that go round as numbers of tokens, or out of
+// one rank's hand, make what the others read themselves beside the point. So does a rank that never called.
+bool computes_on_its_own(const Evidence& evidence, const Communicator& comm, const Event& read) {
+    const Event* first = nullptr;
+    const auto look = [&](const Event* event, CommId id) {
+        if (event->rank != read.rank || id != comm.id || event->at < read.at) return;
+        if (!first || event->at < first->at) first = event;
+    };
+    for (const Event* event : evidence.each<CollectiveEnter>())
+        look(event, event->as<CollectiveEnter>()->comm);
+    for (const Event* event : evidence.each<P2pEnter>()) look(event, event->as<P2pEnter>()->comm);
+    if (!first) return false;
+    const auto* enter = first->as<CollectiveEnter>();
+    const Op op = enter ? enter->op : first->as<P2pEnter>()->op;
+    const Dtype dtype = enter ? enter->dtype : first->as<P2pEnter>()->dtype;
+    const bool numbers = dtype == Dtype::i8 || dtype == Dtype::i32 || dtype == Dtype::i64;
+    return !numbers && op != Op::broadcast && op != Op::scatter;
+}
+
+bool same_samples(const Event& a, const Event& b) {
+    const auto *one = a.as<DataBatch>(), *other = b.as<DataBatch>();
+    return one->samples == other->samples && one->first == other->first && one->count == other->count &&
+           one->stride == other->stride;
+}
+
+// Who read something else than most of them; all, where no reading is that of most.
+std::vector<Rank> unlike_most(const std::vector<const Event*>& reads) {
+    std::vector<Rank> all, odd;
+    const Event* usual = nullptr;
+    for (const Event* one : reads) {
+        all.push_back(one->rank);
+        const auto alike = std::count_if(reads.begin(), reads.end(),
+                                         [&](const Event* other) { return same_samples(*one, *other); });
+        if (static_cast<std::size_t>(alike) * 2 > reads.size()) usual = one;
+    }
+    if (!usual) return all;
+    for (const Event* one : reads) {
+        if (!same_samples(*one, *usual)) odd.push_back(one->rank);
+    }
+    return odd;
+}
+
+// Ranks that compute one sample together were not given the same ones.
+std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
+    std::map<std::int64_t, std::map<Rank, const Event*>> steps;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        if (event->rank >= 0 && evidence.facts<Lives>().attempt_at(event->at) == attempt)
+            steps[event->as<DataBatch>()->step].try_emplace(event->rank, event);
+    }
+    struct Group {
+        const Communicator* comm;
+        std::vector<Rank> readers;
+    };
+    std::vector<Group> groups;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (comm.attempt != attempt) continue;
+        if (auto readers = readers_together(comm); readers.size() > 1)
+            groups.push_back({&comm, std::move(readers)});
+    }
+    for (const auto& [step, reads] : steps) {
+        std::vector<Rank> odd;
+        const Event* shown = nullptr;
+        std::string says;
+        for (Group& group : groups) {
+            std::vector<const Event*> together;
+            for (const Rank reader : group.readers) {
+                if (const auto read = reads.find(reader); read != reads.end())
+                    together.push_back(read->second);
+            }
+            const auto other = std::find_if(together.begin(), together.end(), [&](const Event* one) {
+                return !same_samples(*one, *together.front());
+            });
+            if (other == together.end()) continue;
+            if (!std::all_of(together.begin(), together.end(), [&](const Event* one) {
+                    return computes_on_its_own(evidence, *group.comm, *one);
+                })) {
+                group.readers.clear();  // what goes round in one step does so in all
+                continue;
+            }
+            const auto unlike = unlike_most(together);
+            odd.insert(odd.end(), unlike.begin(), unlike.end());
+            if (shown) continue;
+            shown = *other;
+            says = fmt::format(
+                "ranks {} and {} compute one model in {}, and began step {} with samples {} and {}",
+                together.front()->rank, shown->rank, group.comm->name, step,
+                samples_of(evidence, *together.front()->as<DataBatch>()).front(),
+                samples_of(evidence, *shown->as<DataBatch>()).front());
+        }
+        if (shown) {
+            return {sample_finding(evidence, sorted(std::move(odd)), *shown, says,
+                                   {"misused_framework_api", "rank_or_device_derivation_error"})};
+        }
+    }
+    return {};
+}
+
 std::int64_t parse_step(std::string_view digits) {
     std::int64_t number = -1;
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -241,6 +350,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
 
 Findings sample_coverage(const Evidence& evidence) {
     for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
+        if (auto found = fed_apart(evidence, attempt); !found.empty()) return found;
         if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
         if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
     }
