@@ -12,6 +12,7 @@
 #include "results/judging/coverage.h"
 #include "results/reports/json_files.h"
 #include "runners/studies/proofs.h"
+#include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
@@ -186,6 +187,77 @@ TEST(AnIgnoredSetting, IsRefused) {
     ASSERT_FALSE(scenario);
     EXPECT_NE(scenario.error().text().find("unknown key 'checkpoint_every'"), std::string::npos)
         << scenario.error().text();
+}
+
+std::string refusal_of(const Sample& sample) {
+    const scenarios::Vocabulary words = runners::vocabulary();
+    const auto scenario = scenarios::parse_scenario(toml_of(sample), "catalog/communication/sample.toml",
+                                                    shipped_words(), words);
+    EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
+    const auto trial = scenarios::resolve(*scenario, {1}, runners::SimRunner().capabilities(), words);
+    return trial ? "" : trial.error().text();
+}
+
+// Goal: a moment that never comes is refused on paper, with the workloads in which it does.
+TEST(APhase, ThatItsWorkloadNeverEntersIsRefused) {
+    const auto refusal = [](const std::string& workload, const std::string& phase) {
+        Sample sample{.workload = workload};
+        sample.faults =
+            fmt::format("[[fault]]\nkind = \"kill_rank\"\nrank = 1\nwhen = {{ phase = \"{}\" }}\n", phase);
+        return refusal_of(sample);
+    };
+    const std::string backward = refusal("kind = \"pipeline\"\n", "backward");
+    EXPECT_NE(
+        backward.find("pipeline has no phase backward; its phases are data, forward, reduce, optimizer"),
+        std::string::npos)
+        << backward;
+    EXPECT_NE(backward.find("data_parallel, zero, expert_parallel and fsdp have it"), std::string::npos)
+        << backward;
+    EXPECT_EQ(refusal("kind = \"zero\"\n", "backward"), "");
+    EXPECT_NE(refusal("kind = \"zero\"\n", "checkpoint")
+                  .find("zero never enters phase checkpoint without checkpoint_every or checkpoint_interval"),
+              std::string::npos);
+    EXPECT_EQ(refusal("kind = \"zero\"\ncheckpoint_every = 2\n", "checkpoint"), "");
+    EXPECT_NE(refusal("kind = \"zero\"\n", "setup").find("no workload has it"), std::string::npos);
+}
+
+// Goal: so is a cut that leaves a rest.
+TEST(Rounds, ThatDoNotDivideTheMicroBatchesAreRefused) {
+    const auto refusal = [](const std::string& rounds) {
+        return refusal_of({.workload = "kind = \"pipeline\"\nrounds = " + rounds + "\n", .faults = kill});
+    };
+    EXPECT_NE(refusal("3").find("rounds = 3 does not divide micro_batches = 8"), std::string::npos);
+    EXPECT_EQ(refusal("4"), "");
+}
+
+// Goal: a run in rounds equals its reference, and a bend between them shows, as does what they forget.
+TEST(Rounds, ShowWhatHappensBetweenThem) {
+    Sample sample{.workload = "kind = \"pipeline\"\npp_size = 2\nrounds = 2\nreference = true\n"};
+    sample.expect = "symptom = \"parallel_result_mismatch\"\nblames = []\nwithin = \"1m\"\n";
+    for (const char* fault :
+         {"kind = \"bend_value\"\nseam = \"round.divisor\"\nset = 1000\nwhen = { step = 2, "
+          "before = \"round.divisor\", nth = 1 }\n",
+          "kind = \"skip_block\"\nblock = \"round.accumulate\"\n"}) {
+        sample.faults = std::string("[[fault]]\nrank = \"all\"\n") + fault;
+        const auto trial = played(sample);
+        EXPECT_EQ(trial.outcome.verdict, Verdict::pass) << fault << trial.outcome.reason;
+    }
+}
+
+// Goal: who has ended all steps stays for the others, and who takes one step more is told from them.
+TEST(AnExitBarrier, KeepsThoseWhoAreDoneUntilAllAre) {
+    Sample sample{.cluster = "nodes = 4\ngpus_per_node = 1\nlauncher = \"bare\"\nwatchdog = false\n",
+                  .workload = "kind = \"data_parallel\"\nexit_barrier = true\nsteps = 6\n"};
+    sample.expect = "symptom = \"collective_deadlock_hang\"\nblames = [\"rank\"]\nwithin = \"3m\"\n";
+    sample.faults = bend + "seam = \"sampler.steps\"\nadd = 1\n";
+    const auto trial = played(sample);
+    EXPECT_EQ(trial.outcome.verdict, Verdict::pass) << trial.outcome.reason;
+    ASSERT_TRUE(trial.fault);
+    std::vector<results::Time> ends;
+    for (const results::Event* event : trial.fault->record.evidence.each<results::RankExit>())
+        ends.push_back(event->at);
+    ASSERT_EQ(ends.size(), 3u) << "rank 3 never comes back";
+    EXPECT_GT(ends.front(), std::chrono::minutes(5)) << "the others gave up waiting for it";
 }
 
 TEST(ARendezvous, NeverSaysThatRanksWaitForThemselves) {

@@ -85,6 +85,35 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
                             "unpropagated_rank_failure")};
 }
 
+// The launcher itself reported a failure, so the job was not asked to end as a whole.
+bool launcher_saw_one_fail(const Evidence& evidence, const Lives& lives, int attempt) {
+    const auto logs = evidence.each<RankLog>();
+    return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
+        const auto text = evidence.text(event->as<RankLog>()->line);
+        return event->rank == no_rank && lives.attempt_at(event->at) == attempt &&
+               trouble_in(text) == Trouble::launcher && text.find("closing signal") == std::string_view::npos;
+    });
+}
+
+// The ranks that ended first, at about the same time and well before the others, which the launcher ended
+// because of them.
+std::vector<Rank> asked_first(const Lives& lives, int attempt, std::vector<Rank> ended) {
+    const auto end_of = [&](Rank rank) { return lives.find(attempt, rank)->ended; };
+    std::sort(ended.begin(), ended.end(), [&](Rank a, Rank b) { return end_of(a) < end_of(b); });
+    std::size_t first_of_others = 0;
+    Time gap{0};
+    for (std::size_t i = 1; i < ended.size(); ++i) {
+        const Time here = end_of(ended[i]) - end_of(ended[i - 1]);
+        if (here > gap) first_of_others = i;
+        gap = std::max(gap, here);
+    }
+    if (gap < std::chrono::milliseconds(20)) return {};
+    const Time spread = end_of(ended[first_of_others - 1]) - end_of(ended.front());
+    if (gap < 4 * spread) return {};
+    ended.resize(first_of_others);
+    return sorted(std::move(ended));
+}
+
 // All ranks were asked to leave, and none had failed.
 std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
@@ -107,6 +136,16 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
         return life->signal == 9 && life->ended == first;
     });
     if (!all || !asked || !leader || one_killed_first) return {};
+    if (launcher_saw_one_fail(evidence, lives, attempt)) {
+        if (const auto few = asked_first(lives, attempt, ended); !few.empty()) {
+            return {restart_finding(
+                lives, few, first,
+                fmt::format("{} {} asked to end at {}, the launcher ended the others, and the job did not "
+                            "come back",
+                            ranks_text(few), few.size() == 1 ? "was" : "were", duration_text(first)),
+                "unpropagated_rank_failure")};
+        }
+    }
     return {
         restart_finding(lives, {}, first,
                         fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",

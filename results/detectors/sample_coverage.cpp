@@ -1,6 +1,7 @@
 // results/detectors/sample_coverage.cpp — Samples are seen twice, left out, or come in the same order every
-// epoch. Within an epoch no sample may come twice, except on ranks that compute it together; no two epochs
-// may have the same shuffled order; after a restart the samples must be the same as before.
+// epoch. Within an epoch no sample may come twice, except on ranks that compute it together, which must read
+// the same ones; no two epochs may have the same shuffled order; after a restart the samples must be the same
+// as before.
 #include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -178,6 +179,113 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
                        {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
+// The ranks of a group that compute one sample together and each read it: all of a tensor- or
+// context-parallel group, the first and the last stage of a pipeline. Groups of other names may read
+// different samples, for example where all-to-all cuts the sequences.
+std::vector<Rank> readers_together(const Communicator& comm) {
+    std::vector<Rank> readers;
+    for (const Rank process : comm.processes) {
+        if (process != no_rank) readers.push_back(process);
+    }
+    if (comm.name == "pp" && readers.size() > 1) return {readers.front(), readers.back()};
+    return comm.name == "tp" || comm.name == "cp" ? readers : std::vector<Rank>{};
+}
+
+// False where the group's first call after the reading passes samples on, as integers or from one rank: then
+// what the other ranks read does not matter. False as well for a rank that makes no call.
+bool computes_on_its_own(const Evidence& evidence, const Communicator& comm, const Event& read) {
+    const Event* first = nullptr;
+    const auto look = [&](const Event* event, CommId id) {
+        if (event->rank != read.rank || id != comm.id || event->at < read.at) return;
+        if (!first || event->at < first->at) first = event;
+    };
+    for (const Event* event : evidence.each<CollectiveEnter>())
+        look(event, event->as<CollectiveEnter>()->comm);
+    for (const Event* event : evidence.each<P2pEnter>()) look(event, event->as<P2pEnter>()->comm);
+    if (!first) return false;
+    const auto* enter = first->as<CollectiveEnter>();
+    const Op op = enter ? enter->op : first->as<P2pEnter>()->op;
+    const Dtype dtype = enter ? enter->dtype : first->as<P2pEnter>()->dtype;
+    const bool numbers = dtype == Dtype::i8 || dtype == Dtype::i32 || dtype == Dtype::i64;
+    return !numbers && op != Op::broadcast && op != Op::scatter;
+}
+
+bool same_samples(const Event& a, const Event& b) {
+    const auto *one = a.as<DataBatch>(), *other = b.as<DataBatch>();
+    return one->samples == other->samples && one->first == other->first && one->count == other->count &&
+           one->stride == other->stride;
+}
+
+// The ranks that read something else than the majority; all of them if there is no majority.
+std::vector<Rank> unlike_most(const std::vector<const Event*>& reads) {
+    std::vector<Rank> all, odd;
+    const Event* usual = nullptr;
+    for (const Event* one : reads) {
+        all.push_back(one->rank);
+        const auto alike = std::count_if(reads.begin(), reads.end(),
+                                         [&](const Event* other) { return same_samples(*one, *other); });
+        if (static_cast<std::size_t>(alike) * 2 > reads.size()) usual = one;
+    }
+    if (!usual) return all;
+    for (const Event* one : reads) {
+        if (!same_samples(*one, *usual)) odd.push_back(one->rank);
+    }
+    return odd;
+}
+
+// Ranks that compute one sample together were given different ones.
+std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
+    std::map<std::int64_t, std::map<Rank, const Event*>> steps;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        if (event->rank >= 0 && evidence.facts<Lives>().attempt_at(event->at) == attempt)
+            steps[event->as<DataBatch>()->step].try_emplace(event->rank, event);
+    }
+    struct Group {
+        const Communicator* comm;
+        std::vector<Rank> readers;
+    };
+    std::vector<Group> groups;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (comm.attempt != attempt) continue;
+        if (auto readers = readers_together(comm); readers.size() > 1)
+            groups.push_back({&comm, std::move(readers)});
+    }
+    for (const auto& [step, reads] : steps) {
+        std::vector<Rank> odd;
+        const Event* shown = nullptr;
+        std::string says;
+        for (Group& group : groups) {
+            std::vector<const Event*> own;
+            for (const Rank reader : group.readers) {
+                if (const auto read = reads.find(reader); read != reads.end()) own.push_back(read->second);
+            }
+            const auto other = std::find_if(
+                own.begin(), own.end(), [&](const Event* one) { return !same_samples(*one, *own.front()); });
+            if (other == own.end()) continue;
+            if (!std::all_of(own.begin(), own.end(), [&](const Event* one) {
+                    return computes_on_its_own(evidence, *group.comm, *one);
+                })) {
+                group.readers.clear();  // samples passed on in one step are passed on in all
+                continue;
+            }
+            const auto unlike = unlike_most(own);
+            odd.insert(odd.end(), unlike.begin(), unlike.end());
+            if (shown) continue;
+            shown = *other;
+            says = fmt::format(
+                "ranks {} and {} compute one model in {}, and began step {} with samples {} and {}",
+                own.front()->rank, shown->rank, group.comm->name, step,
+                samples_of(evidence, *own.front()->as<DataBatch>()).front(),
+                samples_of(evidence, *shown->as<DataBatch>()).front());
+        }
+        if (shown) {
+            return {sample_finding(evidence, sorted(std::move(odd)), *shown, says,
+                                   {"misused_framework_api", "rank_or_device_derivation_error"})};
+        }
+    }
+    return {};
+}
+
 std::int64_t parse_step(std::string_view digits) {
     std::int64_t number = -1;
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -240,6 +348,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
 
 Findings sample_coverage(const Evidence& evidence) {
     for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
+        if (auto found = fed_apart(evidence, attempt); !found.empty()) return found;
         if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
         if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "results/facts/call_order.h"
 #include "results/facts/findings.h"
 #include "results/facts/odd.h"
 #include "results/text/words.h"
@@ -95,7 +96,41 @@ bool Waits::culprits_at_end(Standstill& found) const {
     }
     found.culprits = sorted(std::move(found.culprits));
     found.kind = Root::absent;
+    if (went_beyond(found)) {
+        found.why = fmt::format("{} went on to {} {} of {} after {} had done all steps and left",
+                                ranks_text(found.stuck), name_of(found.last.op), found.last.seq,
+                                found.last.comm->name, ranks_text(found.culprits));
+        found.kind = Root::beyond;
+        found.culprits = found.stuck;
+        found.cause = "rank_divergent_control_flow";
+    }
     return !found.culprits.empty();
+}
+
+// The missing ranks had finished their work and left; the waiting ones went on alone, beyond the planned
+// steps or, where the plan is unknown, as a few of many.
+bool Waits::went_beyond(const Standstill& found) const {
+    if (found.culprits.empty()) return false;
+    const auto leaving = leaving_of(evidence_, attempt_);
+    std::int64_t last_done = -1;
+    for (const Rank culprit : found.culprits) {
+        const Life* life = lives_.find(attempt_, culprit);
+        const bool at_the_exit = std::any_of(leaving.begin(), leaving.end(), [&](const Leaving& one) {
+            return one.process == culprit && one.entered <= when_;
+        });
+        const bool left = life && life->ended <= when_ && life->code == 0 && life->signal == 0;
+        if (!life || life->finished < 0 || (!left && !at_the_exit)) return false;
+        if (last_done >= 0 && life->finished != last_done) return false;  // they did not end together
+        last_done = life->finished;
+    }
+    const auto goes_on = [&](Rank rank) { return lives_.find(attempt_, rank)->step > last_done; };
+    if (!std::all_of(found.stuck.begin(), found.stuck.end(), goes_on)) return false;
+    for (const Event* event : evidence_.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (evidence_.text(config->name) == "steps")
+            return evidence_.text(config->value) == std::to_string(last_done + 1);
+    }
+    return found.stuck.size() < found.culprits.size();
 }
 
 // All members came and none leaves: their calls do not match, or something below holds them.
@@ -119,7 +154,7 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
         }
     }
     found.culprits = sorted(std::move(found.culprits));
-    if (found.kind == Root::all_came) found.culprits = left_behind(found.last);
+    if (found.kind == Root::all_came) name_those_inside(found);
     return found.last.comm != nullptr;
 }
 
@@ -132,6 +167,53 @@ std::vector<Rank> Waits::left_behind(const Wait& wait) const {
     }
     return inside.size() * 2 < wait.collective->calls.size() ? sorted(std::move(inside))
                                                              : std::vector<Rank>{};
+}
+
+// The ranks that entered the call a whole step after most of the others.
+std::vector<Rank> Waits::latecomers(const Wait& wait) const {
+    if (!wait.collective || lives_.median_step() <= Time{0}) return {};
+    std::vector<std::pair<Time, Rank>> came;
+    for (std::size_t place = 0; place < wait.collective->calls.size(); ++place)
+        came.emplace_back(wait.collective->calls[place].entered, wait.comm->processes[place]);
+    std::sort(came.begin(), came.end());
+    for (std::size_t i = came.size() / 2 + 1; i < came.size(); ++i) {
+        const Time late = came[i].first - came[i - 1].first, apart = came[i - 1].first - came.front().first;
+        if (late < lives_.median_step() || late < 10 * apart) continue;
+        std::vector<Rank> late_ones;
+        for (; i < came.size(); ++i) late_ones.push_back(came[i].second);
+        return sorted(std::move(late_ones));
+    }
+    return {};
+}
+
+// The members of all groups that are stuck with every member in the call; none if that is every process.
+std::vector<Rank> Waits::stuck_groups() const {
+    std::vector<Rank> members;
+    for (const auto& [process, waits] : waits_) {
+        if (std::any_of(waits.begin(), waits.end(),
+                        [](const Wait& wait) { return wait.collective && wait.for_whom.empty(); }))
+            members.push_back(process);
+    }
+    return static_cast<Rank>(members.size()) < lives_.count() ? sorted(std::move(members))
+                                                              : std::vector<Rank>{};
+}
+
+// All members came and the call did not end: names the ranks that the evidence sets apart from the others.
+void Waits::name_those_inside(Standstill& found) const {
+    const std::string where =
+        fmt::format("{} {} of {}", name_of(found.last.op), found.last.seq, found.last.comm->name);
+    if (found.culprits = left_behind(found.last); !found.culprits.empty()) {
+        found.why =
+            fmt::format("all members entered {}, and all left it but {}", where, ranks_text(found.culprits));
+    } else if (found.culprits = latecomers(found.last); !found.culprits.empty()) {
+        found.why = fmt::format("all members entered {}, {} long after the others, and none left it", where,
+                                ranks_text(found.culprits));
+    } else if (found.culprits = stuck_groups(); !found.culprits.empty()) {
+        found.why = fmt::format("all members entered {}, and none left it: {} are stuck among themselves",
+                                where, ranks_text(found.culprits));
+    } else {
+        found.why = fmt::format("all members entered {}, and none left it", where);
+    }
 }
 
 std::vector<Rank> Waits::circle_from(Rank process) const {
@@ -253,12 +335,9 @@ void Waits::culprits_in_circle(Standstill& found) const {
 
 void Waits::explain(Standstill& found) const {
     if (found.kind == Root::all_came) {
-        found.why = found.culprits.empty()
-                        ? fmt::format("all members entered {} {} of {}, and none left it",
-                                      name_of(found.last.op), found.last.seq, found.last.comm->name)
-                        : fmt::format("all members entered {} {} of {}, and all left it but {}",
-                                      name_of(found.last.op), found.last.seq, found.last.comm->name,
-                                      ranks_text(found.culprits));
+        if (found.why.empty())
+            found.why = fmt::format("all members entered {} {} of {}, and none left it",
+                                    name_of(found.last.op), found.last.seq, found.last.comm->name);
         found.cause = "hardware_or_link_fault";
     }
     if (found.kind != Root::absent) return;

@@ -19,7 +19,7 @@ struct Wait {
     const Collective* collective = nullptr;  // null for send and receive
 };
 
-enum class Root { absent, circle, disagreement, all_came };
+enum class Root { absent, beyond, circle, disagreement, all_came };
 
 struct Standstill {
     bool any = false;
@@ -47,7 +47,11 @@ private:
     std::vector<Rank> circle_from(Rank process) const;
     bool culprits_at_end(Standstill& found) const;
     bool culprits_in_meeting(Standstill& found) const;
+    bool went_beyond(const Standstill& found) const;
     std::vector<Rank> left_behind(const Wait& wait) const;
+    std::vector<Rank> latecomers(const Wait& wait) const;
+    std::vector<Rank> stuck_groups() const;
+    void name_those_inside(Standstill& found) const;
     const Wait* nearly_complete() const;
     const Wait* wait_for(const std::vector<Rank>& culprits) const;
     void culprits_in_circle(Standstill& found) const;

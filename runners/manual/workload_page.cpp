@@ -142,6 +142,17 @@ std::vector<std::string> own_first(std::vector<std::string> names, const std::ve
     return names;
 }
 
+std::string phases_section(const sim::WorkloadKind& kind) {
+    std::vector<std::string> names;
+    for (const scenarios::PhaseWord& phase : kind.words.phases)
+        names.push_back(phase.needs.empty() ? fmt::format("`{}`", phase.name)
+                                            : fmt::format("`{}` (with {})", phase.name, phase.needs));
+    return fmt::format(
+        "## Phases\n\n`phase` of a fault's `when` may name {}; a fault that waits for another is "
+        "refused.\n\n",
+        fmt::join(names, ", "));
+}
+
 std::string places_section(const sim::WorkloadKind& kind, const PlayedJob& job) {
     const scenarios::Kind common = sim::job_words("", "");
     std::string text;
@@ -341,7 +352,7 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     if (what.front() >= 'a' && what.front() <= 'z')
         what.front() = static_cast<char>(what.front() - 'a' + 'A');
     std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, what);
-    text += settings_section(kind, *job) + places_section(kind, *job);
+    text += settings_section(kind, *job) + phases_section(kind) + places_section(kind, *job);
     const std::string run = fmt::format(
         "`deadrank manual` played it for this page: {} ranks on the default cluster", job->ranks.size());
     text += told_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");

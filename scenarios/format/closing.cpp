@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/model/error.h"
 
@@ -221,14 +222,70 @@ bool has_what_it_needs(const Plan& plan, const Kind& kind, std::string_view need
     return end != std::string_view::npos && has_what_it_needs(plan, kind, needs.substr(end + or_else.size()));
 }
 
+// "data_parallel, expert_parallel and zero have it".
+std::string who_has_phase(const Vocabulary& vocabulary, const std::string& phase) {
+    std::vector<std::string> names;
+    for (const Kind& kind : vocabulary.workloads) {
+        const bool has = std::any_of(kind.phases.begin(), kind.phases.end(),
+                                     [&](const PhaseWord& one) { return one.name == phase; });
+        if (has) names.push_back(kind.name);
+    }
+    if (names.empty()) return "no workload has it: say a call with before = \"comm_init\", or leave it out";
+    const std::string last = names.back();
+    names.pop_back();
+    if (names.empty()) return last + " has it";
+    return fmt::format("{} and {} have it", fmt::join(names, ", "), last);
+}
+
+Found phase_of_fault(const Plan& plan, const Kind& kind, const Vocabulary& vocabulary, std::size_t fault) {
+    const std::string& phase = plan.faults[fault].when.phase;
+    const std::string path = fmt::format("fault.{}.when.phase", fault);
+    std::vector<std::string> known;
+    for (const PhaseWord& one : kind.phases) {
+        known.push_back(one.name);
+        if (one.name != phase) continue;
+        if (one.needs.empty() || has_what_it_needs(plan, kind, one.needs)) return std::nullopt;
+        return Contradiction{path,
+                             fmt::format("{} never enters phase {} without {}", kind.name, phase, one.needs),
+                             fmt::format("set {}, or wait for another phase", one.needs)};
+    }
+    return Contradiction{
+        path, fmt::format("{} has no phase {}; its phases are {}", kind.name, phase, fmt::join(known, ", ")),
+        who_has_phase(vocabulary, phase)};
+}
+
+Found rest_of_a_cut(const Plan& plan, const Parameter& parameter) {
+    const auto cut = plan.workload.find(parameter.divides);
+    if (cut == plan.workload.end()) return std::nullopt;
+    const std::int64_t parts = plan.number(plan.workload, parameter.name);
+    if (parts >= 1 && cut->second.number % parts == 0) return std::nullopt;
+    return Contradiction{"workload." + parameter.name,
+                         fmt::format("{} = {} does not divide {} = {}", parameter.name, parts,
+                                     parameter.divides, cut->second.number),
+                         "choose a divisor of it"};
+}
+
 }  // namespace
+
+Found phase_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
+    const Kind* kind = vocabulary.workload(plan.workload_kind);
+    if (!kind || kind->phases.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+        if (plan.faults[i].when.phase.empty()) continue;
+        if (auto found = phase_of_fault(plan, *kind, vocabulary, i)) return found;
+    }
+    return std::nullopt;
+}
 
 Found needs_contradiction(const Plan& plan, const Vocabulary& vocabulary, const Values& among) {
     const Kind* kind = vocabulary.workload(plan.workload_kind);
     if (!kind) return std::nullopt;
     for (const Parameter& parameter : kind->parameters) {
-        if (parameter.needs.empty() || !among.contains(parameter.name)) continue;
-        if (!turned_on(plan, parameter)) continue;
+        if (!among.contains(parameter.name) || !turned_on(plan, parameter)) continue;
+        if (!parameter.divides.empty()) {
+            if (auto found = rest_of_a_cut(plan, parameter)) return found;
+        }
+        if (parameter.needs.empty()) continue;
         if (has_what_it_needs(plan, *kind, parameter.needs)) continue;
         return Contradiction{"workload." + parameter.name,
                              fmt::format("{} does nothing without {}", parameter.name, parameter.needs),

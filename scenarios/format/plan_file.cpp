@@ -179,6 +179,7 @@ Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxo
     auto found = contradiction(plan);
     if (!found && plan.variant != Variant::healed)
         found = needs_contradiction(plan, vocabulary, plan.workload);
+    if (!found) found = phase_contradiction(plan, vocabulary);
     if (found) {
         return refuse(ErrorCode::bad_input, fmt::format("{}: {}", found->setting, found->what), found->remedy,
                       {std::string(name)});

@@ -128,6 +128,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);
     if (const auto found = needs_contradiction(plan, vocabulary, plan.workload))
         return refuse_it(scenario, *found);
+    if (const auto found = phase_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     return plan;
 }
 
@@ -188,6 +189,7 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
     apply(*workload, plan.workload);
     auto found = contradiction(plan);
     if (!found) found = needs_contradiction(plan, vocabulary, *workload);
+    if (!found) found = phase_contradiction(plan, vocabulary);
     if (found) {
         found->what = "healed, " + found->what;
         return refuse_it(scenario, *found);

@@ -154,7 +154,7 @@ const std::vector<Parameter>& trigger_parameters() {
         optional("step", Type::integer, "the training step, counted from 0"),
         choice("phase", "",
                {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve"},
-               "the phase of the step"),
+               "the phase of the step, of those that the workload enters"),
         optional("before", Type::text,
                  "a call, a family of calls (collective, message, communication), a seam or a block"),
         optional("comm", Type::text, "the name of that call's communicator: world, tp, dp, …"),

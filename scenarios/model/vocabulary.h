@@ -20,7 +20,14 @@ struct Parameter {
     std::vector<std::string> choices = {};  // for ValueType::choice
     bool optional = false;                  // may be absent without a default
     std::int64_t least = INT64_MIN;         // numbers: the minimum
+    std::string divides = {};               // the setting that it must divide without a remainder
     std::string needs = {};  // the setting without which it has no effect; "a or b" where either will do
+};
+
+// A phase of a step that a workload's ranks enter.
+struct PhaseWord {
+    std::string name;
+    std::string needs = {};  // setting without which they never do; "a or b" where one will do
 };
 
 // One kind of fault or workload.
@@ -31,7 +38,8 @@ struct Kind {
     std::vector<std::string> levers = {};  // faults: the levers it pulls, as in Capabilities
     std::vector<std::string> seams = {};   // workloads: named values that a fault may alter
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
-    bool at_start = false;  // faults: applied before the job starts unless `when` says otherwise
+    bool at_start = false;               // faults: applied before the job starts unless `when` says otherwise
+    std::vector<PhaseWord> phases = {};  // workloads: those they enter; empty = nobody has said
 };
 
 struct Vocabulary {

@@ -33,6 +33,7 @@ scenarios::Kind context_parallel_words() {
                               "gradient.all_reduce", "loss.reduce"}) {
         kind.blocks.emplace_back(block);
     }
+    leave_out(kind, {"rng."});
     return kind;
 }
 

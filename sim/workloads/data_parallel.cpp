@@ -53,6 +53,7 @@ scenarios::Kind data_parallel_words() {
         kind.blocks.emplace_back(block);
     }
     add_whole_model_words(kind);
+    add_backward_phase(kind);
     return kind;
 }
 

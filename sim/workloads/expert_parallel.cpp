@@ -29,6 +29,8 @@ scenarios::Kind expert_parallel_words() {
          {"dispatch.exchange", "combine.exchange", "gradient.all_reduce", "expert.gradient_all_reduce"}) {
         kind.blocks.emplace_back(block);
     }
+    add_backward_phase(kind);
+    leave_out(kind, {"rng."});
     return kind;
 }
 

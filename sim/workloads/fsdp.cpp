@@ -20,6 +20,7 @@ enum class SampleLengths { equal, long_tail };
 
 struct FsdpSettings : JobSettings {
     using JobSettings::JobSettings;
+    static constexpr bool takes_branches = true;
 
     bool prefetch = flag("prefetch", "true", "gather the next layer while this one computes");
     std::int64_t mixture = integer("mixture", "0", "experts of a last layer; 0 = none");
@@ -45,6 +46,8 @@ scenarios::Kind fsdp_words() {
                               "experts.gather_all"}) {
         kind.blocks.emplace_back(block);
     }
+    add_backward_phase(kind);
+    leave_out(kind, {"group."});  // it makes none beside the world
     return kind;
 }
 
@@ -234,18 +237,19 @@ private:
         const auto samples = job_.batch(number, job_.rank(), job_.size());
         const std::int64_t permille = work_permille(world_, settings_, samples);
         ModulePass pass(shape_, samples, job_.dropout(number, job_.rank(), samples.size()));
-        return {.number = number,
-                .samples = std::ssize(samples),
-                .permille = permille,
-                .pass = std::move(pass),
-                .gathers_all = shape_.experts == 0 || world_.block("experts.gather_all"),
-                .gradients = std::vector<std::vector<Number>>(modules_),
-                .reduced = std::vector<Number>(modules_ * each_, 0),
-                .pending = {}};
+        return {
+            .number = number,
+            .samples = std::ssize(samples),
+            .permille = permille,
+            .pass = std::move(pass),
+            .gathers_all = (shape_.experts == 0 && shape_.branch == 0) || world_.block("experts.gather_all"),
+            .gradients = std::vector<std::vector<Number>>(modules_),
+            .reduced = std::vector<Number>(modules_ * each_, 0),
+            .pending = {}};
     }
 
     bool runs(const FsdpStep& step, std::size_t module) const {
-        return module < layers_ || step.gathers_all || step.pass.needs(module);
+        return step.gathers_all || step.pass.needs(module);
     }
 
     void compute(const FsdpStep& step, std::size_t module, int times) {
@@ -257,9 +261,10 @@ private:
     Number forward(FsdpStep& step) {
         job_.memory().activations(step.pass.activations());
         for (std::size_t m = 0; m < modules_; ++m) {
+            step.pass.pass_by(m);
             if (!runs(step, m)) continue;
             const auto parameters = gathered_.get(m);
-            if (settings_.prefetch && m + 1 < layers_) gathered_.prefetch(m + 1);
+            if (settings_.prefetch && m + 1 < layers_ && runs(step, m + 1)) gathered_.prefetch(m + 1);
             compute(step, m, 1);
             step.pass.forward(m, parameters);
         }

@@ -254,6 +254,11 @@ std::int64_t Job::learning_rate(std::int64_t step) {
 
 scenarios::Kind job_words(std::string name, std::string what) {
     scenarios::Kind kind{std::move(name), std::move(what)};
+    kind.phases = {{"data"},
+                   {"forward"},
+                   {"reduce"},
+                   {"optimizer"},
+                   {"checkpoint", "checkpoint_every or checkpoint_interval"}};
     kind.seams = {"startup.rank",
                   "startup.world_size",
                   "startup.device",
@@ -294,6 +299,23 @@ scenarios::Kind job_words(std::string name, std::string what) {
                    "activations.release",        "scheduler.to_tensor",     "collector.agree",
                    "checkpoint.capture",         "group.make_others"};
     return kind;
+}
+
+void add_backward_phase(scenarios::Kind& kind) {
+    const auto after = std::find_if(kind.phases.begin(), kind.phases.end(),
+                                    [](const scenarios::PhaseWord& phase) { return phase.name == "reduce"; });
+    kind.phases.insert(after, {"backward"});
+}
+
+void leave_out(scenarios::Kind& kind, std::initializer_list<std::string_view> beginnings,
+               std::initializer_list<std::string_view> but) {
+    const auto goes = [&](const std::string& name) {
+        const auto fits = [&](std::string_view beginning) { return name.starts_with(beginning); };
+        return std::any_of(beginnings.begin(), beginnings.end(), fits) &&
+               std::find(but.begin(), but.end(), name) == but.end();
+    };
+    std::erase_if(kind.seams, goes);
+    std::erase_if(kind.blocks, goes);
 }
 
 void add_whole_model_words(scenarios::Kind& kind) {

@@ -157,6 +157,13 @@ private:
 // Parameters, seams and blocks that every job has; a workload's Kind adds its own to these.
 scenarios::Kind job_words(std::string name, std::string what);
 
+// For those whose backward pass is a phase of its own.
+void add_backward_phase(scenarios::Kind& kind);
+
+// Takes away the seams and blocks with such beginnings, which this workload never comes to.
+void leave_out(scenarios::Kind& kind, std::initializer_list<std::string_view> beginnings,
+               std::initializer_list<std::string_view> but = {});
+
 // Seams and blocks of what whole-model workloads do: evaluate, clip, weigh by tokens, load what was saved.
 void add_whole_model_words(scenarios::Kind& kind);
 void add_loading_words(scenarios::Kind& kind);  // the last of these alone

@@ -12,6 +12,8 @@ namespace deadrank::sim {
 
 namespace {
 
+enum class AbsentGradient { refuse, zeros };
+
 struct PipelineSettings : JobSettings {
     explicit PipelineSettings(Source source) : JobSettings(source) {
         for (const Text name : {"layers", "batch", "micro_batches"}) usual(name, "8");
@@ -24,13 +26,18 @@ struct PipelineSettings : JobSettings {
         "head_work", "0", "work of the output head on the last stage, in thousandths of an even share");
     bool batch_p2p = flag("batch_p2p", "", "stages post what they receive together with what they send");
     std::int64_t rounds =
-        integer("rounds", "",
-                "times that the schedule runs before the optimizer's step, each on its part of the "
-                "micro-batches, with gradients accumulated; absent = once",
-                1);
+        dividing("rounds", "",
+                 "times that the schedule runs before the optimizer's step, each on its part of the "
+                 "micro-batches, with gradients accumulated; absent = once",
+                 "micro_batches");
     bool uneven_micro_batches =
         flag("uneven_micro_batches", "",
              "every second micro-batch is three times as long as the one before it; stages tell each other");
+    AbsentGradient absent_gradient = choice<AbsentGradient>(
+        "absent_gradient", "",
+        "what a stage sends back for an input that got no gradient (seam stage.input_gradient): nothing, it "
+        "raises; zeros. Absent = refuse",
+        {"refuse", "zeros"});
     bool fp8 = flag("fp8", "false", "reduce the largest activation over the stage after each forward pass");
 };
 
@@ -39,13 +46,15 @@ scenarios::Kind pipeline_words() {
         job_words("pipeline", "layers over stages, 1F1B or interleaved, with point-to-point messages");
     for (const char* seam : {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers",
                              "gradient.divisor", "loss.divisor", "schedule.warm_up", "pp.size", "stage.work",
-                             "amax.group", "round.divisor", "labels.micro_batch"}) {
+                             "amax.group", "round.divisor", "labels.micro_batch", "stage.input_gradient"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast",
-                              "gradient.clear", "stage.balance", "p2p.shape"}) {
+    for (const char* block :
+         {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast", "gradient.clear",
+          "stage.balance", "p2p.shape", "round.accumulate", "input_gradient.clear"}) {
         kind.blocks.emplace_back(block);
     }
+    leave_out(kind, {"checkpoint.", "rng.", "optimizer.restored_step"});
     return kind;
 }
 
@@ -113,12 +122,14 @@ public:
           world_(job.world()),
           settings_(settings),
           shape_(job.shape()),
-          micro_batches_(static_cast<int>(settings.micro_batches)),
+          rounds_(std::max<std::int64_t>(1, settings.rounds)),
+          micro_batches_(micro_batches_of_a_round()),
           place_(pipeline_place(job, settings)),
           pp_(job.strided_group("pp", place_.replica, place_.replicas, place_.stages)),
           dp_(job.strided_group("dp", place_.stage * place_.replicas, 1, place_.replicas)),
           chunks_(load_chunks()),
-          part_(world_, job.memory(), *pp_, shape_, chunks_, amax_group(), settings.batch_p2p),
+          part_(world_, job.memory(), *pp_, shape_, chunks_, amax_group(), settings.batch_p2p,
+                settings.absent_gradient == AbsentGradient::zeros),
           schedule_(make_schedule()),
           per_pass_(time_of_a_pass()) {}
 
@@ -143,6 +154,13 @@ private:
         std::int64_t divisor = 0;  // of the gradient
     };
 
+    int micro_batches_of_a_round() {
+        if (settings_.micro_batches % rounds_ == 0)
+            return static_cast<int>(settings_.micro_batches / rounds_);
+        throw RankFailure(fmt::format("ValueError: {} micro-batches cannot be cut into {} rounds",
+                                      settings_.micro_batches, rounds_));
+    }
+
     std::vector<Chunk> load_chunks() {
         std::vector<Chunk> chunks = own_chunks(job_, shape_, place_, settings_.chunks);
         std::int64_t held = 0;
@@ -158,6 +176,12 @@ private:
     }
 
     std::vector<Pass> make_schedule() {
+        if (chunks_.size() > 1 && micro_batches_ % place_.stages != 0) {
+            throw RankFailure(fmt::format(
+                "RuntimeError: number of microbatches ({}) is not divisible by pipeline-model-parallel-size "
+                "({}) when using interleaved schedule",
+                micro_batches_, place_.stages));
+        }
         const auto warm_up = static_cast<int>(world_.seam("schedule.warm_up", 0));
         return pipeline_schedule(place_.stage, place_.stages, micro_batches_,
                                  static_cast<int>(chunks_.size()), warm_up);
@@ -169,24 +193,33 @@ private:
         const bool balanced = world_.block("stage.balance");
         const std::int64_t on_top = place_.stage == place_.stages - 1 ? settings_.head_work : 0;
         const std::int64_t share = even_share + (balanced ? settings_.head_work / place_.stages : on_top);
-        const int passes = 2 * micro_batches_ * static_cast<int>(chunks_.size());
+        const auto passes = 2 * settings_.micro_batches * std::ssize(chunks_);
         return settings_.step_time * world_.seam("stage.work", share) / even_share / passes;
     }
 
     void clear_gradients() {
-        if (!world_.block("gradient.clear")) return;
+        if (world_.block("gradient.clear")) wipe_gradients();
+    }
+
+    void wipe_gradients() {
         for (Chunk& chunk : chunks_) std::fill(chunk.gradient.begin(), chunk.gradient.end(), 0);
     }
 
-    // Once, or in rounds that each take their part of the samples and add to the same gradients.
+    // Once, or in rounds that each take their part of the micro-batches and add to the same gradients.
     Number run_schedule(std::span<const std::int64_t> samples) {
-        const std::int64_t rounds = std::max<std::int64_t>(1, settings_.rounds);
-        const std::size_t of_round = samples.size() / static_cast<std::size_t>(rounds);
+        // Where a round's samples begin: of micro-batches that are not alike the first ones are longer.
+        const auto begin = [&](std::int64_t round) {
+            const std::int64_t all = std::ssize(samples), number = round * micro_batches_;
+            return static_cast<std::size_t>(all / settings_.micro_batches * number +
+                                            std::min(all % settings_.micro_batches, number));
+        };
         Number loss = 0;
-        for (std::size_t from = 0; from + of_round <= samples.size() && of_round > 0; from += of_round) {
-            loss = plus(loss, part_.run(schedule_, samples.subspan(from, of_round), micro_batches_,
-                                        per_pass_ / rounds, settings_.uneven_micro_batches));
-            divide_gradients(chunks_, rounds == 1 ? 1 : world_.seam("round.divisor", 1));
+        for (std::int64_t round = 0; round < rounds_; ++round) {
+            if (round > 0 && !world_.block("round.accumulate")) wipe_gradients();
+            const auto of_round = samples.subspan(begin(round), begin(round + 1) - begin(round));
+            loss = plus(loss, part_.run(schedule_, of_round, micro_batches_, per_pass_,
+                                        settings_.uneven_micro_batches));
+            divide_gradients(chunks_, rounds_ == 1 ? 1 : world_.seam("round.divisor", 1));
         }
         return loss;
     }
@@ -226,7 +259,8 @@ private:
     World& world_;
     const PipelineSettings& settings_;
     ModelShape shape_;
-    int micro_batches_;
+    std::int64_t rounds_;
+    int micro_batches_;  // of a round
     PipelinePlace place_;
     std::unique_ptr<Comm> pp_;
     std::unique_ptr<Comm> dp_;

@@ -143,7 +143,9 @@ constexpr CodePlace sharding_places[] = {
      "0: squares are added up over all shards, and the root is the norm; 1: the shards' norms are added "
      "up"},
     {"experts.gather_all",
-     "gather all experts of a mixture on every rank; left out, each rank gathers those its samples need"},
+     "gather all experts of a mixture, and a last layer that some samples pass by, on every rank; left out, "
+     "each "
+     "rank gathers what its samples need"},
     {"fetch.clear",
      "set the buffer to zero in which parameters are fetched by all-reduce; left out, old memory "
      "joins the sum"},
@@ -218,6 +220,8 @@ constexpr CodePlace pipeline_places[] = {
     {"amax.group",
      "0: the largest activation is reduced within the stage, which is right; 1: over the whole world"},
     {"gradient.clear", "set gradients to zero at the beginning of a step"},
+    {"input_gradient.clear",
+     "clear the gradient of the buffer that a stage's input comes in, after each use"},
     {"labels.micro_batch", "micro-batch whose labels the loss is compared with (its own)"},
     {"loss.broadcast", "tell all stages the loss that the last one computed"},
     {"p2p.blocking", "0: a send goes on by itself; 1: it returns only when the peer has taken it"},
@@ -228,12 +232,18 @@ constexpr CodePlace pipeline_places[] = {
     {"p2p.source", "stage that a message is received from"},
     {"p2p.wait_send", "wait for the sends of a step at its end"},
     {"pp.size", "stages of the pipeline (pp_size)"},
+    {"round.accumulate",
+     "begin a round of the schedule with what the rounds before it added to the gradients"},
     {"round.divisor", "what accumulated gradients are divided by after each round of the schedule (1)"},
     {"schedule.warm_up",
      "forward passes of a stage before its first backward pass, beyond those it needs (0)"},
     {"stage.balance",
      "count the output head as layers when stages are cut; left out, it comes on top of the last one"},
     {"stage.first_layer", "first layer of a stage"},
+    {"stage.input_gradient",
+     "1: all inputs of a stage get a gradient; 0: no output depends on them, and they get none; 2: they do, "
+     "but "
+     "not what is handed on beside them, such as a mask"},
     {"stage.layers", "layers of a stage"},
     {"stage.work", "work of a stage (1000, an even share)", "thousandths of an even share"},
 };

@@ -24,8 +24,12 @@ struct ReshardSettings : JobSettings {
 scenarios::Kind reshard_words() {
     scenarios::Kind kind =
         job_words("reshard", "sharded training that resumes from its checkpoint on fewer ranks");
+    kind.phases.push_back({"checkpoint"});  // the one between its two halves, which it always makes
+    leave_out(kind,
+              {"checkpoint.", "rng.", "group.", "condition.", "activations.", "optimizer.restored_step"},
+              {"checkpoint.writer", "checkpoint.shard", "checkpoint.sync"});
     for (const char* seam :
-         {"reshard.order", "reshard.shards_expected", "shard.offset", "gradient.divisor", "loss.divisor"}) {
+         {"reshard.order", "reshard.shards_expected", "gradient.divisor", "loss.divisor"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
@@ -155,7 +159,7 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
     const std::int64_t total = job.shape().parameters();
     const std::int64_t half = settings.steps / 2;
     const Rank after = std::min(static_cast<Rank>(settings.ranks_after), job.size());
-    std::vector<Number> full = initial_parameters(job.shape(), settings.seed);
+    std::vector<Number> full = initial_parameters(job.shape(), world.seam("model.seed", settings.seed));
     job.memory().load({total, total, 2 * ((total + job.size() - 1) / job.size())}, total, job.shape().layers);
     std::vector<Rank> survivors;
     for (Rank r = 0; r < after; ++r) survivors.push_back(r);
@@ -195,9 +199,10 @@ void reshard_rank(World& world, const ReshardSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow reshard_row{[] {
-    return workload(reshard_words(), reshard_rank,
-                    checkpoint_settings_and({"dropout", "audit", "reference", "assert_equal", "micro_batches",
-                                             "groups", "conditional_reduce"}));
+    return workload(
+        reshard_words(), reshard_rank,
+        checkpoint_settings_and({"dropout", "audit", "reference", "assert_equal", "micro_batches", "groups",
+                                 "conditional_reduce", "activation_size", "detach_logged"}));
 }};
 
 }  // namespace deadrank::sim

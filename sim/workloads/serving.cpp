@@ -40,6 +40,11 @@ scenarios::Kind serving_words() {
                               "serving.dummy_run", "signal.wait", "heads.check"}) {
         kind.blocks.emplace_back(block);
     }
+    kind.phases = {{"serve"}, {"forward", "collect_every"}};
+    leave_out(kind,
+              {"checkpoint.", "rng.", "sampler.", "optimizer.learning_rate", "optimizer.restored_step",
+               "scheduler.", "loader.helper"},
+              {"sampler.token", "sampler.steps"});
     return kind;
 }
 

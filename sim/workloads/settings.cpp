@@ -46,6 +46,30 @@ int Settings::place(const Row& row, std::initializer_list<Text> words) {
     return static_cast<int>(found - words.begin());
 }
 
+void leave_out_what_needs_more(scenarios::Kind& words) {
+    const auto lacks = [&](std::string_view needs) {
+        constexpr std::string_view or_else = " or ";
+        while (!needs.empty()) {
+            const auto end = needs.find(or_else);
+            const std::string_view need = needs.substr(0, end);
+            if (std::any_of(words.parameters.begin(), words.parameters.end(),
+                            [&](const scenarios::Parameter& known) { return known.name == need; }))
+                return false;
+            if (end == std::string_view::npos) return true;
+            needs.remove_prefix(end + or_else.size());
+        }
+        return false;
+    };
+    std::vector<std::string> gone;
+    for (const scenarios::Parameter& parameter : words.parameters) {
+        if (lacks(parameter.needs)) gone.push_back(parameter.name);
+    }
+    std::erase_if(words.parameters, [&](const scenarios::Parameter& parameter) {
+        return std::find(gone.begin(), gone.end(), parameter.name) != gone.end();
+    });
+    std::erase_if(words.phases, [&](const scenarios::PhaseWord& phase) { return lacks(phase.needs); });
+}
+
 bool of_whole_models(std::string_view setting) {
     constexpr std::string_view of_these[] = {"branch_one_in",  "sample_tokens",      "normalise",
                                              "clip",           "saved_ranks",        "saved_pad",

@@ -43,6 +43,13 @@ protected:
     std::int64_t integer(Text name, Text usual, Text what, std::int64_t least = 0, Text needs = {}) {
         return number({name, ValueType::integer, usual, what, least, needs});
     }
+    // One that must divide another setting without a rest: what it cuts has parts of one size.
+    std::int64_t dividing(Text name, Text usual, Text what, Text divides) {
+        const Row row{.name = name, .type = ValueType::integer, .usual = usual, .what = what, .least = 1};
+        const std::int64_t value = number(row);
+        if (source_.rows) source_.rows->back().divides = divides;
+        return value;
+    }
     std::int64_t ratio(Text name, Text usual, Text what, Text needs = {}) {  // in parts per billion
         return number({name, ValueType::ratio, usual, what, 0, needs});
     }
@@ -95,9 +102,14 @@ struct WorkloadKind {
 // A rank that holds a part of the model alone has no use for what whole models do.
 bool of_whole_models(std::string_view setting);
 
+// Takes away settings and phases that need one which this workload does not have.
+void leave_out_what_needs_more(scenarios::Kind& words);
+
 template <class Own>
 bool ignores_as_a_part(std::string_view setting) {
-    if constexpr (requires { Own::loads_saved; })
+    if constexpr (requires { Own::takes_branches; })
+        return setting != "branch_one_in" && of_whole_models(setting);
+    else if constexpr (requires { Own::loads_saved; })
         return !setting.starts_with("saved_") && of_whole_models(setting);
     else if constexpr (requires { Own::whole_model; })
         return !Own::whole_model && of_whole_models(setting);
@@ -115,6 +127,7 @@ WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
         return std::find(ignored.begin(), ignored.end(), parameter.name) != ignored.end() ||
                ignores_as_a_part<Own>(parameter.name);
     });
+    leave_out_what_needs_more(words);
     return {std::move(words), [body](const scenarios::Values& plan) -> Script {
                 return
                     [body, settings = Own(Settings::Source(plan))](World& world) { body(world, settings); };
@@ -158,7 +171,8 @@ struct JobSettings : Settings {
              "checkpoint_interval");
     bool exit_barrier =
         flag("exit_barrier", "",
-             "meet once more before leaving, in the file that the process group was made with");
+             "stay at the end until all ranks have come there, as the file that the process group was made "
+             "with shows");
     bool own_group_file =
         flag("own_group_file", "", "that file has a name that no other group has", "exit_barrier");
     bool resume = flag("resume", "true", "restore the latest checkpoint after a restart");
@@ -195,7 +209,7 @@ struct JobSettings : Settings {
     Time store_timeout = duration("store_timeout", "5m", "how long start-up waits at the store");
     std::int64_t collect_every =
         integer("collect_every", "0", "steps after which a rank's garbage collector has to run; 0 = never");
-    Time collect_time = duration("collect_time", "80ms", "how long a collection takes");
+    Time collect_time = duration("collect_time", "80ms", "how long a collection takes", "collect_every");
     bool validate =
         flag("validate", "false", "check ranks and versions at start-up and refuse a contradiction");
     PlaceSource place_from = choice<PlaceSource>(
@@ -205,8 +219,8 @@ struct JobSettings : Settings {
         {"environment", "launcher"});
     bool repeat_data =
         flag("repeat_data", "", "data that end before all steps are made begin anew, as the next epoch");
-    bool seed_by_replica =
-        flag("seed_by_replica", "", "with dropout: a replica's number is added to the seed that it is given");
+    bool seed_by_replica = flag("seed_by_replica", "",
+                                "a replica's number is added to the seed that dropout is given", "dropout");
     bool detach_logged =
         flag("detach_logged", "", "what is kept of a step for a log is a number, without the step's graph");
     bool discover_mpi = flag("discover_mpi", "", "where RANK or WORLD_SIZE is missing, take Open MPI's");

@@ -142,23 +142,33 @@ constexpr Time ask_again{1'000'000'000};
 
 }  // namespace
 
-// destroy_process_group joins a thread that still reads the file which the group was made with; where the
-// file is gone it tries again until it times out.
+// Each leaves a mark beside the file that the group was made with, and stays until all have and that file can
+// be read: destroy_process_group joins a thread that still reads it. Where the file is gone, or somebody does
+// not come, it tries again until it times out.
 void Job::leave() {
     if (!settings_.exit_barrier || !world_comm_) return;
     const std::string file = group_file(settings_);
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(file)});
+    const std::string marks = fmt::format("rendezvous/leaving.{}/", world_.attempt());
+    const Number mine[] = {rank_};
+    world_.storage().write(marks + std::to_string(rank_), mine);
     std::vector<Number> content;
+    Rank came = 0;
+    const auto complete = [&] {
+        came = static_cast<Rank>(world_.storage().list(marks).size());
+        return world_.storage().read(file, content) == Code::ok && came >= size_;
+    };
     const Time patience = settings_.store_timeout;
-    for (Time waited{0}; world_.storage().read(file, content) != Code::ok; waited += ask_again) {
+    for (Time waited{0}; !complete(); waited += ask_again) {
         if (waited < patience) {
             world_.timer().sleep(ask_again);
             continue;
         }
-        world_.record(results::RendezvousLeave{0, Code::timeout});
-        world_.log(fmt::format("[W] destroy_process_group: gave up waiting for {} after {} s", file,
-                               patience.count() / 1'000'000'000),
-                   1);
+        world_.record(results::RendezvousLeave{came, Code::timeout});
+        world_.log(
+            fmt::format("[W] destroy_process_group: gave up waiting for {} after {} s, {} of {} ranks came",
+                        file, patience.count() / 1'000'000'000, came, size_),
+            1);
         return;
     }
     world_.record(results::RendezvousLeave{size_, Code::ok});

@@ -164,7 +164,7 @@ ModulePass::ModulePass(const ModelShape& shape, const std::vector<std::int64_t>&
 }
 
 bool ModulePass::takes(std::size_t sample, std::size_t module) const {
-    if (module < dense_) return true;
+    if (module < dense_) return module + 1 < dense_ || !takes_branch(samples_[sample], shape_.branch);
     return static_cast<std::size_t>(expert_of(samples_[sample], shape_.experts)) == module - dense_;
 }
 
@@ -177,6 +177,13 @@ bool ModulePass::needs(std::size_t module) const {
 
 std::span<Number> ModulePass::level(std::size_t sample, std::size_t depth) {
     return std::span(levels_[sample]).subspan(depth * width_, width_);
+}
+
+void ModulePass::pass_by(std::size_t module) {
+    if (module + 1 != dense_ || shape_.branch == 0) return;
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+        if (!takes(s, module)) std::ranges::copy(level(s, module), level(s, module + 1).begin());
+    }
 }
 
 void ModulePass::forward(std::size_t module, std::span<const Number> parameters) {

@@ -59,6 +59,8 @@ inline scenarios::Kind zero_words() {
           "fetch.clear", "offload.copy_wait", "clip.all_reduce", "fetch.mark_empty", "fetch.own_memory"}) {
         kind.blocks.emplace_back(block);
     }
+    add_backward_phase(kind);
+    leave_out(kind, {"group."});  // it makes none beside the world
     add_whole_model_words(kind);
     return kind;
 }

@@ -2,6 +2,8 @@
 // simulator sees it: calls, seams with the value that was read, and blocks. For pages that show it to people.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,20 @@ struct PlayedJob {
     std::uint64_t hash = 0;                      // of all that happened
 };
 
-// A healthy run. `cluster` and `workload` hold what differs from the defaults. Error: a setting that is
-// unknown.
+// What is done to a run, where what a setting does shows only in trouble.
+struct Disturbance {
+    std::map<std::string, std::int64_t, std::less<>> seams = {};  // what every rank reads there
+    std::vector<std::string> left_out = {};                       // blocks
+    std::string killed_before = {};                               // rank 1, once; empty = nobody
+    std::int64_t killed_at = -1;                                  // … in this step; -1 = in any
+    std::map<std::string, std::string> environment = {};          // of rank 1; empty text = not set
+    std::string lost_file = {};                                   // gone when rank 0 begins step 2
+};
+
+// A run that is healthy but for that. `cluster` and `workload` hold what differs from the defaults. Error: a
+// setting that is unknown.
 scenarios::Result<PlayedJob> played_calls(const sim::WorkloadKind& kind, const scenarios::Values& cluster,
-                                          const scenarios::Values& workload);
+                                          const scenarios::Values& workload,
+                                          const Disturbance& disturbance = {});
 
 }  // namespace deadrank::runners
