@@ -185,12 +185,19 @@ Ways members_hold_the_same(const BenchResult& tried) {
     return {};
 }
 
-// Whoever was killed has launches left, and nobody's node is gone: all of them are to come back.
+// Whoever ends has launches left, and a lost node a spare: all of them are to come back.
 bool all_may_return(const scenarios::Plan& plan) {
-    const auto killed = std::all_of(plan.faults.begin(), plan.faults.end(), [](const auto& fault) {
-        return fault.kind == "kill_rank" || fault.kind == "exit_rank";
-    });
-    return killed && std::ssize(plan.faults) <= plan.number(plan.cluster, "restarts_max");
+    const auto lost = std::count_if(plan.faults.begin(), plan.faults.end(),
+                                    [](const auto& fault) { return fault.kind == "lose_node"; });
+    const auto spares = plan.cluster.find("spare_nodes");  // absent unless stated
+    return std::ssize(plan.faults) <= plan.number(plan.cluster, "restarts_max") &&
+           lost <= (spares == plan.cluster.end() ? 0 : spares->second.number);
+}
+
+// Nobody stood still for so long that the others went on without it to the end.
+bool none_stood_still(const scenarios::Plan& plan) {
+    return std::none_of(plan.faults.begin(), plan.faults.end(),
+                        [](const auto& fault) { return fault.kind == "pause_rank"; });
 }
 
 Ways ends_as_undisturbed(const BenchResult& tried) {
@@ -199,25 +206,34 @@ Ways ends_as_undisturbed(const BenchResult& tried) {
     if (right.empty()) return {};
     const auto& [last, wanted] = *right.rbegin();
     const auto found = seen.find(last);
+    const bool returns = all_may_return(tried.fault.plan) && none_stood_still(tried.fault.plan);
     std::set<std::string> ways;
     for (const auto& [rank, digest] : wanted) {
         const bool there = found != seen.end() && found->second.contains(rank);
         if (there && found->second.at(rank) != digest) ways.insert("a replica ends with other parameters");
-        if (!there && all_may_return(tried.fault.plan)) ways.insert("a replica does not come back");
+        if (!there && returns) ways.insert("a replica does not come back");
     }
     return {ways.begin(), ways.end()};
 }
 
-// Samples of each step as texts of batches, and who made the step.
 struct StepSamples {
     std::multiset<std::string> samples;
-    std::set<results::Rank> made;
+    std::map<results::Rank, int> begun;
+    bool again = false;    // somebody made it twice: what the first try took does not count
+    bool cut_off = false;  // somebody ended in it
 };
 
 std::map<std::int64_t, StepSamples> samples_of_steps(const results::Evidence& evidence) {
     std::map<std::int64_t, StepSamples> steps;
+    std::map<results::Rank, std::int64_t> open;
     for (const results::Event& event : evidence.events()) {
-        if (const auto* end = event.as<results::StepEnd>()) steps[end->step].made.insert(event.rank);
+        if (const auto* begin = event.as<results::StepBegin>()) {
+            open[event.rank] = begin->step;
+            StepSamples& step = steps[begin->step];
+            step.again = ++step.begun[event.rank] > 1 || step.again;
+        }
+        if (event.as<results::StepEnd>()) open.erase(event.rank);
+        if (event.as<results::RankExit>() && open.contains(event.rank)) steps[open[event.rank]].cut_off = true;
         const auto* batch = event.as<results::DataBatch>();
         if (!batch) continue;
         std::string_view text = evidence.text(batch->samples);
@@ -235,7 +251,7 @@ Ways samples_count_once(const BenchResult& tried) {
     if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
     const auto right = samples_of_steps(tried.control->record.evidence);
     const auto seen = samples_of_steps(tried.fault.record.evidence);
-    const bool all_seen = all_may_return(tried.fault.plan);
+    const bool all_seen = none_stood_still(tried.fault.plan);
     std::set<std::string> ways;
     for (const auto& [step, wanted] : right) {
         const auto found = seen.find(step);
@@ -243,7 +259,8 @@ Ways samples_count_once(const BenchResult& tried) {
         for (const std::string& sample : wanted.samples) {
             const auto times = found->second.samples.count(sample);
             if (times > wanted.samples.count(sample)) ways.insert("a sample counts twice");
-            if (times == 0 && all_seen) ways.insert("a sample is lost");
+            const bool out_of_sight = found->second.cut_off && !found->second.again;
+            if (times == 0 && all_seen && !out_of_sight) ways.insert("a sample is lost");
         }
     }
     return {ways.begin(), ways.end()};
@@ -262,7 +279,8 @@ Ways goes_on_in_time(const BenchResult& tried) {
         if (event->at - last > bound) return {"no step counted for longer than its time-outs allow"};
         last = event->at;
     }
-    if (tried.harm == Harm::hung || tried.fault.record.ended - last > bound)
+    const bool failed = tried.harm == Harm::failed && all_may_return(plan);
+    if (failed || tried.harm == Harm::hung || tried.fault.record.ended - last > bound)
         return {"it did not come to its end"};
     return {};
 }

@@ -136,8 +136,8 @@ void Rounds::propose(std::int64_t round, bool all_came) {
     if (decided(round, Time{0})) return;
     std::vector<Report> came = reports(round);
     // Those that worked together last stay; then spares and newcomers take the places that are left.
-    const auto is_new = [&](const Report& one) { return last_ && !last_->has(one.replica); };
-    std::stable_partition(came.begin(), came.end(), [&](const Report& one) { return !is_new(one); });
+    const auto is_new = [&](const Report& report) { return last_ && !last_->has(report.replica); };
+    std::stable_partition(came.begin(), came.end(), [&](const Report& report) { return !is_new(report); });
     came.resize(std::min(came.size(), static_cast<std::size_t>(rules_.replicas)));
     std::sort(came.begin(), came.end(), [](const auto& a, const auto& b) { return a.replica < b.replica; });
     if (came.empty() || std::ssize(came) < rules_.least) return;
@@ -154,10 +154,10 @@ Quorum Rounds::quorum_of(std::int64_t round, const std::vector<Report>& came) co
     const Rank source = rules_.heals_from_first ? came.front().replica : newest->replica;
     Quorum quorum{.round = round, .step = newest->step, .source = source};
     bool connected = true;
-    for (const Report& one : came) {
-        quorum.members.push_back(one.replica);
-        if (one.step != newest->step) quorum.behind.push_back(one.replica);
-        connected = connected && one.communicator == came.front().communicator;
+    for (const Report& report : came) {
+        quorum.members.push_back(report.replica);
+        if (report.step != newest->step) quorum.behind.push_back(report.replica);
+        connected = connected && report.communicator == came.front().communicator;
     }
     if (rules_.counts_everybody) quorum.members = Members::range(0, rules_.replicas).list();
     connected = connected && last_ && last_->members == quorum.members &&

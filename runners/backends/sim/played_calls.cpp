@@ -55,8 +55,9 @@ scenarios::Result<PlayedJob> played_calls(const sim::WorkloadKind& kind, const s
                                           const scenarios::Values& workload) {
     const auto machines = filled(scenarios::cluster_parameters(), cluster);
     if (!machines) return tl::unexpected(machines.error());
-    const auto settings = cluster_settings(*machines);
+    auto settings = cluster_settings(*machines);
     if (!settings) return tl::unexpected(settings.error());
+    if (!kind.words.levers.empty()) settings->launcher = sim::LauncherKind::replicas;
     const auto values = filled(kind.words.parameters, workload);
     if (!values) return tl::unexpected(values.error());
     PlayedJob job;

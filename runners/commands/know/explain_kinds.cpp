@@ -87,7 +87,7 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
     Explanation explanation{what, kind.name, kind.what, {}};
     for (const auto& parameter : kind.parameters)
         add_row(explanation, parameter.name, parameter_text(parameter));
-    add_row(explanation, "(levers)", joined(kind.levers));
+    add_row(explanation, what == "workload" ? "(launcher)" : "(levers)", joined(kind.levers));
     for (const std::string& seam : kind.seams)
         add_row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
     for (const std::string& block : kind.blocks)
