@@ -69,6 +69,7 @@ void Lives::see(const Event& event) {
     Life& life = attempts_.back()[static_cast<std::size_t>(event.rank)];
     if (!event.as<LinkSample>() && !event.as<DeviceError>()) life.last_seen = event.at;
     if (const auto* start = event.as<RankStart>()) {
+        if (life.start) life.ended = never;  // again, while the others went on
         life.start = start;
         life.started = event.at;
         node_of_[static_cast<std::size_t>(event.rank)] = std::max(0, start->node);

@@ -48,7 +48,8 @@ void see_progress(Ending& ending, Time at) {
 
 void see(Ending& ending, const Evidence& evidence, const Event& event) {
     if (const auto* start = event.as<RankStart>()) {
-        ending.started.insert(event.rank);
+        // A replica that its own launcher starts again: the others went on.
+        ending.restarted = !ending.started.insert(event.rank).second || ending.restarted;
         ending.ended.erase(event.rank);
         ending.failed.erase(event.rank);
         ending.node_of[event.rank] = start->node;

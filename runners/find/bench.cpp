@@ -29,6 +29,10 @@ scenarios::Result<Plan> usual_plan(const std::string& workload, const scenarios:
     }
     Plan plan{.scenario = "found/" + workload};
     plan.cluster = defaults(scenarios::cluster_parameters());
+    if (!kind->launcher.empty()) {
+        plan.cluster["launcher"].text = kind->launcher;
+        plan.cluster["restarts_max"].number = 3;  // what comes back may be hit again
+    }
     plan.workload_kind = workload;
     plan.workload = defaults(kind->parameters);
     return plan;

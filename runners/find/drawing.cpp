@@ -154,6 +154,7 @@ private:
         if (draw("checkpoints").below(0, 2) == 0)
             set("checkpoint_every", draw("checkpoints").between(1, 2, 4));
         if (draw("micro").below(0, 3) == 0) set("micro_batches", draw("micro").between(1, 1, 4) * 2);
+        for (const auto& [name, value] : words_.settings) plan().workload[name] = value;
     }
 
     void set(const std::string& name, std::int64_t number) {
@@ -168,12 +169,14 @@ private:
                 if (nodes * gpus >= 2 && nodes * gpus <= words_.ranks_most) shapes.emplace_back(nodes, gpus);
             }
         }
+        if (words_.ranks_most > 32) shapes = {{words_.ranks_most / 8, 8}};
         const auto [nodes, gpus] = one_of(shapes, draw("shape"));
         plan().cluster["nodes"].number = nodes;
         plan().cluster["gpus_per_node"].number = gpus;
+        plan().cluster["watchdog"].number = draw("watchdog").below(0, 3) == 0 ? 0 : 1;
+        if (!words_.words->workload(plan().workload_kind)->launcher.empty()) return;
         const std::vector<std::string> launchers = {"torchrun", "torchrun", "bare", "mpirun"};
         plan().cluster["launcher"].text = one_of(launchers, draw("launcher"));
-        plan().cluster["watchdog"].number = draw("watchdog").below(0, 3) == 0 ? 0 : 1;
         plan().cluster["restarts_max"].number = draw("restarts").below(0, 4) == 0 ? 1 : 0;
     }
 

@@ -65,8 +65,9 @@ struct SwarmWords {
     const scenarios::Vocabulary* words = nullptr;
     std::vector<std::string> workloads;  // empty = all
     std::vector<std::string> kinds;      // of faults; empty = all
-    std::int64_t ranks_most = 16;
+    std::int64_t ranks_most = 16;        // above 32: jobs of just so many, 8 to a node
     std::size_t faults_most = 4;
+    scenarios::Values settings = {};  // of the workload, instead of what is usual or drawn
 };
 
 struct Drawn {

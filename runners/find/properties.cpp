@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 #include "results/judging/judge.h"
@@ -109,6 +110,190 @@ Ways job_outlives_its_faults(const BenchResult& tried) {
     return {"it hung although every fault was taken back"};
 }
 
+// What training promises whose replicas come and go: each has a launcher that starts it again alone. The
+// promises are about replicas that end, stop or are lost, not about those that compute or say what is wrong.
+
+bool promises_to_survive(const BenchResult& tried) {
+    const scenarios::Plan& plan = tried.fault.plan;
+    const auto launcher = plan.cluster.find("launcher");
+    if (launcher == plan.cluster.end() || launcher->second.text != "replicas" || !took_place(tried))
+        return false;
+    return std::all_of(plan.faults.begin(), plan.faults.end(), [](const scenarios::FaultSpec& fault) {
+        return fault.kind == "kill_rank" || fault.kind == "exit_rank" || fault.kind == "pause_rank" ||
+               fault.kind == "lose_node";
+    });
+}
+
+bool goes_back_to_checkpoints(const scenarios::Plan& plan) {
+    const auto recovery = plan.workload.find("recovery");
+    return recovery != plan.workload.end() && recovery->second.text == "checkpoint";
+}
+
+// A replica of its steps: the next one is due, unless it begins anew or was given another's state.
+struct Progress {
+    std::int64_t next = 0;
+    bool under_way = false;
+};
+
+void follow(const results::Event& event, bool aimed_at, Progress& at, std::set<std::string>& ways) {
+    if (event.as<results::RankStart>()) at = {};
+    if (event.as<results::StepBegin>()) at.under_way = true;
+    if (const auto* healed = event.as<results::CheckpointLoad>()) {
+        if (at.under_way && at.next > 0 && !aimed_at && healed->step > at.next)
+            ways.insert("a step counted for others, and not for a member that lived");
+        if (healed->step < at.next) ways.insert("a member was given an older state than it had");
+        at.next = healed->step;
+    }
+    if (const auto* end = event.as<results::StepEnd>()) {
+        if (end->step > at.next) ways.insert("a member left a step out");
+        if (end->step < at.next) ways.insert("a member made a step again that had counted");
+        at.next = end->step + 1;
+        at.under_way = false;
+    }
+}
+
+Ways steps_count_for_all(const BenchResult& tried) {
+    if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
+    std::set<results::Rank> aimed_at;
+    for (const results::Blame& culprit : culprits_of(tried.fault.record.truth))
+        aimed_at.insert(culprit.ranks.begin(), culprit.ranks.end());
+    std::map<results::Rank, Progress> progress;
+    std::set<std::string> ways;
+    for (const results::Event& event : tried.fault.record.evidence.events()) {
+        if (event.rank >= 0) follow(event, aimed_at.contains(event.rank), progress[event.rank], ways);
+    }
+    return {ways.begin(), ways.end()};
+}
+
+// After each step, of each rank: what it held, the last time it said so.
+std::map<std::int64_t, std::map<results::Rank, std::uint64_t>> held(const results::Evidence& evidence) {
+    std::map<std::int64_t, std::map<results::Rank, std::uint64_t>> after;
+    for (const results::Event* event : evidence.each<results::ParametersDigest>()) {
+        const auto* digest = event->as<results::ParametersDigest>();
+        after[digest->step][event->rank] = digest->digest;
+    }
+    return after;
+}
+
+Ways members_hold_the_same(const BenchResult& tried) {
+    if (!promises_to_survive(tried)) return {};
+    for (const auto& [step, digests] : held(tried.fault.record.evidence)) {
+        for (const auto& [rank, digest] : digests) {
+            if (digest != digests.begin()->second) return {"two members hold different parameters"};
+        }
+    }
+    return {};
+}
+
+// Whoever ends has launches left, and a lost node a spare: all of them are to come back.
+bool all_may_return(const scenarios::Plan& plan) {
+    const auto lost = std::count_if(plan.faults.begin(), plan.faults.end(),
+                                    [](const auto& fault) { return fault.kind == "lose_node"; });
+    const auto spares = plan.cluster.find("spare_nodes");  // absent unless stated
+    return std::ssize(plan.faults) <= plan.number(plan.cluster, "restarts_max") &&
+           lost <= (spares == plan.cluster.end() ? 0 : spares->second.number);
+}
+
+// Nobody stood still for so long that the others went on without it to the end.
+bool none_stood_still(const scenarios::Plan& plan) {
+    return std::none_of(plan.faults.begin(), plan.faults.end(),
+                        [](const auto& fault) { return fault.kind == "pause_rank"; });
+}
+
+Ways ends_as_undisturbed(const BenchResult& tried) {
+    if (!promises_to_survive(tried)) return {};
+    const auto right = held(tried.control->record.evidence), seen = held(tried.fault.record.evidence);
+    if (right.empty()) return {};
+    const auto& [last, wanted] = *right.rbegin();
+    const auto found = seen.find(last);
+    const bool returns = all_may_return(tried.fault.plan) && none_stood_still(tried.fault.plan);
+    std::set<std::string> ways;
+    for (const auto& [rank, digest] : wanted) {
+        const bool there = found != seen.end() && found->second.contains(rank);
+        if (there && found->second.at(rank) != digest) ways.insert("a replica ends with other parameters");
+        if (!there && returns) ways.insert("a replica does not come back");
+    }
+    return {ways.begin(), ways.end()};
+}
+
+struct StepSamples {
+    std::multiset<std::string> samples;
+    std::map<results::Rank, int> begun;
+    bool again = false;    // somebody made it twice: what the first try took does not count
+    bool cut_off = false;  // somebody ended in it
+};
+
+std::map<std::int64_t, StepSamples> samples_of_steps(const results::Evidence& evidence) {
+    std::map<std::int64_t, StepSamples> steps;
+    std::map<results::Rank, std::int64_t> under_way;
+    for (const results::Event& event : evidence.events()) {
+        if (const auto* begin = event.as<results::StepBegin>()) {
+            under_way[event.rank] = begin->step;
+            StepSamples& step = steps[begin->step];
+            step.again = ++step.begun[event.rank] > 1 || step.again;
+        }
+        if (event.as<results::StepEnd>()) under_way.erase(event.rank);
+        if (event.as<results::RankExit>() && under_way.contains(event.rank))
+            steps[under_way[event.rank]].cut_off = true;
+        const auto* batch = event.as<results::DataBatch>();
+        if (!batch) continue;
+        std::string_view text = evidence.text(batch->samples);
+        while (!text.empty()) {
+            const std::string_view one = text.substr(0, text.find(','));
+            steps[batch->step].samples.emplace(one);
+            text.remove_prefix(std::min(text.size(), one.size() + 1));
+        }
+    }
+    return steps;
+}
+
+// A replica that is killed after its word and before it showed its samples takes them with it, out of sight.
+Ways samples_count_once(const BenchResult& tried) {
+    if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
+    const auto right = samples_of_steps(tried.control->record.evidence);
+    const auto seen = samples_of_steps(tried.fault.record.evidence);
+    const bool all_seen = none_stood_still(tried.fault.plan);
+    std::set<std::string> ways;
+    for (const auto& [step, wanted] : right) {
+        const auto found = seen.find(step);
+        if (found == seen.end()) continue;  // it was not made: another property's question
+        for (const std::string& sample : wanted.samples) {
+            const auto times = found->second.samples.count(sample);
+            if (times > wanted.samples.count(sample)) ways.insert("a sample counts twice");
+            const bool out_of_sight = found->second.cut_off && !found->second.again;
+            if (times == 0 && all_seen && !out_of_sight) ways.insert("a sample is lost");
+        }
+    }
+    return {ways.begin(), ways.end()};
+}
+
+// The time-outs that the plan states, twice for each fault, and the job as long as it was without them.
+Ways goes_on_in_time(const BenchResult& tried) {
+    if (!promises_to_survive(tried)) return {};
+    const scenarios::Plan& plan = tried.fault.plan;
+    const results::Time once{plan.number(plan.workload, "patience") +
+                             plan.number(plan.workload, "step_patience")};
+    const results::Time bound = 2 * once * (std::ssize(plan.faults) + 1) + 2 * tried.control->record.ended;
+    results::Time last{0};
+    for (const results::Event* event : tried.fault.record.evidence.each<results::StepEnd>()) {
+        if (event->at - last > bound) return {"no step counted for longer than its time-outs allow"};
+        last = event->at;
+    }
+    const bool failed = tried.harm == Harm::failed && all_may_return(plan);
+    if (failed || tried.harm == Harm::hung || tried.fault.record.ended - last > bound)
+        return {"it did not come to its end"};
+    return {};
+}
+
+Ways no_restart_without_fault(const BenchResult& tried) {
+    if (!tried.is_job()) return {};
+    std::set<results::Rank> started;
+    for (const results::Event* event : tried.control->record.evidence.each<results::RankStart>()) {
+        if (!started.insert(event->rank).second) return {"a rank was started twice in a run without faults"};
+    }
+    return {};
+}
+
 Ways harms(const BenchResult& tried) { return {std::string(name_of(tried.harm))}; }
 
 Ways some_name_the_culprit(const BenchResult& tried) {
@@ -146,6 +331,21 @@ const std::vector<Property>& all_properties() {
          "a job with a watchdog and a launcher that watches comes to an end", guarded_job_ends},
         {"job_outlives_its_faults", Mood::eventually,
          "once every fault is taken back, the job comes to an end", job_outlives_its_faults},
+        {"steps_count_for_all", Mood::always,
+         "with replicas: a step counts for all members of its quorum or for none, and only once",
+         steps_count_for_all},
+        {"members_hold_the_same", Mood::always, "with replicas: all hold the same parameters after a step",
+         members_hold_the_same},
+        {"samples_count_once", Mood::always,
+         "with replicas that heal from peers: no sample of a step is lost or counts twice",
+         samples_count_once},
+        {"ends_as_undisturbed", Mood::eventually,
+         "with replicas: whoever was killed comes back, and all end as without the fault",
+         ends_as_undisturbed},
+        {"goes_on_in_time", Mood::eventually, "with replicas: steps go on after the time-outs of the plan",
+         goes_on_in_time},
+        {"no_restart_without_fault", Mood::always, "no rank is started twice without a fault",
+         no_restart_without_fault},
         {"harm", Mood::sometimes, "each kind of harm is done", harms},
         {"some_fault_is_absorbed", Mood::sometimes, "a fault does no harm", some_fault_is_absorbed},
         {"some_name_the_culprit", Mood::sometimes, "a detector names a culprit", some_name_the_culprit},

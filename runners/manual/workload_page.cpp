@@ -352,6 +352,8 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     if (what.front() >= 'a' && what.front() <= 'z')
         what.front() = static_cast<char>(what.front() - 'a' + 'A');
     std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, what);
+    if (!kind.words.launcher.empty())
+        text += fmt::format("Played with `launcher = \"{}\"` in `[cluster]` alone.\n\n", kind.words.launcher);
     text += settings_section(kind, *job) + phases_section(kind) + places_section(kind, *job);
     const std::string run = fmt::format(
         "`deadrank manual` played it for this page: {} ranks on the default cluster", job->ranks.size());

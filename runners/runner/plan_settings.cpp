@@ -50,10 +50,11 @@ void take_topology(ClusterSettings& settings, const Value& value) {
 }
 
 void take_launcher(ClusterSettings& settings, const Value& value) {
-    settings.launcher = value.text == "bare"     ? sim::LauncherKind::bare
-                        : value.text == "mpirun" ? sim::LauncherKind::mpirun
-                        : value.text == "test"   ? sim::LauncherKind::test
-                                                 : sim::LauncherKind::torchrun;
+    settings.launcher = value.text == "bare"       ? sim::LauncherKind::bare
+                        : value.text == "mpirun"   ? sim::LauncherKind::mpirun
+                        : value.text == "test"     ? sim::LauncherKind::test
+                        : value.text == "replicas" ? sim::LauncherKind::replicas
+                                                   : sim::LauncherKind::torchrun;
 }
 
 void take_versions(ClusterSettings& settings, const Value& value) {

@@ -98,6 +98,11 @@ constexpr ListedWord all_words[] = {
      "A unit test that starts the ranks as processes and waits for them for test_timeout, as torch's "
      "MultiProcessTestCase does; then it fails with what its processes told."},
 
+    {"launcher", "replicas",
+     "Each rank has a launcher of its own. One that ended badly is started again after a second, up to "
+     "restarts_max times, while the others go on; a spare of spare_nodes takes the place of a lost node. The "
+     "store is a process beside the ranks (a lighthouse), which outlives them."},
+
     {"phase", "setup", "before the first step: start-up, groups, what is loaded"},
     {"phase", "data", "a rank draws its samples of the step"},
     {"phase", "forward", "the model is run over them"},

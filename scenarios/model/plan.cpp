@@ -120,12 +120,14 @@ const std::vector<Parameter>& cluster_parameters() {
         choice(
             "library", "nccl", {"nccl", "gloo"},
             "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
-        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test"},
-               "who starts the ranks and watches them; test: a unit test that joins its processes"),
+        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test", "replicas"},
+               "who starts the ranks and watches them; test: a unit test that joins its processes; replicas: "
+               "a launcher for each rank, which starts it again alone"),
         optional("test_timeout", Type::duration,
                  "how long a test waits for its processes; 100s unless stated", 1),
         at_least("monitor_interval", Type::duration, "5s", 1, "how often torchrun looks at its children"),
-        at_least("restarts_max", Type::integer, "0", 0, "how often the launcher starts the job again"),
+        at_least("restarts_max", Type::integer, "0", 0,
+                 "how often the launcher starts the job again; with replicas, each rank"),
         optional("spare_nodes", Type::integer,
                  "nodes that take the name and the place of lost ones when the launcher starts the job again",
                  0),

@@ -38,7 +38,8 @@ struct Kind {
     std::vector<std::string> levers = {};  // faults: the levers it pulls, as in Capabilities
     std::vector<std::string> seams = {};   // workloads: named values that a fault may alter
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
-    bool at_start = false;               // faults: applied before the job starts unless `when` says otherwise
+    bool at_start = false;      // faults: applied before the job starts unless `when` says otherwise
+    std::string launcher = {};  // workloads: the only launcher that they can be played with; empty = any
     std::vector<PhaseWord> phases = {};  // workloads: those they enter; empty = nobody has said
 };
 

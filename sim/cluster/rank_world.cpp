@@ -35,7 +35,7 @@ RankWorld::RankWorld(Fabric& machine, Process& process)
 Rank RankWorld::process() const { return process_.id; }
 Rank RankWorld::processes() const { return machine_.processes.count(); }
 int RankWorld::node() const { return process_.node; }
-int RankWorld::attempt() const { return machine_.attempt; }
+int RankWorld::attempt() const { return machine_.attempt + process_.lives; }
 
 Store& RankWorld::rendezvous(std::string_view endpoint, bool host, Time timeout) {
     return machine_.stores.connect(process_, endpoint, host, timeout);
@@ -46,8 +46,7 @@ std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) {
 }
 
 std::uint64_t RankWorld::chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) {
-    const Entity entity{static_cast<std::uint32_t>(process_.id),
-                        static_cast<std::uint32_t>(machine_.attempt)};
+    const Entity entity{static_cast<std::uint32_t>(process_.id), static_cast<std::uint32_t>(attempt())};
     return Chance(machine_.seed, entity, purpose).below(index, bound);
 }
 

@@ -49,14 +49,15 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
 }
 
 // Rank 0 of the communicator makes the id; the others ask the store for it.
-void Bootstrap::wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note) {
+void Bootstrap::wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note,
+                              Time patience) {
     if (place == 0) {
         met.lead_came = true;
         for (Process& peer : machine_.processes.all()) {
             if (peer.waits.kind == WaitKind::comm_init) machine_.engine.wake(static_cast<ActorId>(peer.id));
         }
     }
-    const Time timeout = machine_.settings.store_timeout;
+    const Time timeout = patience > Time{0} ? patience : machine_.settings.store_timeout;
     if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
         machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
         throw LibraryError(
@@ -102,11 +103,16 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
         machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
 
     const WaitNote note{.kind = WaitKind::comm_init, .number = met.id, .text = &met.name};
-    wait_for_lead(process, met, place, note);
+    wait_for_lead(process, met, place, note, request.patience);
     if (met.ranks.empty()) met.ranks = request.members.list();
     check_in(process, met, place, size);
     using State = Gathering::State;
-    machine_.wait(process, note, [&] { return met.state == State::ready || met.state == State::failed; });
+    const auto answered = [&] { return met.state == State::ready || met.state == State::failed; };
+    if (request.patience <= Time{0}) {
+        machine_.wait(process, note, answered);
+    } else if (!machine_.wait_until(process, note, machine_.engine.now() + request.patience, answered)) {
+        give_up(process, met, request.patience);
+    }
     if (met.state == State::failed) {
         warn(process, "init.cc:896", met.text);
         fail(process, met.id, met.code, met.text);
@@ -117,6 +123,15 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     inform(process, met, place);
     recorder.record(process.id, results::CommInitLeave{met.id, Code::ok, recorder.text(met.text)});
     return std::make_unique<SimComm>(machine_, process, met.comm, place, met.id, met.name);
+}
+
+// Without this member the communicator cannot come to be: whoever comes later waits as long as it likes.
+void Bootstrap::give_up(Process& process, Gathering& met, Time after) {
+    met.state = Gathering::State::hung;
+    machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
+    throw LibraryError(Code::timeout, fmt::format("torch.distributed.DistBackendError: communicator {} was "
+                                                  "not made within {}ms",
+                                                  met.name, after.count() / 1'000'000));
 }
 
 void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string& last_error) {

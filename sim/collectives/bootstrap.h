@@ -38,12 +38,13 @@ private:
     struct Gathering;
 
     Gathering& gathering(Process& process, const CommRequest& request);
-    void wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note);
+    void wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note, Time patience);
     void check_in(Process& process, Gathering& gathering, Rank place, std::size_t size);
     void decide(Gathering& gathering);
     bool decide_by_version(Gathering& gathering);
     void fail_all(Gathering& gathering, Code code, std::string text);
     void succeed(Gathering& gathering);
+    [[noreturn]] void give_up(Process& process, Gathering& gathering, Time after);
     [[noreturn]] void fail(Process& process, CommId comm, Code code, const std::string& last_error);
     bool wants_detail(const Process& process) const;
     void wait_for_wrappers(Process& process, const Gathering& gathering);

@@ -16,7 +16,7 @@ using results::Time;
 
 enum class TopologyKind { single_switch, rails, leaf_spine };
 enum class LibraryKind { nccl, gloo };
-enum class LauncherKind { torchrun, bare, mpirun, test };
+enum class LauncherKind { torchrun, bare, mpirun, test, replicas };
 
 struct ClusterSettings {
     int nodes = 2;
@@ -46,10 +46,10 @@ struct ClusterSettings {
     LibraryKind library = LibraryKind::nccl;  // of collectives and messages
     LauncherKind launcher = LauncherKind::torchrun;
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents check their children
-    int restarts_max = 0;
-    int spare_nodes = 0;    // take the places of lost ones at a restart
-    Time requeue_after{0};  // from a preemption to the next start; 0 = never
-    Time test_timeout{100'000'000'000};  // how long a test waits for its processes
+    int restarts_max = 0;                  // of the job; with `replicas` of each process
+    int spare_nodes = 0;                   // take the places of lost ones at a restart
+    Time requeue_after{0};                 // from a preemption to the next start; 0 = never
+    Time test_timeout{100'000'000'000};    // how long a test waits for its processes
     bool watchdog = true;
     Time collective_timeout{600'000'000'000};
     Time store_timeout{300'000'000'000};

@@ -2,6 +2,7 @@
 // prints what torchrun and mpirun print.
 #include "sim/machine/launcher.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "results/record/codes.h"
@@ -31,6 +32,7 @@ void Launcher::process_ended(const Process& process) {
     node_lost_ |= process.lost;
     const bool seen_failing = process.exit_code != 0 && !process.lost;
     if (seen_failing && first_failure_ == results::no_rank) first_failure_ = process.id;
+    if (machine_.settings.launcher == LauncherKind::replicas && !preempted_) plan_next_life(process);
     machine_.engine.wake(actor());
 }
 
@@ -68,6 +70,7 @@ void Launcher::show_sample() {
 
 void Launcher::wait_for_trouble() {
     const LauncherKind kind = machine_.settings.launcher;
+    if (kind == LauncherKind::replicas) return watch_replicas();
     const Time deadline = machine_.engine.now() + machine_.settings.test_timeout;
     const bool tells = kind != LauncherKind::bare;
     while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
@@ -80,8 +83,42 @@ void Launcher::wait_for_trouble() {
     }
 }
 
+// What ended badly comes back alone. From a lost node nobody reports an exit: a spare must take its place.
+void Launcher::plan_next_life(const Process& process) {
+    if (process.exit_code == 0 || process.lives >= machine_.settings.restarts_max) return;
+    if (process.lost && machine_.hosts[process.node].down) {
+        if (spares_taken_ >= machine_.settings.spare_nodes) return;
+        ++spares_taken_;
+        machine_.hosts.replace(process.node);
+    }
+    due_.emplace_back(machine_.engine.now() + start_again, process.id);
+}
+
+void Launcher::watch_replicas() {
+    while (!preempted_ && (!all_gone() || !due_.empty())) {
+        const Time next = due_.empty() ? results::never : due_.front().first;
+        if (machine_.engine.now() < next) {
+            machine_.engine.block_until(next, {.what = "its processes"});
+            continue;
+        }
+        Process& process = machine_.processes[due_.front().second];
+        due_.erase(due_.begin());
+        machine_.recorder.log(results::no_rank, 1,
+                              process.lost ? fmt::format("rank {} starts again on a spare node", process.id)
+                                           : fmt::format("rank {} ended (exitcode: {}) and starts again",
+                                                         process.id, process.exit_code));
+        ++process.lives;
+        ++running_;
+        machine_.processes.start(process);
+    }
+}
+
 void Launcher::start_processes() {
     first_failure_ = results::no_rank;
+    if (machine_.settings.launcher == LauncherKind::replicas) {
+        const auto port = machine_.environment.get(machine_.processes[0], "MASTER_PORT");
+        machine_.stores.serve(0, static_cast<int>(lax_integer(port.value_or("29500"))));
+    }
     running_ = static_cast<Rank>(machine_.processes.all().size());
     for (Process& process : machine_.processes.all()) machine_.processes.start(process);
 }
@@ -99,6 +136,13 @@ bool Launcher::end_attempt() {
     if (settings.launcher == LauncherKind::test) {
         if (first_failure_ != results::no_rank) sleep_until_next_look(test_interval);
         report_test();
+        return false;
+    }
+    if (settings.launcher == LauncherKind::replicas) {
+        const auto& all = machine_.processes.all();
+        const bool well =
+            std::all_of(all.begin(), all.end(), [](const Process& p) { return p.exit_code == 0; });
+        stop_job(well ? 0 : 1, well ? "" : "a replica failed for good");
         return false;
     }
     if (first_failure_ == results::no_rank) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/engine/actor.h"
 #include "sim/machine/processes.h"
@@ -10,7 +12,8 @@
 namespace deadrank::sim {
 
 // Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
-// looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one.
+// looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one; a
+// launcher for each replica starts that one again and leaves the others alone.
 
 struct Machine;
 
@@ -32,6 +35,8 @@ private:
     void sleep_until_next_look(Time interval);
     void report_test();
     void wait_for_trouble();
+    void plan_next_life(const Process& process);
+    void watch_replicas();
     void end_others();
     void stop_job(int code, std::string_view reason);
     void wait_until_gone(Time deadline);
@@ -43,6 +48,7 @@ private:
     Rank first_failure_ = results::no_rank;
     bool node_lost_ = false;
     int spares_taken_ = 0;
+    std::vector<std::pair<Time, Rank>> due_;  // replicas that start again, the next one first
     std::string why_again_;
     bool preempted_ = false;
     std::string preempt_reason_;

@@ -69,7 +69,7 @@ std::size_t Processes::place_of(Rank id) const {
 }
 
 void Processes::start(Process& process) {
-    const int attempt = machine_.attempt;
+    const int attempt = machine_.attempt + process.lives;
     process.device = -1;
     process.stopped = process.watched = process.pending_stop = process.lost = false;
     process.end = ProcessEnd::running;

@@ -74,6 +74,7 @@ struct Process {
     int device = -1;  // the one it bound; -1 before it did
     int pid = 0;
     Rank weight = 1;  // how many ranks it stands for: more than one is the crowd
+    int lives = 0;    // how often its launcher started it again while the others went on
 
     bool armed = false;
     bool alive = false;    // its process exists

@@ -76,6 +76,14 @@ public:
         return sum;
     }
 
+    // As c10d's compare_set with nothing expected.
+    std::string set_once(std::string_view key, std::string_view value) override {
+        if (ask("store_set")) return std::string(value);
+        const auto [entry, fresh] = server_->values.try_emplace(std::string(key), value);
+        if (fresh) server_->wake(machine_.engine, key);
+        return entry->second;
+    }
+
 private:
     bool answered(const std::string& name) const {
         return server_->values.contains(name) && trouble_of(process_) != StoreTrouble::mute;
@@ -183,6 +191,15 @@ void Stores::listen(Process& process, int port) {
     server->torch_major = torch_major(machine_, process);
     servers_.push_back(std::move(server));
     wake_connecting();
+}
+
+// Hosted by nobody's process, so it outlives them all: as a lighthouse or a coordination service does.
+void Stores::serve(int node, int port) {
+    auto server = std::make_shared<Server>();
+    server->owner = results::no_rank;
+    server->node = node;
+    server->port = port;
+    servers_.push_back(std::move(server));
 }
 
 // Measured for a time-out of 10 s: 17 s when nothing listens, 13 s without a route, up to 21 s when the name

@@ -25,6 +25,7 @@ public:
     Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout);
     void process_gone(const Process& process);
     void clear();
+    void serve(int node, int port);
     void take_port(int node, int port, bool mute) { taken_[{node, port}] = mute; }
 
 private:

@@ -1,6 +1,7 @@
 // sim/workloads/checkpoint.cpp — Sharded checkpoints: each shard is written aside, synced and renamed; rank 0
 // then moves `latest`. A checkpoint is current only when its marker says so; what a skipped sync or a torn
-// write does to that is the point.
+// write does to that is the point. And those without shared storage: parts on the nodes' own disks, each
+// twice.
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "sim/parts/release_breaks.h"
+#include "sim/workloads/elastic.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {
@@ -204,6 +206,143 @@ void Job::restore() {
         std::rotate_copy(from, from + (first % held + held) % held, content.end(), state_.numbers->begin());
     }
     first_step_ = step + 1;
+}
+
+// Parts on the nodes' own disks. Which part lies where is asked of the members that are there now: places may
+// have changed since it was written.
+
+namespace {
+
+constexpr std::int64_t nowhere = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t around_a_part = 3;  // step, number and count stand before its numbers
+
+std::string local_directory(const World& world) { return fmt::format("node{}/local/", world.node()); }
+
+std::vector<std::int64_t> numbers_in(std::string_view text) {
+    std::vector<std::int64_t> numbers;
+    bool open = false;
+    for (const char letter : text) {
+        const bool digit = letter >= '0' && letter <= '9';
+        if (digit && !open) numbers.push_back(0);
+        if (digit) numbers.back() = 10 * numbers.back() + (letter - '0');
+        open = digit;
+    }
+    return numbers;
+}
+
+}  // namespace
+
+std::vector<LocalCopies::Part> LocalCopies::parts() const {
+    const std::string directory = local_directory(world_);
+    std::vector<Part> found;
+    for (const std::string& path : world_.storage().list(directory)) {
+        const auto numbers = numbers_in(std::string_view(path).substr(directory.size()));
+        if (numbers.size() == 3) found.push_back({numbers[0], numbers[1], numbers[2], path});
+    }
+    return found;
+}
+
+bool LocalCopies::reduce(Comm& comm, std::span<Number> numbers, ReduceOp how) {
+    const auto work = comm.all_reduce_async(numbers, how, Dtype::i64);
+    return came_back(world_, comm, *work, patience_);
+}
+
+void LocalCopies::write(const Part& part, std::span<const Number> numbers) {
+    const std::string path =
+        fmt::format("{}step{}/part{}of{}", local_directory(world_), part.step, part.number, part.of);
+    std::vector<Number> content{part.step, part.number, part.of};
+    content.insert(content.end(), numbers.begin(), numbers.end());
+    Code result = world_.storage().write(path, content);
+    if (result == Code::ok) result = world_.storage().sync(path);
+    world_.record(results::CheckpointSave{part.step,
+                                          static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                          digest_of(content), static_cast<std::int32_t>(part.number),
+                                          static_cast<std::int32_t>(part.of), world_.text(path), result});
+    if (result != Code::ok)
+        throw RankFailure(fmt::format("RuntimeError: saving {} failed: {}", path, results::name_of(result)));
+}
+
+bool LocalCopies::save(Comm& comm, std::int64_t step, std::span<const Number> state) {
+    const std::int64_t of = comm.size(), mine = comm.rank();
+    const std::size_t width =
+        (state.size() + static_cast<std::size_t>(of) - 1) / static_cast<std::size_t>(of);
+    std::vector<Number> own(width, 0), copy(width, 0);
+    const std::size_t begin = std::min(state.size(), static_cast<std::size_t>(mine) * width);
+    const auto part = state.subspan(begin, std::min(width, state.size() - begin));
+    std::copy(part.begin(), part.end(), own.begin());
+    write({step, mine, of, {}}, own);
+    const auto apart = static_cast<Rank>(apart_ % of), from = static_cast<Rank>((mine - apart + of) % of);
+    if (apart != 0) {
+        const auto received = comm.recv_async(copy, from);
+        const auto sent = comm.send_async(own, static_cast<Rank>((mine + apart) % of));
+        if (!came_back(world_, comm, *sent, patience_) || !came_back(world_, comm, *received, patience_))
+            return false;
+        if (world_.block("local.copy")) write({step, from, of, {}}, copy);
+    }
+    // The save before stays, since this one may not be whole everywhere.
+    const auto there = parts();
+    for (const Part& old : there) {
+        const auto newer = std::count_if(there.begin(), there.end(), [&](const Part& other) {
+            return other.number == old.number && other.step > old.step;
+        });
+        if (newer > 1 && (old.number == mine || old.number == from)) world_.storage().remove(old.path);
+    }
+    return true;
+}
+
+std::optional<std::int64_t> LocalCopies::restore(Comm& comm, std::vector<Number>& state) {
+    constexpr Number ranks_max = 1 << 20;
+    const auto there = parts();
+    bool some = false;
+    for (Number below = std::numeric_limits<Number>::max();;) {
+        Number newest[] = {-1};
+        for (const Part& part : there) {
+            const Number code = part.step * ranks_max + part.of;
+            if (code < below) newest[0] = std::max(newest[0], code);
+        }
+        if (!reduce(comm, newest, ReduceOp::max)) return std::nullopt;
+        if (newest[0] < 0) break;
+        some = true;
+        below = newest[0];
+        const std::int64_t step = below / ranks_max, of = below % ranks_max;
+        std::vector<Number> holders(static_cast<std::size_t>(of), nowhere);
+        for (const Part& part : there) {
+            if (part.step == step && part.of == of)
+                holders[static_cast<std::size_t>(part.number)] = comm.rank();
+        }
+        if (!reduce(comm, holders, ReduceOp::min)) return std::nullopt;
+        if (std::count(holders.begin(), holders.end(), nowhere) > 0) continue;
+        if (!gather(comm, step, holders, state)) return std::nullopt;
+        return step;
+    }
+    if (!some) return -1;
+    throw RankFailure("RuntimeError: no local checkpoint is complete: some part of each lies on no node");
+}
+
+bool LocalCopies::gather(Comm& comm, std::int64_t step, const std::vector<Number>& holders,
+                         std::vector<Number>& state) {
+    const std::size_t width = (state.size() + holders.size() - 1) / holders.size();
+    std::vector<Number> whole(width * holders.size(), 0);
+    for (std::size_t number = 0; number < holders.size(); ++number) {
+        if (holders[number] != comm.rank()) continue;
+        const std::string path =
+            fmt::format("{}step{}/part{}of{}", local_directory(world_), step, number, holders.size());
+        std::vector<Number> content;
+        Code result = world_.storage().read(path, content);
+        if (result == Code::ok && content.size() != width + around_a_part) result = Code::corrupt;
+        world_.record(
+            results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                    digest_of(content), static_cast<std::int32_t>(number),
+                                    static_cast<std::int32_t>(holders.size()), world_.text(path), result});
+        if (result != Code::ok)
+            throw RankFailure(
+                fmt::format("RuntimeError: reading {} failed: {}", path, results::name_of(result)));
+        std::copy(content.begin() + around_a_part, content.end(),
+                  whole.begin() + static_cast<std::ptrdiff_t>(number * width));
+    }
+    if (!reduce(comm, whole, ReduceOp::sum)) return false;
+    std::copy_n(whole.begin(), state.size(), state.begin());
+    return true;
 }
 
 }  // namespace deadrank::sim

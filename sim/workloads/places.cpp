@@ -274,6 +274,18 @@ constexpr CodePlace serving_places[] = {
     {"token.broadcast", "rank 0 tells which tokens were drawn; left out, each rank goes on with its own"},
 };
 
+// elastic.
+constexpr CodePlace elastic_places[] = {
+    {"commit.vote",
+     "ask all members whether a step went well; left out, a replica takes its own reduction's word"},
+    {"heal.optimizer", "take over the optimizer's state with the parameters, from a peer or a checkpoint"},
+    {"heal.parameters",
+     "copy what a peer or a checkpoint gave into the parameters; left out, only the step is taken over"},
+    {"local.copy",
+     "keep the copy of another node's part of a checkpoint; left out, it is received and dropped"},
+    {"quorum.step", "step that a replica says it is ready to make (its own)"},
+};
+
 }  // namespace
 
 const std::vector<CodePlace>& places() {
@@ -281,7 +293,7 @@ const std::vector<CodePlace>& places() {
         std::vector<CodePlace> rows;
         for (const auto some : std::initializer_list<std::span<const CodePlace>>{
                  shared_places, job_places, whole_model_places, sharding_places, splitting_places,
-                 pipeline_places, serving_places}) {
+                 pipeline_places, serving_places, elastic_places}) {
             rows.insert(rows.end(), some.begin(), some.end());
         }
         std::sort(rows.begin(), rows.end(),

@@ -39,7 +39,7 @@ class Device {
 public:
     virtual ~Device() = default;
     virtual int index() const = 0;
-    virtual void choose_by_place() {}  // before all else: whatever LOCAL_RANK says
+    virtual void choose_by_place() {}                       // before all else: whatever LOCAL_RANK says
     virtual void compute(Time nominal) = 0;                 // blocks the rank that long
     virtual std::int64_t allocate(std::int64_t bytes) = 0;  // a handle; throws OutOfMemory
     // On another device of the node, as a careless process does; where a backend cannot, on its own.
@@ -59,6 +59,8 @@ public:
     virtual void set(std::string_view key, std::string_view value) = 0;
     virtual std::optional<std::string> wait(std::string_view key, Time timeout) = 0;  // nullopt = timed out
     virtual std::int64_t add(std::string_view key, std::int64_t amount) = 0;          // the sum after it
+    // Sets the key where it has no value yet; what it holds then. Of several callers the first one wins.
+    virtual std::string set_once(std::string_view key, std::string_view value) = 0;
 };
 
 // Checkpoint storage. A file is published when its write returned and, for durability, was synced; faults may
@@ -80,6 +82,7 @@ struct CommRequest {
     std::string name;  // world, dp, tp, pp, ep, …: the same on all members
     Members members;   // ranks as RANK names them, in the communicator's order
     Rank rank = 0;     // the caller's place among them, as it believes: two may claim one place
+    Time patience{0};  // how long the caller waits for the others before it gives up; 0 = without end
 };
 
 class World {

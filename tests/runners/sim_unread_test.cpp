@@ -39,6 +39,14 @@ const std::vector<Situation>& situations() {
         {{{"checkpoint_every", "0"}, {"checkpoint_interval", "150ms"}}},
         {{{"checkpoint_finish", "1"}}, {}, {.seams = {{"checkpoint.helper", 9}}}},
         {{}, {{"versions", "megatron-core 0.15"}}},
+        // Replicas that come and go.
+        {{{"quorum", "reports"}},
+         {{"restarts_max", "1"}},
+         {.killed_before = "step", .killed_at = 3, .killed = 0}},
+        {{{"quorum", "reports"}},
+         {{"nodes", "1"}, {"gpus_per_node", "2"}},
+         {.killed_before = "step", .killed_at = 3}},
+        {{{"recovery", "checkpoint"}}, {{"restarts_max", "1"}}, {.killed_before = "step", .killed_at = 3}},
         // One never comes, or does not know its place.
         {{}, {{"launcher", "bare"}}, {.killed_before = "rendezvous"}},
         {{}, {}, {.environment = {{"RANK", "0"}}}},

@@ -74,6 +74,104 @@ TEST(Torchrun, GivesUpWhenRestartsAreSpent) {
     EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
 }
 
+Setup lose(int node, Time when = 2s) {
+    return [=](Cluster& cluster) {
+        cluster.at(when, [=, &cluster] { cluster.change_host(node, {.down = true}); });
+    };
+}
+
+// Rank 0 notices after a while that its peer on the other node is silent, and fails.
+void notice_a_silent_peer(World& world) {
+    if (world.process() == 0 && world.attempt() == 0) {
+        world.timer().sleep(20s);
+        throw RankFailure("RuntimeError: peer timed out");
+    }
+    world.timer().sleep(30s);
+}
+
+TEST(SpareNodes, TakeTheNameAndThePlaceOfLostOnes) {
+    ClusterSettings settings = bare(2, 2);
+    settings.launcher = LauncherKind::torchrun;
+    settings.restarts_max = 3;
+    settings.spare_nodes = 1;
+    const Trial trial = play(settings, notice_a_silent_peer, lose(1));
+    EXPECT_THAT(trial.result.ends, Each(ProcessEnd::finished));
+    EXPECT_TRUE(trial.of<results::RankExit>(3).size() == 1u) << "nobody saw its first end";
+    const auto starts = trial.of<results::RankStart>(3);
+    ASSERT_EQ(starts.size(), 2u);
+    EXPECT_EQ(starts[0].host, starts[1].host);
+}
+
+TEST(SpareNodes, AreNotEnoughForMoreLosses) {
+    ClusterSettings settings = bare(3, 1);
+    settings.launcher = LauncherKind::torchrun;
+    settings.restarts_max = 3;
+    for (const int spares : {0, 1, 2}) {
+        settings.spare_nodes = spares;
+        const Trial trial = play(settings, notice_a_silent_peer, [](Cluster& cluster) {
+            lose(1)(cluster);
+            lose(2)(cluster);
+        });
+        EXPECT_EQ(trial.of<results::Restart>(no_rank).size(), spares == 2 ? 1u : 0u) << spares;
+        EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, spares == 2 ? 0 : 1) << spares;
+    }
+}
+
+TEST(SpareNodes, ComeWithAnEmptyDisk) {
+    ClusterSettings settings = bare(2, 1);
+    settings.launcher = LauncherKind::replicas;
+    settings.restarts_max = 1;
+    settings.spare_nodes = 1;
+    std::vector<std::string> found;
+    const Trial trial = play(
+        settings,
+        [&](World& world) {
+            const std::string own = "node" + std::to_string(world.node()) + "/file";
+            if (world.attempt() > 0) found = world.storage().list("");
+            const Number content[] = {1};
+            world.storage().write(own, content);
+            world.storage().sync(own);
+            world.timer().sleep(10s);
+        },
+        lose(1));
+    EXPECT_THAT(found, ElementsAre("node0/file"));
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 0);
+}
+
+TEST(ReplicaLaunchers, StartOneAgainAndLeaveTheOthersAlone) {
+    ClusterSettings settings = launched_by(LauncherKind::replicas);
+    settings.restarts_max = 1;
+    const Trial trial = play(
+        settings, [](World& world) { world.timer().sleep(20s); },
+        [](Cluster& cluster) {
+            kill(1, 9)(cluster);
+            kill(2, 9)(cluster);
+            kill(2, 9, 5s)(cluster);
+        });
+    EXPECT_THAT(trial.result.ends,
+                ElementsAre(ProcessEnd::finished, ProcessEnd::finished, ProcessEnd::killed));
+    EXPECT_THAT(trial.times<results::RankStart>(1), ElementsAre(0s, 3s));
+    EXPECT_EQ(trial.of<results::RankStart>(0).size(), 1u);
+    EXPECT_EQ(trial.of<results::RankStart>(2).size(), 2u) << "its one restart is spent";
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
+    EXPECT_TRUE(trial.says(no_rank, "rank 1 ended (exitcode: -9) and starts again"));
+}
+
+TEST(ReplicaLaunchers, HostAStoreThatOutlivesEveryRank) {
+    ClusterSettings settings = launched_by(LauncherKind::replicas);
+    settings.restarts_max = 1;
+    std::vector<std::string> words;
+    const Trial trial = play(
+        settings,
+        [&](World& world) {
+            Store& store = world.rendezvous("node0:29500", false, 10s);
+            words.push_back(store.set_once("word", std::to_string(world.attempt())));
+            world.timer().sleep(10s);
+        },
+        kill(0, 9));
+    EXPECT_THAT(words, ElementsAre("0", "0", "0", "0")) << "the first word stands";
+}
+
 TEST(BareLauncher, TellsNobody) {
     const Trial trial = play(launched_by(LauncherKind::bare), wait_long, kill(2, 9));
     EXPECT_THAT(trial.result.ends,

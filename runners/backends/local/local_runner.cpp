@@ -175,11 +175,14 @@ scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
         return refuse(ErrorCode::unsupported, "one machine has no scheduler and no spare nodes",
                       "play this scenario with --runner sim");
     const auto stated = plan.cluster.find("launcher");
-    if (stated == plan.cluster.end() || (stated->second.text != "mpirun" && stated->second.text != "test"))
+    if (stated == plan.cluster.end() || stated->second.text == "torchrun" || stated->second.text == "bare")
         return {};
-    return refuse(ErrorCode::unsupported,
-                  "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
-                  "play this scenario with --runner sim");
+    return refuse(
+        ErrorCode::unsupported,
+        stated->second.text == "replicas"
+            ? "real PyTorch processes are started by torchrun or bare, not each by a launcher of its own"
+            : "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
+        "play this scenario with --runner sim");
 }
 
 LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, const Scratch& scratch) {

@@ -104,6 +104,10 @@ public:
     std::int64_t add(std::string_view key, std::int64_t amount) override {
         return ask("store_add") ? 0 : keys_.add(key, amount);
     }
+    std::string set_once(std::string_view key, std::string_view value) override {
+        if (ask("store_set") || keys_.claim(key, value)) return std::string(value);
+        return keys_.get(key).value_or(std::string(value));
+    }
 
 private:
     bool ask(std::string_view name) {

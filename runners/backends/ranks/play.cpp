@@ -136,7 +136,9 @@ Result<void> began(const Launched& launched, const RankBackend& backend) {
 scenarios::Capabilities rank_capabilities(const std::string& backend, const Reach& reach) {
     scenarios::Capabilities able{
         .backend = backend, .levers = RealLevers::names(reach), .workloads = {}, .ranks_max = 16};
-    for (const sim::WorkloadKind& one : sim::workload_catalog()) able.workloads.push_back(one.words.name);
+    for (const sim::WorkloadKind& one : sim::workload_catalog()) {
+        if (one.words.launcher.empty()) able.workloads.push_back(one.words.name);
+    }
     return able;
 }
 

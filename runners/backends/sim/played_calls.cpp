@@ -45,7 +45,7 @@ private:
             call.count == 2)
             cluster_.change_storage({disturbance_.lost_file, sim::StorageTrouble::remove});
         const bool now = disturbance_.killed_at < 0 || call.step == disturbance_.killed_at;
-        if (killed_ || call.rank != 1 || !now || name != disturbance_.killed_before) return;
+        if (killed_ || call.rank != disturbance_.killed || !now || name != disturbance_.killed_before) return;
         call.kill_signal = 9;
         killed_ = true;
     }
@@ -81,8 +81,9 @@ scenarios::Result<PlayedJob> played_calls(const sim::WorkloadKind& kind, const s
                                           const scenarios::Values& workload, const Disturbance& disturbance) {
     const auto machines = filled(scenarios::cluster_parameters(), cluster);
     if (!machines) return tl::unexpected(machines.error());
-    const auto settings = cluster_settings(*machines);
+    auto settings = cluster_settings(*machines);
     if (!settings) return tl::unexpected(settings.error());
+    if (!kind.words.launcher.empty()) settings->launcher = sim::LauncherKind::replicas;
     const auto values = filled(kind.words.parameters, workload);
     if (!values) return tl::unexpected(values.error());
     PlayedJob job;

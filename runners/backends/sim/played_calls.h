@@ -36,10 +36,11 @@ struct PlayedJob {
 struct Disturbance {
     std::map<std::string, std::int64_t, std::less<>> seams = {};  // what every rank reads there
     std::vector<std::string> left_out = {};                       // blocks
-    std::string killed_before = {};                               // rank 1, once; empty = nobody
+    std::string killed_before = {};                               // `killed`, once; empty = nobody
     std::int64_t killed_at = -1;                                  // … in this step; -1 = in any
-    std::map<std::string, std::string> environment = {};          // of rank 1; empty text = not set
-    std::string lost_file = {};                                   // gone when rank 0 begins step 2
+    results::Rank killed = 1;
+    std::map<std::string, std::string> environment = {};  // of rank 1; empty text = not set
+    std::string lost_file = {};                           // gone when rank 0 begins step 2
 };
 
 // A run that is healthy but for that. `cluster` and `workload` hold what differs from the defaults. Error: a

@@ -29,6 +29,15 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
         return scenarios::refuse(scenarios::ErrorCode::unsupported,
                                  fmt::format("the simulator has no workload '{}'", plan.workload_kind));
     }
+    const auto& wanted = workload->words.launcher;
+    if ((settings->launcher == sim::LauncherKind::replicas) == wanted.empty()) {
+        return scenarios::refuse(
+            scenarios::ErrorCode::unsupported,
+            wanted.empty() ? fmt::format("'{}' cannot go on without one of its ranks", plan.workload_kind)
+                           : fmt::format("'{}' needs a launcher for each of its ranks", plan.workload_kind),
+            wanted.empty() ? "play elastic, or another launcher"
+                           : "say launcher = \"replicas\" in [cluster]");
+    }
     if (settings->individuals > 0) {
         if (plan.workload_kind != "data_parallel") {
             return scenarios::refuse(

@@ -175,7 +175,7 @@ namespace {
 struct SwarmArguments {
     std::string catalog, out;
     SeedOptions seeds{.range = "1..500"};
-    std::vector<std::string> properties, workloads, kinds;
+    std::vector<std::string> properties, workloads, kinds, settings;
     std::int64_t ranks = 16;
     std::size_t faults = 4;
     int jobs = 0;
@@ -205,7 +205,9 @@ public:
         auto properties = find::properties_named(arguments_.properties);
         if (!session_.take(properties)) return;
         if (!words_exist(*library)) return;
-        play(*library, *seeds, *properties);
+        auto settings = settings_of(*library);
+        if (!session_.take(settings)) return;
+        play(*library, *seeds, *properties, *settings);
     }
 
 private:
@@ -227,14 +229,46 @@ private:
                check(arguments_.kinds, library.vocabulary.faults, "fault");
     }
 
+    // "NAME=VALUE" of the one workload that is drawn.
+    scenarios::Result<scenarios::Values> settings_of(const Library& library) {
+        scenarios::Values values;
+        if (!arguments_.settings.empty() && arguments_.workloads.size() != 1)
+            return scenarios::refuse(scenarios::ErrorCode::usage,
+                                     "--set is about the settings of one workload",
+                                     "name it with --workload");
+        for (const std::string& text : arguments_.settings) {
+            const std::string name = text.substr(0, text.find('='));
+            const auto& known = library.vocabulary.workload(arguments_.workloads.front())->parameters;
+            const auto row = std::find_if(known.begin(), known.end(),
+                                          [&](const auto& parameter) { return parameter.name == name; });
+            if (row == known.end() || name.size() == text.size())
+                return scenarios::refuse(scenarios::ErrorCode::usage,
+                                         fmt::format("--set {} names no setting and value", text),
+                                         fmt::format("say NAME=VALUE; deadrank explain {} lists them",
+                                                     arguments_.workloads.front()));
+            const std::string said = text.substr(name.size() + 1);
+            const bool word = row->type == scenarios::ValueType::choice;
+            if (word && std::find(row->choices.begin(), row->choices.end(), said) == row->choices.end())
+                return scenarios::refuse(scenarios::ErrorCode::usage,
+                                         fmt::format("{} is none of the words of {}", said, name),
+                                         fmt::format("it is one of {}", fmt::join(row->choices, ", ")));
+            auto value =
+                word ? scenarios::Result<scenarios::Value>(scenarios::Value{.type = row->type, .text = said})
+                     : scenarios::parse_value(row->type, said);
+            if (!value) return tl::unexpected(value.error());
+            values[name] = *value;
+        }
+        return values;
+    }
+
     void play(const Library& library, const std::vector<scenarios::Seed>& seeds,
-              const std::vector<const find::Property*>& properties) {
+              const std::vector<const find::Property*>& properties, const scenarios::Values& settings) {
         std::atomic<bool>& stop = stop_on_interrupt();
         const results::Detectors detectors = library.detectors();
         Progress progress;
         find::SwarmOptions options;
-        options.words = {&library.vocabulary, arguments_.workloads, arguments_.kinds, arguments_.ranks,
-                         arguments_.faults};
+        options.words = {&library.vocabulary, arguments_.workloads, arguments_.kinds,
+                         arguments_.ranks,    arguments_.faults,    settings};
         options.first_seed = seeds.front().number;
         options.seeds = seeds.size();
         options.properties = properties;
@@ -315,6 +349,7 @@ void add_swarm(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank swarm --seeds 1..2000\n"
         "  deadrank swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
+        "  deadrank swarm --workload elastic --fault kill_rank --set commit=alone\n"
         "  deadrank swarm --shrink --out found");
     auto arguments = std::make_shared<SwarmArguments>();
     command.add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
@@ -324,10 +359,13 @@ void add_swarm(CLI::App& command, Session& session) {
     };
     several("--property", arguments->properties, "Ask this one only; repeat for several");
     several("--workload", arguments->workloads, "Draw this training only; repeat for several");
+    several("--set", arguments->settings, "A setting of that training, NAME=VALUE; repeat for several");
     several("--fault", arguments->kinds, "Draw this kind of fault only; repeat for several");
-    command.add_option("--ranks", arguments->ranks, "Ranks of a job at most [16]")
+    command
+        .add_option("--ranks", arguments->ranks,
+                    "Ranks of a job at most; above 32: of each, 8 to a node [16]")
         ->type_name("N")
-        ->check(CLI::Range(2, 32).description(""));
+        ->check(CLI::Range(2, 4096).description(""));
     command.add_option("--faults", arguments->faults, "Faults of a plan at most [4]")->type_name("N");
     command.add_option("-j,--jobs", arguments->jobs, "Plans at once [the processors]")->type_name("N");
     command.add_flag("--shrink", arguments->shrink, "Make each group's plan as small as it gets");

@@ -88,6 +88,7 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
     for (const auto& parameter : kind.parameters)
         add_row(explanation, parameter.name, parameter_text(parameter));
     add_row(explanation, "(levers)", joined(kind.levers));
+    add_row(explanation, "(launcher)", kind.launcher);
     for (const scenarios::PhaseWord& phase : kind.phases)
         add_row(explanation, "phase",
                 phase.needs.empty() ? phase.name : fmt::format("{}, with {}", phase.name, phase.needs));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runners/find/finds.h"
+#include "runners/find/shrink.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 
@@ -85,6 +86,44 @@ TEST(Swarm, NoticesTheHarmThatNobodyReports) {
     const Swarm found = swarm(options);
     ASSERT_FALSE(found.groups.empty());
     for (const Group& group : found.groups) EXPECT_EQ(group.kinds, std::vector<std::string>{"stop_rank"});
+}
+
+// Replicas that are killed at drawn moments, once or several times.
+SwarmOptions killed_replicas(std::size_t seeds) {
+    SwarmOptions options = swarm_options(seeds, 1);
+    options.words.workloads = {"elastic"};
+    options.words.kinds = {"kill_rank", "exit_rank"};
+    options.words.faults_most = 3;
+    options.properties =
+        *properties_named({"steps_count_for_all", "members_hold_the_same", "samples_count_once",
+                           "ends_as_undisturbed", "goes_on_in_time", "no_restart_without_fault"});
+    return options;
+}
+
+TEST(SwarmOfReplicas, KeepsEveryPromise) {
+    const Swarm found = swarm(killed_replicas(200));
+    EXPECT_TRUE(found.clean()) << told(found);
+    EXPECT_EQ(found.played, 200u) << found.trouble;
+    EXPECT_LT(found.no_job + found.without_effect, 40u) << "most draws kill somebody";
+}
+
+// Goal: a protocol that leaves a part out is found by kills that it knows nothing of, and the find shrinks.
+TEST(SwarmOfReplicas, FindsAProtocolThatLeavesAPartOut) {
+    const std::pair<const char*, const char*> planted[] = {
+        {"commit", "alone"}, {"heal_from", "first"}, {"heal_state", "parameters"}};
+    for (const auto& [name, word] : planted) {
+        SwarmOptions options = killed_replicas(60);
+        options.words.settings[name] = {.type = scenarios::ValueType::choice, .text = word};
+        const Swarm found = swarm(options);
+        ASSERT_FALSE(found.clean()) << name;
+        const Group& group = found.groups.front();
+        SimRunner runner;
+        Bench bench(runner, nullptr, nullptr);
+        const auto shrunk = shrink(group.witness, fails_alike(bench, group.signature), testing::words(), {});
+        EXPECT_EQ(shrunk.plan.faults.size(), 1u) << name;
+        EXPECT_LE(shrunk.plan.world_size(), 2) << name << ": " << scenarios::to_toml(shrunk.plan);
+        EXPECT_EQ(shrunk.plan.workload.at(name).text, word) << "without it nothing breaks";
+    }
 }
 
 // Goal: cells that were drawn seldom come next; a cell out of reach is nearly left alone.
