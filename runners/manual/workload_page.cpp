@@ -148,7 +148,8 @@ std::string phases_section(const sim::WorkloadKind& kind) {
         names.push_back(phase.needs.empty() ? fmt::format("`{}`", phase.name)
                                             : fmt::format("`{}` (with {})", phase.name, phase.needs));
     return fmt::format(
-        "## Phases\n\n`phase` of a fault's `when` may name {}; a fault that waits for another is refused.\n\n",
+        "## Phases\n\n`phase` of a fault's `when` may name {}; a fault that waits for another is "
+        "refused.\n\n",
         fmt::join(names, ", "));
 }
 

@@ -143,8 +143,8 @@ constexpr CodePlace sharding_places[] = {
      "0: squares are added up over all shards, and the root is the norm; 1: the shards' norms are added "
      "up"},
     {"experts.gather_all",
-     "gather all experts of a mixture, and a last layer that some samples pass by, on every rank; left out, each "
-     "rank gathers what its samples need"},
+     "gather all experts of a mixture, and a last layer that some samples pass by, on every rank; left out, "
+     "each rank gathers what its samples need"},
     {"fetch.clear",
      "set the buffer to zero in which parameters are fetched by all-reduce; left out, old memory "
      "joins the sum"},
