@@ -303,7 +303,7 @@ scenarios::Kind job_words(std::string name, std::string what) {
 
 void add_backward_phase(scenarios::Kind& kind) {
     const auto after = std::find_if(kind.phases.begin(), kind.phases.end(),
-                                    [](const scenarios::PhaseWord& one) { return one.name == "reduce"; });
+                                    [](const scenarios::PhaseWord& phase) { return phase.name == "reduce"; });
     kind.phases.insert(after, {"backward"});
 }
 
