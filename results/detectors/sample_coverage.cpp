@@ -240,11 +240,11 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
         if (event->rank >= 0 && evidence.facts<Lives>().attempt_at(event->at) == attempt)
             steps[event->as<DataBatch>()->step].try_emplace(event->rank, event);
     }
-    struct Group {
+    struct Together {
         const Communicator* comm;
         std::vector<Rank> readers;
     };
-    std::vector<Group> groups;
+    std::vector<Together> groups;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         if (comm.attempt != attempt) continue;
         if (auto readers = readers_together(comm); readers.size() > 1)
@@ -254,28 +254,30 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
         std::vector<Rank> odd;
         const Event* shown = nullptr;
         std::string says;
-        for (Group& group : groups) {
-            std::vector<const Event*> own;
+        for (Together& group : groups) {
+            std::vector<const Event*> readings;
             for (const Rank reader : group.readers) {
-                if (const auto read = reads.find(reader); read != reads.end()) own.push_back(read->second);
+                if (const auto read = reads.find(reader); read != reads.end())
+                    readings.push_back(read->second);
             }
-            const auto other = std::find_if(
-                own.begin(), own.end(), [&](const Event* one) { return !same_samples(*one, *own.front()); });
-            if (other == own.end()) continue;
-            if (!std::all_of(own.begin(), own.end(), [&](const Event* one) {
+            const auto other = std::find_if(readings.begin(), readings.end(), [&](const Event* one) {
+                return !same_samples(*one, *readings.front());
+            });
+            if (other == readings.end()) continue;
+            if (!std::all_of(readings.begin(), readings.end(), [&](const Event* one) {
                     return computes_on_its_own(evidence, *group.comm, *one);
                 })) {
                 group.readers.clear();  // samples passed on in one step are passed on in all
                 continue;
             }
-            const auto unlike = unlike_most(own);
+            const auto unlike = unlike_most(readings);
             odd.insert(odd.end(), unlike.begin(), unlike.end());
             if (shown) continue;
             shown = *other;
             says = fmt::format(
                 "ranks {} and {} compute one model in {}, and began step {} with samples {} and {}",
-                own.front()->rank, shown->rank, group.comm->name, step,
-                samples_of(evidence, *own.front()->as<DataBatch>()).front(),
+                readings.front()->rank, shown->rank, group.comm->name, step,
+                samples_of(evidence, *readings.front()->as<DataBatch>()).front(),
                 samples_of(evidence, *shown->as<DataBatch>()).front());
         }
         if (shown) {

@@ -209,6 +209,18 @@ std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
             "rank_or_device_derivation_error"};
 }
 
+// A job that had worked, was started again and did not find together: what failed is its recovery, which
+// tells what it said.
+bool is_a_rejoin(const Lives& lives, int attempt) {
+    const auto worked = [&](int one) {
+        const auto all = lives.of(one);
+        return std::any_of(all.begin(), all.end(), [](const Life& life) { return life.finished >= 0; });
+    };
+    bool before = false;
+    for (int earlier = 0; earlier < attempt; ++earlier) before = before || worked(earlier);
+    return before && attempt == lives.attempts() - 1 && !worked(attempt);
+}
+
 }  // namespace
 
 Findings setup_failure(const Evidence& evidence) {
@@ -242,6 +254,8 @@ Findings setup_failure(const Evidence& evidence) {
             if (const Rank wanted = world_waited_for(evidence, attempt); wanted > evidence.world_size())
                 finding.says += fmt::format(", and not ranks {}-{}", evidence.world_size(), wanted - 1);
         }
+        // Unless it says why: a variable that is wrong is wrong for any start.
+        if (finding.blame.variable.empty() && is_a_rejoin(lives, attempt)) continue;
         findings.push_back(std::move(finding));
     }
     return findings;

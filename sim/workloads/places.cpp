@@ -144,8 +144,7 @@ constexpr CodePlace sharding_places[] = {
      "up"},
     {"experts.gather_all",
      "gather all experts of a mixture, and a last layer that some samples pass by, on every rank; left out, "
-     "each "
-     "rank gathers what its samples need"},
+     "each rank gathers what its samples need"},
     {"fetch.clear",
      "set the buffer to zero in which parameters are fetched by all-reduce; left out, old memory "
      "joins the sum"},

@@ -51,9 +51,9 @@ void leave_out_what_needs_more(scenarios::Kind& words) {
         constexpr std::string_view or_else = " or ";
         while (!needs.empty()) {
             const auto end = needs.find(or_else);
-            const std::string_view need = needs.substr(0, end);
+            const std::string_view name = needs.substr(0, end);
             if (std::any_of(words.parameters.begin(), words.parameters.end(),
-                            [&](const scenarios::Parameter& known) { return known.name == need; }))
+                            [&](const scenarios::Parameter& known) { return known.name == name; }))
                 return false;
             if (end == std::string_view::npos) return true;
             needs.remove_prefix(end + or_else.size());

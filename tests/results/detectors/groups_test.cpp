@@ -116,5 +116,28 @@ TEST(ARequestToEnd, IsToldOfThoseWhoGotItFirst) {
     EXPECT_EQ(told(false, 100ms).ranks, ranks({}));
 }
 
+// Ranks that had worked and do not find together again have failed to recover; those that never worked, to
+// start.
+TEST(ARejoin, ThatFailsIsAFailedRecovery) {
+    for (const bool had_worked : {true, false}) {
+        EvidenceBuilder job(4);
+        job.start();
+        if (had_worked) job.world().step(0).step(1);
+        job.exits(1, -6, 6).after(100ms);
+        for (const Rank rank : {0, 2, 3}) job.exits(rank, -15, 15);
+        job.after(1s).add(no_rank, Restart{1}).after(1s).start().after(5min);
+        for (const Rank rank : job.everybody()) {
+            job.log(rank,
+                    "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 0/4 "
+                    "clients joined.");
+            job.exits(rank, 1);
+        }
+        job.add(no_rank, JobStop{1, job.text("rank 0 failed")});
+        const Evidence evidence = job.watched(1s);
+        EXPECT_EQ(asked("setup_failure", evidence).empty(), had_worked);
+        EXPECT_FALSE(asked("restart_failure", evidence).empty());
+    }
+}
+
 }  // namespace
 }  // namespace deadrank::tests
