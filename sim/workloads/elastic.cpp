@@ -39,10 +39,13 @@ struct ElasticSettings : Settings {
     std::int64_t spares =
         integer("spares", "0", "ranks that wait until a member of the quorum does not come");
     std::int64_t least = integer("least", "1", "replicas without which nobody goes on", 1);
-    Time patience =
-        duration("patience", "5s", "how long a replica that does not come, or does not vote, is waited for");
+    Time patience = duration(
+        "patience", "10s",
+        "how long a replica that does not come, or does not vote, is waited for; if step_patience is "
+        "longer, those that still wait in a failed step are left out");
     Time step_patience =
-        duration("step_patience", "10s", "how long a reduction or a transfer may take before it has failed");
+        duration("step_patience", "5s", "how long a reduction or a transfer may take before it has failed");
+    std::int64_t tries = integer("tries", "20", "tries at one step, after which a replica gives up", 1);
     Recovery recovery =
         choice<Recovery>("recovery", "peer",
                          "after a loss: whoever is behind gets the state of a peer; all go back to the last "
@@ -142,9 +145,12 @@ private:
         if (!counts(quorum, well, leaves)) {
             disconnect();
             world_.phase(results::Phase::none);
+            if (++failed_ >= settings_.tries)
+                throw RankFailure(fmt::format("RuntimeError: step {} failed {} times", state_.step, failed_));
             return false;
         }
         if (leaves) return true;
+        failed_ = 0;
         commit();
         return false;
     }
@@ -357,6 +363,7 @@ private:
     Rounds rounds_;
     LocalCopies copies_;
     ReplicaState state_;
+    std::int64_t failed_ = 0;          // tries at the step under way
     std::int64_t said_ = 0;            // the step that it last said it could make
     std::vector<std::int64_t> taken_;  // samples of the step under way
     std::vector<Number> sums_;         // its gradient and loss
