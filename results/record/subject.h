@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "results/record/evidence.h"
@@ -19,6 +20,8 @@ struct Subject {
     std::string version;     // "torch 2.11.0"; empty when nobody said
     Time timeout{0};         // what bounds its waits; 0 = unknown
     std::string debug = {};  // TORCH_DISTRIBUTED_DEBUG of the whole job; empty = as usual
+    // Settings of which the framework's documentation promises that it compares or equalises them.
+    std::set<std::string> compares = {};
 };
 std::string subject_lines(const Subject& subject);
 Subject subject_of(const Evidence& evidence);
