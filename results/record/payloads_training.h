@@ -132,8 +132,8 @@ struct DataBatch {
     }
 };
 
-// What of a process lies on which device of its host: "model" for each one at its start, "context" or "weights"
-// where those lie elsewhere. Which device was meant nobody writes down.
+// What of a process lies on which device of its host: "model" for each one at its start, "context" or
+// "weights" where those lie elsewhere. Which device was meant nobody writes down.
 struct DeviceBind {
     static constexpr std::string_view kind = "device.bind";
     TextId what = TextId::none;

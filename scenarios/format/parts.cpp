@@ -77,12 +77,10 @@ Bug read_bug(Reader& top, const Taxonomy& taxonomy) {
     const Node* table = needed_table(top, "bug", "say its stage, symptom, cause and fix");
     if (!table) return {};
     Reader reader(*table, "[bug]", top.problems());
-    Bug bug{read_id(reader, "stage", taxonomy.stages),
-            read_id(reader, "symptom", taxonomy.symptoms),
-            read_id(reader, "cause", taxonomy.causes),
-            read_id(reader, "fix", taxonomy.fixes),
-            reader.texts("replays"),
-            reader.text("per_rank")};
+    Bug bug{read_id(reader, "stage", taxonomy.stages), read_id(reader, "symptom", taxonomy.symptoms),
+            read_id(reader, "cause", taxonomy.causes), read_id(reader, "fix", taxonomy.fixes),
+            reader.texts("replays")};
+    bug.per_rank = reader.text("per_rank");
     check_reports(reader, bug.replays);
     reader.refuse_the_rest();
     return bug;

@@ -201,7 +201,8 @@ constexpr std::string_view stand_in = R"(#!/usr/bin/env python3
 import json, pathlib, sys
 if sys.argv[1] == "resilience":
     at = sys.argv.index("--table")
-    pathlib.Path(sys.argv[at + 1]).write_text("".join(map(lambda f: pathlib.Path(f).read_text(), sys.argv[2:at])))
+    lines = [pathlib.Path(file).read_text() for file in sys.argv[2:at]]
+    pathlib.Path(sys.argv[at + 1]).write_text("".join(lines))
     sys.exit()
 count = pathlib.Path(__file__).with_name("count")
 run = len(count.read_text()) + 1 if count.exists() else 1
