@@ -15,16 +15,16 @@ namespace {
 
 constexpr int looks_min = 3;
 
-// What ranks put on a device that is not their own.
+// What other ranks put on a device where they do not compute.
 std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
-    const OwnDevices& devices = evidence.facts<OwnDevices>();
+    const DevicesInUse& devices = evidence.facts<DevicesInUse>();
     std::vector<Rank> ranks;
     const Event* first = nullptr;
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
         const std::string_view what = evidence.text(bind->what);
         const std::int32_t own = devices.of(event->rank);
-        if (own < 0 || own == bind->actual || (what != "weights" && what != "context")) continue;
+        if (own < 0 || own == bind->device || (what != "weights" && what != "context")) continue;
         if (!first) first = event;
         ranks.push_back(event->rank);
     }
@@ -34,7 +34,7 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
              .says = fmt::format("{} of {} lie on device {} of another rank", evidence.text(bind->what),
-                                 ranks_text(sorted(ranks)), bind->actual),
+                                 ranks_text(sorted(ranks)), bind->device),
              .causes = {"memory_placement_or_lifetime_error"}}};
 }
 

@@ -2,6 +2,7 @@
 #include "results/facts/odd.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -178,19 +179,84 @@ std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& 
     return unlike.size() < comm.processes.size() ? unlike : std::vector<Rank>{};
 }
 
-OwnDevices::OwnDevices(const Evidence& evidence) {
-    std::map<std::int32_t, std::set<Rank>> hosts;
+namespace {
+
+// Of the offsets the one that most have; of several the least.
+std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
+    std::int32_t best = 0;
+    int most = 0;
+    for (const auto& [offset, count] : counts) {
+        if (count < most || (count == most && std::abs(offset) >= std::abs(best))) continue;
+        best = offset;
+        most = count;
+    }
+    return best;
+}
+
+}  // namespace
+
+DevicesInUse::DevicesInUse(const Evidence& evidence) {
+    std::vector<Time> restarts;
+    for (const Event* event : evidence.each<Restart>()) restarts.push_back(event->at);
+    const auto attempt_at = [&](Time at) {
+        return static_cast<std::size_t>(std::upper_bound(restarts.begin(), restarts.end(), at) -
+                                        restarts.begin());
+    };
+    std::vector<Attempt> attempts(restarts.size() + 1);
     for (const Event* event : evidence.each<RankStart>())
-        hosts[event->as<RankStart>()->node].insert(event->rank);
-    for (const auto& [node, ranks] : hosts) {
-        std::int32_t place = 0;
-        for (const Rank rank : ranks) places_[rank] = place++;
+        attempts[attempt_at(event->at)][event->rank].node = event->as<RankStart>()->node;
+    for (const Event* event : evidence.each<DeviceBind>()) {
+        const auto* bind = event->as<DeviceBind>();
+        Attempt& attempt = attempts[attempt_at(event->at)];
+        const auto seat = attempt.find(event->rank);
+        if (seat == attempt.end() || evidence.text(bind->what) != "model") continue;
+        seat->second.device = bind->device;
+        seat->second.at = event->at;
+    }
+    const auto jobs = evidence.each<JobStart>();
+    const std::int32_t devices = jobs.empty() ? 0 : jobs.front()->as<JobStart>()->gpus_per_node;
+    for (Attempt& attempt : attempts) {
+        std::map<std::int32_t, std::int32_t> next;  // place on each host
+        for (auto& [rank, seat] : attempt) seat.place = next[seat.node]++;
+        find_odd(attempt, devices);
     }
 }
 
-std::int32_t OwnDevices::of(Rank rank) const {
-    const auto found = places_.find(rank);
-    return found == places_.end() ? -1 : found->second;
+void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host) {
+    struct Host {
+        std::int32_t processes = 0, as_usual = 0;
+        std::map<std::int32_t, int> users;  // by device
+        std::set<std::int32_t> usual;
+        bool exchanged() const {  // the same devices, dealt out otherwise
+            return std::equal(users.begin(), users.end(), usual.begin(), usual.end(),
+                              [](const auto& one, std::int32_t device) { return one.first == device; });
+        }
+    };
+    std::map<std::int32_t, int> offsets;
+    for (const auto& [rank, seat] : attempt)
+        if (seat.device) ++offsets[seat.offset()];
+    const std::int32_t usual = most_common(offsets);
+    std::map<std::int32_t, Host> hosts;
+    for (const auto& [rank, seat] : attempt) {
+        Host& host = hosts[seat.node];
+        ++host.processes;
+        host.usual.insert(seat.place + usual);
+        if (seat.device) ++host.users[*seat.device];
+        host.as_usual += seat.device && seat.offset() == usual;
+        last_[rank] = seat.device.value_or(seat.place + usual);
+    }
+    for (const auto& [rank, seat] : attempt) {
+        const Host& host = hosts[seat.node];
+        if (!seat.device || seat.offset() == usual || host.processes > devices_on_host) continue;
+        const bool alone = host.users.at(*seat.device) == 1;
+        if (alone && (2 * host.as_usual <= host.processes || host.exchanged())) continue;
+        odd_.push_back({rank, *seat.device, seat.place + usual, seat.at});
+    }
+}
+
+std::int32_t DevicesInUse::of(Rank rank) const {
+    const auto found = last_.find(rank);
+    return found == last_.end() ? -1 : found->second;
 }
 
 }  // namespace deadrank::results::detectors

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,17 +38,40 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
 // of the other. Empty without siblings, and if all members differ.
 std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
-// Which device is a rank's own, by the pattern of its peers: the n-th rank of a host owns the n-th device.
+// Which device each process has, and which processes break the pattern of their peers. The pattern is the
+// distance between the n-th process of a host and the n-th device that most processes of the job have:
+// usually 0; 4 where the first half of each host belongs to another job.
 
-class OwnDevices {
+class DevicesInUse {
 public:
-    explicit OwnDevices(const Evidence& evidence);
+    explicit DevicesInUse(const Evidence& evidence);
 
-    // -1: the process was never seen to start.
+    // Where its process computes, or by the pattern where nobody saw that; -1: it was never seen to start.
     std::int32_t of(Rank rank) const;
 
+    // Off the pattern, and on a device of somebody else, or on one that the pattern gives nobody of a host
+    // where most keep to it. Who exchanged devices harms nobody, and where there are fewer than processes all
+    // share.
+    struct Odd {
+        Rank rank = no_rank;
+        std::int32_t device = 0, usual = 0;
+        Time at{0};
+    };
+    const std::vector<Odd>& odd() const { return odd_; }
+
 private:
-    std::map<Rank, std::int32_t> places_;
+    struct Seat {
+        std::int32_t node = 0, place = 0;
+        std::optional<std::int32_t> device;
+        Time at{0};
+        std::int32_t offset() const { return *device - place; }
+    };
+    using Attempt = std::map<Rank, Seat>;  // who was there between two restarts
+
+    void find_odd(const Attempt& attempt, std::int32_t devices_on_host);
+
+    std::map<Rank, std::int32_t> last_;
+    std::vector<Odd> odd_;
 };
 
 }  // namespace deadrank::results::detectors

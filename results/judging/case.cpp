@@ -1,8 +1,9 @@
 // results/judging/case.cpp — Three judgements become one: a caught fault does not excuse an alarm in the
-// control.
+// control. And the names of verdicts and outcomes, as reports and scripts read them.
 #include "results/judging/case.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace deadrank::results {
@@ -54,5 +55,20 @@ Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::
     unknown.reason = std::move(reason);
     return unknown;
 }
+
+std::string_view name_of(Verdict verdict) {
+    static constexpr std::array<std::string_view, 3> names = {"pass", "unknown", "fail"};
+    return names.at(static_cast<std::size_t>(verdict));
+}
+
+std::string_view name_of(Outcome outcome) {
+    static constexpr std::array<std::string_view, 18> names = {
+        "caught",    "wrong_rank",  "wrong_class", "late",          "silent",       "crashed",
+        "noisy",     "false_alarm", "dead_metric", "sticky",        "pending_only", "not_applied",
+        "as_unseen", "quiet",       "unfinished",  "heals_nothing", "as_control",   "unjudged"};
+    return names.at(static_cast<std::size_t>(outcome));
+}
+
+Verdict worse(Verdict a, Verdict b) { return std::max(a, b); }
 
 }  // namespace deadrank::results

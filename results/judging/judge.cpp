@@ -76,7 +76,8 @@ void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) 
     if (job.reaction == Reaction::misleading_error) {
         judgement.reason +=
             fmt::format(" (no error text names {})", blame_text(judgement.culprit, expect.blames));
-    } else if (job.reaction == Reaction::wrong_rank || job.reaction == Reaction::silent_wrong_result) {
+    } else if (job.reaction == Reaction::wrong_rank || job.reaction == Reaction::silent_wrong_result ||
+               job.reaction == Reaction::not_checked) {
         judgement.reason += fmt::format(" ({})", job.says);
     }
 }
@@ -185,7 +186,8 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     judgement.fault_at = record.truth.first_fault();
     if (plan.variant == Variant::fault || record.truth.applied())
         judgement.culprit = culprit_of(plan.expect, record.truth);
-    judgement.job = grade(record, plan.variant == Variant::fault ? control : nullptr, judgement.culprit);
+    judgement.job = grade(record, plan.variant == Variant::fault ? control : nullptr, judgement.culprit,
+                          plan.bug.per_rank);
     if (record.truth.interrupted) {
         set(judgement, Verdict::unknown, Outcome::unjudged, "it was stopped before it was done");
         return judgement;

@@ -100,16 +100,9 @@ bool never_ends(const Ending& ending) {
 struct EndResult {
     std::map<Rank, double> loss;
     std::map<std::pair<Rank, std::string_view>, std::uint64_t> parameters;
-    std::map<Rank, std::uint64_t> samples;  // a hash of all of them in order
+    std::map<std::int64_t, std::multiset<std::string_view>> samples;  // by step, whoever saw them
     std::map<std::pair<Rank, std::int64_t>, std::uint64_t> answers;
 };
-
-// FNV-1a, continued.
-std::uint64_t hashed(std::uint64_t hash, std::string_view text) {
-    constexpr std::uint64_t prime = 0x100000001b3;
-    for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * prime;
-    return (hash ^ 0xff) * prime;
-}
 
 EndResult result_of(const Evidence& evidence) {
     EndResult result;
@@ -119,8 +112,7 @@ EndResult result_of(const Evidence& evidence) {
         } else if (const auto* digest = event.as<ParametersDigest>()) {
             result.parameters[{event.rank, evidence.text(digest->name)}] = digest->digest;
         } else if (const auto* batch = event.as<DataBatch>()) {
-            auto& hash = result.samples[event.rank];
-            hash = hashed(hash, evidence.text(batch->samples));
+            result.samples[batch->step].insert(evidence.text(batch->samples));
         } else if (const auto* answer = event.as<ServeOutput>()) {
             result.answers[{event.rank, answer->request}] = answer->digest;
         }
@@ -152,12 +144,11 @@ std::string difference(const EndResult& seen, const EndResult& right, bool resta
             return fmt::format("rank {} answers request {} differently from the control", key.first,
                                key.second);
     }
-    for (const auto& [rank, samples] : right.samples) {
-        const auto found = seen.samples.find(rank);
-        if (!restarted && (found == seen.samples.end() || found->second != samples))
-            return fmt::format("rank {} saw other samples than the control", rank);
-    }
-    return "";
+    if (restarted || seen.samples == right.samples) return "";  // a restart repeats some
+    const auto [other, own] =
+        std::mismatch(seen.samples.begin(), seen.samples.end(), right.samples.begin(), right.samples.end());
+    return fmt::format("step {} was trained with other samples than the control's",
+                       own != right.samples.end() ? own->first : other->first);
 }
 
 std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e9); }
@@ -234,8 +225,10 @@ private:
         }
         const std::string differs =
             difference(result_of(job_.evidence), result_of(*job_.control), ending_.restarted);
-        if (!differs.empty()) return {.reaction = Reaction::silent_wrong_result, .says = differs};
-        return grade;
+        if (differs.empty()) return grade;
+        if (job_.unpromised.empty()) return {.reaction = Reaction::silent_wrong_result, .says = differs};
+        return {.reaction = Reaction::not_checked,
+                .says = fmt::format("{}; nobody promised to compare {}", differs, job_.unpromised)};
     }
 
     const Reacting& job_;
@@ -248,14 +241,18 @@ private:
 
 Grade grade(const Reacting& job) { return Grading(job).all(); }
 
-Grade grade(const Record& run, const Evidence* control, const Blame& culprit) {
+Grade grade(const Record& run, const Evidence* control, const Blame& culprit, const std::string& per_rank) {
     const Time fault_at = run.truth.first_fault();
+    const Subject subject = subject_of(run.evidence);
+    // The simulator plays no framework, and what it plays is held to its own scenario.
+    const bool promised = subject.name.empty() || subject.compares.contains(per_rank);
     return grade({.evidence = run.evidence,
                   .control = control,
                   .culprit = culprit,
                   .fault_at = fault_at == never ? Time{0} : fault_at,
-                  .timeout = subject_of(run.evidence).timeout,
-                  .waiting = run.truth.waiting});
+                  .timeout = subject.timeout,
+                  .waiting = run.truth.waiting,
+                  .unpromised = promised ? std::string() : per_rank});
 }
 
 Time settled_at(const Evidence& evidence) {

@@ -18,7 +18,12 @@
 // Result. What a user would call it: each rank's last loss and parameters, the samples that it read (not
 // after a restart, which repeats some), and every served answer. Whatever the control has must be there and
 // the same. A job that warned or restarted and then reached another result is wrong: a user who looks only at
-// the result would never know.
+// the result would never know. Samples are compared for the whole job, step by step: which rank trains on
+// which share does not matter while losses and parameters are the same.
+//
+// Not checked. Where the bug is a setting that differs per rank ([bug] per_rank), a wrong result breaks a
+// promise only if the framework's documentation says that it compares that setting or makes it equal. For
+// other frameworks it is a grade of its own.
 //
 // A scenario's word asks for what it says and no more: `refuse_to_start` for an error before the first step,
 // whatever its words; `restart` for a job that started again and ended well, whatever its result, which a
@@ -45,6 +50,7 @@ enum class Reaction {
     restarted,         // and completed
     hung,
     silent_wrong_result,  // only a control run can tell
+    not_checked,          // likewise, of a setting that differs per rank and that nobody promised to compare
 };
 std::string_view name_of(Reaction);
 std::string_view reaction_text(Reaction reaction);      // "it hung"
@@ -52,6 +58,7 @@ std::string_view wanted_text(std::string_view wanted);  // "end with a clear err
 
 bool ended_with_error(Reaction reaction);
 bool is_good(Reaction reaction);  // nobody is left waiting, misled or wrong
+bool is_bad(Reaction reaction);   // somebody is, and by what was promised; `not checked` is neither
 
 // A job that takes longer than this many of its time-outs to end has hung, however it ends.
 inline constexpr std::int64_t hang_multiple = 5;
@@ -64,6 +71,7 @@ struct Reacting {
     Time fault_at{0};
     Time timeout{0};  // what bounds a wait in the job; 0 = unknown
     Waiting waiting = {};
+    std::string unpromised = {};  // the setting that differs per rank where nobody promised to compare it
 };
 
 struct Grade {
@@ -82,7 +90,9 @@ struct Grade {
 bool reaction_meets(std::string_view wanted, const Grade& job);
 
 Grade grade(const Reacting& job);
-Grade grade(const Record& run, const Evidence* control, const Blame& culprit = {});
+// `per_rank`: [bug] per_rank of the scenario.
+Grade grade(const Record& run, const Evidence* control, const Blame& culprit = {},
+            const std::string& per_rank = {});
 
 // When the job had recovered or ended: the first step finished after its last restart, else its last exit.
 // `never` if it hangs.

@@ -9,15 +9,15 @@
 namespace deadrank::results {
 
 std::string_view name_of(Reaction reaction) {
-    static constexpr std::array<std::string_view, 9> names = {
-        "completed",          "warned_and_completed", "clear_error", "misleading_error",
-        "wrong_rank",         "refused_to_start",     "restarted",   "hung",
-        "silent_wrong_result"};
+    static constexpr std::array<std::string_view, 10> names = {
+        "completed",           "warned_and_completed", "clear_error", "misleading_error",
+        "wrong_rank",          "refused_to_start",     "restarted",   "hung",
+        "silent_wrong_result", "not_checked"};
     return names.at(static_cast<std::size_t>(reaction));
 }
 
 std::string_view reaction_text(Reaction reaction) {
-    static constexpr std::array<std::string_view, 9> texts = {
+    static constexpr std::array<std::string_view, 10> texts = {
         "it completed silently",
         "it warned and completed",
         "it ended with a clear error",
@@ -27,6 +27,7 @@ std::string_view reaction_text(Reaction reaction) {
         "it restarted and completed",
         "it hung",
         "it completed with a wrong result",
+        "it completed with a wrong result, by a setting that nobody promised to compare",
     };
     return texts.at(static_cast<std::size_t>(reaction));
 }
@@ -53,7 +54,8 @@ bool reaction_meets(std::string_view wanted, const Grade& job) {
     if (wanted == "warn_and_complete") return reaction == Reaction::warned_and_completed;
     if (wanted == "restart")
         return job.restarted &&
-               (reaction == Reaction::restarted || reaction == Reaction::silent_wrong_result);
+               (reaction == Reaction::restarted || reaction == Reaction::silent_wrong_result ||
+                reaction == Reaction::not_checked);
     if (wanted == "refuse_to_start") return !job.stepped && ended_with_error(reaction);
     if (wanted == "clear_error")
         return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
@@ -66,10 +68,12 @@ bool ended_with_error(Reaction reaction) {
            reaction == Reaction::wrong_rank || reaction == Reaction::refused_to_start;
 }
 
-bool is_good(Reaction reaction) {
-    return reaction != Reaction::misleading_error && reaction != Reaction::wrong_rank &&
-           reaction != Reaction::hung && reaction != Reaction::silent_wrong_result;
+bool is_bad(Reaction reaction) {
+    return reaction == Reaction::misleading_error || reaction == Reaction::wrong_rank ||
+           reaction == Reaction::hung || reaction == Reaction::silent_wrong_result;
 }
+
+bool is_good(Reaction reaction) { return !is_bad(reaction) && reaction != Reaction::not_checked; }
 
 const TableWord& table_word(Reaction reaction) {
     if (reaction == Reaction::refused_to_start) reaction = Reaction::clear_error;

@@ -1,5 +1,5 @@
 // results/judging/resilience.h — A cell of the resilience table: how a framework reacted to a bug, as the
-// judge graded it, in the table's seven words.
+// judge graded it, in the table's eight words.
 #pragma once
 
 #include <array>
@@ -18,12 +18,13 @@ struct TableWord {
     std::string_view text;  // "silent wrong result"
     Reaction reaction;      // what the word is read back to
 };
-inline constexpr std::array<TableWord, 7> table_words = {{
+inline constexpr std::array<TableWord, 8> table_words = {{
     {"clear_error", "clear error", Reaction::clear_error},
     {"misleading_error", "misleading error", Reaction::misleading_error},
     {"wrong_rank", "wrong rank blamed", Reaction::wrong_rank},
     {"hang", "hang", Reaction::hung},
     {"silent_wrong_result", "silent wrong result", Reaction::silent_wrong_result},
+    {"not_checked", "not checked", Reaction::not_checked},
     {"recovered", "recovered", Reaction::restarted},
     {"unaffected", "unaffected", Reaction::completed},
 }};
@@ -36,6 +37,8 @@ struct ResilienceCell {
     std::string again;           // the command that reproduces it
     std::optional<Grade> grade;  // absent: not known
     std::string untold = {};     // why not: not played here, no fault, a machine too slow
+    int run = 1;                 // of several of one bug and one program
+    std::string known = {};      // "before", "after": when what agrees was written down; empty = nobody said
 };
 
 }  // namespace deadrank::results

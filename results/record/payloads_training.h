@@ -132,18 +132,17 @@ struct DataBatch {
     }
 };
 
-// Work or a tensor was placed: asked for one device, landed on another.
+// What of a process lies on which device of its host: "model" for each one at its start, "context" or
+// "weights" where those lie elsewhere. Which device was meant nobody writes down.
 struct DeviceBind {
     static constexpr std::string_view kind = "device.bind";
     TextId what = TextId::none;
-    std::int32_t requested = 0;
-    std::int32_t actual = 0;
+    std::int32_t device = 0;
 
     template <class Self, class Visit>
     static void fields(Self& self, Visit&& visit) {
         visit("what", self.what);
-        visit("requested", self.requested);
-        visit("actual", self.actual);
+        visit("device", self.device);
     }
 };
 

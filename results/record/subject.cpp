@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sstream>
 
 namespace deadrank::results {
 
 // Lines of name=value, written and read back.
 
 std::string subject_lines(const Subject& subject) {
-    return fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}\ndebug={}", subject.name,
-                       subject.framework, subject.version, subject.timeout.count(), subject.debug);
+    std::string lines =
+        fmt::format("subject={}\nframework={}\nversion={}\ntimeout={}\ndebug={}", subject.name,
+                    subject.framework, subject.version, subject.timeout.count(), subject.debug);
+    if (!subject.compares.empty()) lines += fmt::format("\ncompares={}", fmt::join(subject.compares, ","));
+    return lines;
 }
 
 Subject subject_of(const Evidence& evidence) {
@@ -25,8 +30,11 @@ Subject subject_of(const Evidence& evidence) {
         const std::size_t begin = at + name.size() + 2;
         return lines.substr(begin, lines.find('\n', begin) - begin);
     };
-    return {value("subject"), value("framework"), value("version"),
-            Time{std::atoll(value("timeout").c_str())}, value("debug")};
+    Subject subject{value("subject"), value("framework"), value("version"),
+                    Time{std::atoll(value("timeout").c_str())}, value("debug")};
+    std::istringstream settings(value("compares"));
+    for (std::string one; std::getline(settings, one, ',');) subject.compares.insert(one);
+    return subject;
 }
 
 // From the last sample before to the first sample after: too much rather than too little.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "results/record/evidence.h"
@@ -17,6 +18,8 @@ struct Subject {
     std::string version;     // "torch 2.11.0"; empty if unknown
     Time timeout{0};         // what bounds its waits; 0 = unknown
     std::string debug = {};  // TORCH_DISTRIBUTED_DEBUG of the whole job; empty = default
+    // Settings that the framework's documentation promises to compare or to make equal.
+    std::set<std::string> compares = {};
 };
 std::string subject_lines(const Subject& subject);
 Subject subject_of(const Evidence& evidence);

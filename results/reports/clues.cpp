@@ -86,8 +86,7 @@ std::string loaded(const Evidence& evidence, const Event&, const CheckpointLoad&
                        name_of(what.result));
 }
 std::string bound(const Evidence& evidence, const Event&, const DeviceBind& what) {
-    return fmt::format("{}: asked for device {}, got {}", evidence.text(what.what), what.requested,
-                       what.actual);
+    return fmt::format("{} on device {}", evidence.text(what.what), what.device);
 }
 std::string served(const Evidence& evidence, const Event& event, const ServeOutput& what) {
     return what.request > 3 ? "" : fmt::format("request {}  {}", what.request, fields_text(evidence, event));

@@ -182,6 +182,8 @@ std::string with_standing(const std::string& json_line, const ResilienceCell& st
                        {"version", standing.subject.version},
                        {"debug", standing.subject.debug}};
     json["again"] = standing.again;
+    if (standing.run != 1) json["run"] = standing.run;
+    if (!standing.known.empty()) json["known"] = standing.known;
     json["stood"] = nullptr;
     if (!standing.grade) json["untold"] = standing.untold;
     if (standing.grade) {
@@ -210,7 +212,9 @@ ResilienceCell standing_from(const Json& json) {
                                    Time(0), subject.value("debug", "")},
                        .again = json.at("again"),
                        .grade = std::nullopt,
-                       .untold = json.value("untold", "")};
+                       .untold = json.value("untold", ""),
+                       .run = json.value("run", 1),
+                       .known = json.value("known", "")};
     if (const Json& stood = json.at("stood"); !stood.is_null()) {
         const Json& took = stood.at("took");
         one.grade = Grade{.reaction = reaction_called(stood.at("response")),

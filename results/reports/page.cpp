@@ -161,6 +161,7 @@ Json standing_view(const ResilienceCell& standing) {
     }
     json["response"] = table_word(standing.grade->reaction).text;
     json["good"] = is_good(standing.grade->reaction);
+    if (standing.grade->reaction == Reaction::not_checked) json["apart"] = true;
     json["took"] = took_text(*standing.grade);
     json["says"] = standing.grade->says;
     return json;

@@ -19,7 +19,8 @@ namespace deadrank::results::reports {
 std::string framework_text(const Subject& subject);
 std::string took_text(const Grade& grade);
 
-// Cells of unknown result are left out, and counted.
+// One cell for all runs of a bug and a program, each reaction with its count where they differ; `†` where the
+// known reaction was written down after a run. Cells of unknown result are left out, and counted.
 std::string resilience_table(const std::vector<ResilienceCell>& standings);
 
 // The page with `table` between its lines "<!-- resilience table -->" and
@@ -31,7 +32,8 @@ std::string between_table_marks(std::string page, std::string_view table);
 scenarios::Result<void> write_resilience_table(const std::vector<ResilienceCell>& standings,
                                                const std::filesystem::path& file);
 
-// A row per framework, with how many bugs it handled in which way: for a front page. The place is between
+// A row per framework, with how many bugs it handled in which way in all of its runs: for a front page. The
+// place is between
 // "<!-- resilience summary -->" and "<!-- end of the resilience summary -->". Errors as above.
 std::string resilience_summary(const std::vector<ResilienceCell>& standings);
 scenarios::Result<void> write_resilience_summary(const std::vector<ResilienceCell>& standings,

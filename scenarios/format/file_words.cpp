@@ -24,7 +24,10 @@ FileTable bug_table(const Taxonomy& taxonomy) {
              id_of("cause", taxonomy.causes, "the root cause"),
              id_of("fix", taxonomy.fixes, "the fix pattern; [heal] applies it"),
              {"replays", Form::texts,
-              "public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\""}}};
+              "public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\""},
+             {"per_rank", Form::text,
+              "a setting that is meant to be one for all ranks and that a fault makes differ: its seam or "
+              "variable; where nothing promises to compare it, a wrong result is graded `not checked`"}}};
 }
 
 FileTable expect_table(const Taxonomy& taxonomy) {

@@ -81,6 +81,7 @@ Bug read_bug(Reader& top, const Taxonomy& taxonomy) {
     Bug bug{read_id(reader, "stage", taxonomy.stages), read_id(reader, "symptom", taxonomy.symptoms),
             read_id(reader, "cause", taxonomy.causes), read_id(reader, "fix", taxonomy.fixes),
             reader.texts("replays")};
+    bug.per_rank = reader.text("per_rank");
     check_reports(reader, bug.replays);
     reader.refuse_the_rest();
     return bug;

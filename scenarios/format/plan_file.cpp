@@ -27,9 +27,10 @@ std::string head(const Plan& plan) {
 }
 
 std::string bug_table(const Bug& bug) {
-    return fmt::format("\n[bug]\nstage = {}\nsymptom = {}\ncause = {}\nfix = {}\nreplays = {}\n",
-                       toml_text(bug.stage), toml_text(bug.symptom), toml_text(bug.cause), toml_text(bug.fix),
-                       toml_list(bug.replays));
+    const std::string table = fmt::format(
+        "\n[bug]\nstage = {}\nsymptom = {}\ncause = {}\nfix = {}\nreplays = {}\n", toml_text(bug.stage),
+        toml_text(bug.symptom), toml_text(bug.cause), toml_text(bug.fix), toml_list(bug.replays));
+    return bug.per_rank.empty() ? table : table + fmt::format("per_rank = {}\n", toml_text(bug.per_rank));
 }
 
 std::string expect_table(const Expectation& expect) {

@@ -73,6 +73,26 @@ void check_no_workload(Reader& top) {
                            "[release] names its program itself: leave [workload] out");
 }
 
+// What is said to differ is what a fault makes differ: else the word would be a label and nothing more.
+void check_per_rank(Reader& top, const Bug& bug, const std::vector<FaultSettings>& faults) {
+    if (bug.per_rank.empty()) return;
+    const auto names = [&](const FaultSettings& fault, const char* parameter) {
+        const auto found = fault.parameters.find(parameter);
+        return found != fault.parameters.end() && !found->second.options.empty() &&
+               found->second.options.front().text == bug.per_rank;
+    };
+    const bool made = std::any_of(faults.begin(), faults.end(), [&](const FaultSettings& fault) {
+        const auto ranks = fault.parameters.find("rank");
+        const bool some = ranks != fault.parameters.end() && ranks->second.selector != "all";
+        return some && (names(fault, "seam") || names(fault, "name"));
+    });
+    if (made) return;
+    top.problems().add(top.find("bug")->find("per_rank")->place,
+                       fmt::format("no fault gives some ranks another '{}'", bug.per_rank),
+                       "name the seam that a bend_value bends or the variable that a set_env sets, with its "
+                       "rank, or leave per_rank out");
+}
+
 void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     read_format(top);
     scenario.bug = read_bug(top, taxonomy);
@@ -90,6 +110,7 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
     }
     for (FaultSettings& fault : read_faults(top, vocabulary, workload))
         scenario.faults.push_back(std::move(fault));
+    check_per_rank(top, scenario.bug, scenario.faults);
     if (scenario.faults.empty() && !top.find("fault")) {
         top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
     }

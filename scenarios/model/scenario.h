@@ -31,6 +31,9 @@ using Settings = std::map<std::string, Setting>;
 struct Bug {
     std::string stage, symptom, cause, fix;  // ids of the taxonomy
     std::vector<std::string> replays;  // public reports: "owner/repo#123", or "study: …" for incident tables
+    // A setting that is meant to be one for all ranks, and that the bug makes differ: the seam or variable of
+    // a fault. Empty: the bug is no such one.
+    std::string per_rank = {};
 
     bool operator==(const Bug&) const = default;
 };

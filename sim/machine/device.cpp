@@ -45,11 +45,6 @@ int Devices::bind(Process& process, bool by_place) {
             "reported at some other API call, so the stacktrace below might be incorrect.");
     }
     process.device = static_cast<int>(wanted);
-    if (process.device != process.local) {
-        Recorder& recorder = machine_.recorder;
-        recorder.record(process.id,
-                        results::DeviceBind{recorder.text("process"), process.local, process.device});
-    }
     return process.device;
 }
 

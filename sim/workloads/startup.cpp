@@ -76,10 +76,7 @@ void Job::read_environment() {
     if (wanted < 0 || wanted >= local_size) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
-    if (wanted != world_.device().index()) {
-        world_.record(results::DeviceBind{world_.text("model"), world_.device().index(),
-                                          static_cast<std::int32_t>(wanted)});
-    }
+    world_.record(results::DeviceBind{world_.text("model"), static_cast<std::int32_t>(wanted)});
 }
 
 void Job::validate() {

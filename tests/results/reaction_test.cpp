@@ -138,7 +138,7 @@ TEST(Reaction, IsAWrongResultHoweverTheJobCameToIt) {
 
 // Goal: no table has a word of its own for a reaction, nor a reaction without a word.
 TEST(Reaction, HasOneWordInTheTableAndIsAsGoodAsIt) {
-    for (int i = 0; i <= static_cast<int>(results::Reaction::silent_wrong_result); ++i) {
+    for (int i = 0; i <= static_cast<int>(results::Reaction::not_checked); ++i) {
         const auto reaction = static_cast<results::Reaction>(i);
         EXPECT_EQ(is_good(reaction), is_good(results::table_word(reaction).reaction)) << name_of(reaction);
     }

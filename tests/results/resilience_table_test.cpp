@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "results/text/text_file.h"
+#include "tests/support/shell.h"
 
 namespace deadrank::tests {
 namespace {
@@ -35,6 +36,45 @@ TEST(ResilienceTable, HasACommandBehindEachBadCell) {
     EXPECT_NE(table.find("1 trial could not be told"), std::string::npos) << table;
 }
 
+// Goal: several runs are one cell. Where they differ each reaction has its count, the cell is as bad as its
+// worst run, and leads to that one; where they do not, their seconds are a range.
+TEST(ResilienceTable, ShowsSeveralRunsAsOneCell) {
+    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
+    const auto clear = [](results::Time took) {
+        return Grade{.reaction = Reaction::clear_error, .took = took, .says = "named"};
+    };
+    std::vector<results::ResilienceCell> runs = {
+        {"x/first", "cause", ddp, "deadrank run well", clear(1s), "", 1},
+        {"x/first", "cause", ddp, "deadrank run badly", hung_job, "", 2},
+        {"x/first", "cause", ddp, "deadrank run well", clear(3s), "", 3},
+        {"x/second", "cause", ddp, "unused", clear(1s), "", 1, "after"},
+        {"x/second", "cause", ddp, "unused", clear(3s), "", 2, "after"}};
+    const std::string table = results::reports::resilience_table(runs);
+    EXPECT_NE(table.find("| first | cause | [**clear error 2, hang 1**](#b1) |"), std::string::npos) << table;
+    EXPECT_NE(table.find("clear error: named; hang: watched  \n   `deadrank run badly`"), std::string::npos)
+        << table;
+    EXPECT_NE(table.find("2 cells of 2 to 3 runs each. In 1 the runs differ"), std::string::npos) << table;
+    EXPECT_NE(table.find("1 clear error · 1 differ from run to run"), std::string::npos) << table;
+    runs.erase(runs.begin(), runs.begin() + 3);
+    const std::string alike = results::reports::resilience_table(runs);
+    EXPECT_NE(alike.find("| clear error 1 to 3 s † |"), std::string::npos) << alike;
+    EXPECT_NE(alike.find("† (1 cell)"), std::string::npos) << alike;
+    EXPECT_NE(alike.find("1 cell of 2 runs."), std::string::npos) << alike;
+    EXPECT_EQ(alike.find("differ:"), std::string::npos) << alike;
+}
+
+// Goal: what nobody promised to check is neither good nor bad: it leads to its words, and is not bold.
+TEST(ResilienceTable, SetsWhatNobodyPromisedApart) {
+    const results::Subject ddp{"ddp", "PyTorch DDP", "torch 2.11.0", 10s};
+    const std::string table =
+        results::reports::resilience_table({{"a/bug", "cause", ddp, "deadrank run a",
+                                             Grade{.reaction = Reaction::not_checked, .says = "rate"}}});
+    EXPECT_NE(table.find("| [*not checked*](#b1) |"), std::string::npos) << table;
+    EXPECT_NE(table.find("*not checked* (1 cell): a wrong result by a setting"), std::string::npos) << table;
+    EXPECT_FALSE(is_good(Reaction::not_checked));
+    EXPECT_FALSE(is_bad(Reaction::not_checked));
+}
+
 // Goal: a front page counts each framework's answers, one under another debug level apart, and what could not
 // be told not at all.
 TEST(ResilienceSummary, HasARowForEachFramework) {
@@ -45,9 +85,9 @@ TEST(ResilienceSummary, HasARowForEachFramework) {
                                                                    {"b", "cause", ddp, "", hung_job},
                                                                    {"a", "cause", louder, "", clear},
                                                                    {"c", "cause", ddp, "", std::nullopt}});
-    EXPECT_NE(text.find("2 bugs over 2 frameworks, 3 runs"), std::string::npos) << text;
-    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0) | 2 | | | | 2 | | | |"), std::string::npos) << text;
-    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0, debug DETAIL) | 1 | 1 | | | | | | |"),
+    EXPECT_NE(text.find("2 bugs over 2 frameworks, 3 cells of 1 run each:"), std::string::npos) << text;
+    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0) | 2 | | | | 2 | | | | | |"), std::string::npos) << text;
+    EXPECT_NE(text.find("| PyTorch DDP (torch 2.11.0, debug DETAIL) | 1 | 1 | | | | | | | | |"),
               std::string::npos)
         << text;
 }
@@ -59,6 +99,7 @@ TEST(Standings, AreReadBackFromLinesOfJson) {
     const std::vector<results::ResilienceCell> written = {
         {"a", "cause", ddp, "deadrank run a", hung_job},
         {"b", "cause", ddp, "deadrank run b", Grade{.reaction = Reaction::completed}},
+        {"b", "cause", ddp, "deadrank run b", hung_job, "", 2, "after"},
         {"c", "cause", ddp, "deadrank run c", std::nullopt, "too slow"}};
     const fs::path file = fs::path(testing::TempDir()) / "deadrank_lines.jsonl";
     {
@@ -69,9 +110,11 @@ TEST(Standings, AreReadBackFromLinesOfJson) {
     }
     const auto read = reports::read_standings(file);
     ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->size(), 3u);
+    ASSERT_EQ(read->size(), 4u);
     EXPECT_EQ(reports::resilience_table(*read), reports::resilience_table(written));
-    EXPECT_EQ((*read)[2].untold, "too slow");
+    EXPECT_EQ((*read)[2].run, 2);
+    EXPECT_EQ((*read)[2].known, "after");
+    EXPECT_EQ((*read)[3].untold, "too slow");
     EXPECT_EQ((*read)[0].subject.debug, "DETAIL");
     std::ofstream(file) << "not json\n{}\n";
     const auto refused = reports::read_standings(file);
@@ -117,8 +160,10 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
     std::string words;
     for (const results::TableWord& word : results::table_words)
         words += (words.empty() ? "" : "|") + std::string(word.text);
-    const std::regex cell("( |( (" + words + ")( \\d+ s)? )|( \\[\\*\\*(" + words +
-                          ")( (≥ )?\\d+ s)?\\*\\*\\]\\(#b(\\d+)\\) ))");
+    const std::string took = "( (≥ )?\\d+( to \\d+)? s)?";
+    const std::string told =
+        "((" + words + ")" + took + "|(" + words + ") \\d+(, (" + words + ") \\d+)+)( †)?";
+    const std::regex cell("( |( " + told + " )|( \\[\\*\\*?" + told + "\\*\\*?\\]\\(#b(\\d+)\\) ))");
     const std::regex again(
         "   `deadrank run (\\S+) --seed \\d+ --runner local --ranks \\d+ (--debug \\S+ )?--subject "
         "(\\S+)`");
@@ -141,14 +186,65 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
             const std::string text = line.substr(at + 1, next - at - 1);
             EXPECT_TRUE(std::regex_match(text, found, cell)) << "'" << text << "' in " << line;
             cells += text != " ";
-            if (text.find("**") != std::string::npos) {
-                EXPECT_EQ(std::stoul(found[9]), ++bad) << line;
+            if (text.find("](#b") != std::string::npos) {
+                EXPECT_EQ(std::stoul(found[found.size() - 1]), ++bad) << line;
             }
         }
     }
     EXPECT_GE(rows, 40u);
     EXPECT_GE(cells, 80u);
     EXPECT_EQ(notes, bad);
+}
+
+// A stand-in for deadrank: its third run of a bug hangs, and it tells nothing of the bug "unsure" but once.
+constexpr std::string_view stand_in = R"(#!/usr/bin/env python3
+import json, pathlib, sys
+if sys.argv[1] == "resilience":
+    at = sys.argv.index("--table")
+    lines = [pathlib.Path(file).read_text() for file in sys.argv[2:at]]
+    pathlib.Path(sys.argv[at + 1]).write_text("".join(lines))
+    sys.exit()
+count = pathlib.Path(__file__).with_name("count")
+run = len(count.read_text()) + 1 if count.exists() else 1
+count.write_text("x" * run)
+for word in sys.argv:
+    if word.startswith("x/"):
+        told = {"response": "hang" if run == 3 and word == "x/parts" else "clear_error", "says": "words"}
+        unsure = word == "x/unsure" and run > 1
+        print(json.dumps({"scenario": word, "stood": None if unsure else told, "untold": "too slow"}))
+)";
+
+// Goal: the suite plays each cell as often as it is asked to, once, agrees only where every run is among the
+// known, and gives the page when that was written down.
+TEST(FrameworksSuite, JudgesACellByAllOfItsRuns) {
+    const fs::path place = fs::path(testing::TempDir()) / "deadrank_frameworks_suite";
+    fs::remove_all(place);
+    fs::create_directories(place);
+    std::ofstream(place / "program") << stand_in;
+    fs::permissions(place / "program", fs::perms::owner_all);
+    std::ofstream(place / "known.toml") << "[\"x/agrees\".before]\nmine = [\"clear_error\"]\n"
+                                           "[\"x/parts\".before]\nmine = [\"clear_error\"]\n"
+                                           "[\"x/both\".after]\nmine = [\"clear_error\", \"hang\"]\n"
+                                           "[\"x/unsure\".before]\nmine = [\"clear_error\"]\n";
+    const std::string command = "python3 " DEADRANK_SOURCE_DIRECTORY "/.ci/frameworks.py " +
+                                (place / "program").string() + " --runs 3 --reactions " +
+                                (place / "known.toml").string() + " --lines " + (place / "lines").string() +
+                                " --table " + (place / "table").string();
+    const std::string said = shell(command).out;
+    EXPECT_NE(said.find("run       Frameworks.x/agrees.mine: clear_error: words"), std::string::npos) << said;
+    EXPECT_NE(said.find("known is clear_error, seen was clear_error 2, hang 1: words"), std::string::npos)
+        << said;
+    EXPECT_NE(said.find("1 of 3 runs were told: clear_error"), std::string::npos) << said;
+    EXPECT_NE(said.find("3 bugs, 3 cells of 3 runs told: 2 agree, 1 differ; 1 not told in every run"),
+              std::string::npos)
+        << said;
+    const std::string lines = *results::reports::read_text(place / "table");
+    EXPECT_NE(lines.find("\"run\": 3, \"known\": \"after\"}"), std::string::npos) << lines;
+    // Only what was not told is played again, and the page is made from what was kept.
+    std::ofstream(place / "count") << "xxxxxxxx";
+    shell(command);
+    EXPECT_EQ(results::reports::read_text(place / "count")->size(), 10u) << "two runs of one bug are missing";
+    fs::remove_all(place);
 }
 
 }  // namespace

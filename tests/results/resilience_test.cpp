@@ -53,6 +53,52 @@ TEST(Resilience, TellsAResultFromTheRightOne) {
     EXPECT_EQ(graded(ended(steps(0.5, 8), 5s), rank_1, &right).reaction, Reaction::silent_wrong_result);
 }
 
+// Goal: who trained with which share is nobody's loss; that a sample was seen twice is.
+TEST(Resilience, AsksWhatAStepWasTrainedWithAndNotByWhom) {
+    const auto seen = [](const char* of_rank_0, const char* of_rank_1) {
+        results::Evidence evidence = steps(0.5, 7);
+        for (const auto& [rank, samples] : {std::pair(0, of_rank_0), std::pair(1, of_rank_1)})
+            evidence.record(
+                event(4s, rank, results::DataBatch{.step = 0, .samples = evidence.text(samples)}));
+        return ended(std::move(evidence), 5s);
+    };
+    const results::Evidence right = seen("1,2", "3,4");
+    EXPECT_EQ(graded(seen("3,4", "1,2"), rank_1, &right).reaction, Reaction::completed);
+    const auto twice = graded(seen("1,2", "1,2"), rank_1, &right);
+    EXPECT_EQ(twice.reaction, Reaction::silent_wrong_result);
+    EXPECT_EQ(twice.says, "step 0 was trained with other samples than the control's");
+}
+
+// Goal: a wrong result by a setting that differs per rank breaks a promise only where there is one; of any
+// other bug it does, promise or none, and so does an error.
+TEST(Resilience, AccusesNobodyOfWhatNobodyPromised) {
+    const auto played = [](std::uint64_t digest, std::set<std::string> compares, int code = 0) {
+        results::Record record;
+        results::Evidence& evidence = record.evidence;
+        const std::string lines = results::subject_lines({"mine", "Mine", "", 10s, "", std::move(compares)});
+        evidence.record(event(0s, results::no_rank, results::JobStart{.what = evidence.text(lines)}));
+        for (const results::Rank rank : {0, 1}) {
+            evidence.record(event(1s, rank, results::RankStart{.pid = 1000 + rank}));
+            evidence.record(event(
+                4s, rank, results::ParametersDigest{.digest = digest, .name = evidence.text("parameters")}));
+        }
+        exits(evidence, 5s, 2, code);
+        evidence.finish(5s);
+        return record;
+    };
+    const results::Record right = played(7, {});
+    const auto reaction = [&](const results::Record& run, const std::string& per_rank) {
+        return results::grade(run, &right.evidence, rank_1, per_rank).reaction;
+    };
+    EXPECT_EQ(reaction(played(8, {}), "optimizer.learning_rate"), Reaction::not_checked);
+    EXPECT_EQ(reaction(played(8, {"sampler.seed"}), "optimizer.learning_rate"), Reaction::not_checked);
+    EXPECT_EQ(reaction(played(8, {"sampler.seed", "optimizer.learning_rate"}), "optimizer.learning_rate"),
+              Reaction::silent_wrong_result);
+    EXPECT_EQ(reaction(played(8, {}), ""), Reaction::silent_wrong_result);
+    EXPECT_EQ(reaction(played(7, {}), "optimizer.learning_rate"), Reaction::completed);
+    EXPECT_TRUE(ended_with_error(reaction(played(8, {}, 1), "optimizer.learning_rate")));
+}
+
 TEST(Resilience, IsNotToldWithoutAControl) {
     const results::Evidence evidence = ended(steps(0.5, 7), 5s);
     EXPECT_EQ(results::grade({.evidence = evidence, .culprit = rank_1, .fault_at = 3s}).untold,
@@ -250,7 +296,8 @@ TEST(Resilience, DoesNotTakeAModulesNameForThePart) {
 
 TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
     results::Evidence evidence;
-    const std::string lines = results::subject_lines({"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL"});
+    const std::string lines = results::subject_lines(
+        {"ddp", "PyTorch DDP", "torch 2.11.0", 10s, "DETAIL", {"model.seed", "HIDDEN_SIZE"}});
     evidence.record(event(0s, results::no_rank, results::JobStart{.what = evidence.text(lines)}));
     const results::Subject subject = results::subject_of(evidence);
     EXPECT_EQ(subject.name, "ddp");
@@ -258,6 +305,7 @@ TEST(Subject, IsReadBackFromWhatTheJobSaidOfItself) {
     EXPECT_EQ(subject.version, "torch 2.11.0");
     EXPECT_EQ(subject.timeout, 10s);
     EXPECT_EQ(subject.debug, "DETAIL");
+    EXPECT_EQ(subject.compares, (std::set<std::string>{"HIDDEN_SIZE", "model.seed"}));
     EXPECT_EQ(results::subject_of(started(2)).name, "");
 }
 

@@ -83,13 +83,34 @@ TEST(Parity, CountsAlikeReasonsTogether) {
     EXPECT_EQ(kind_of_reason("it has no setting 'a1'"), kind_of_reason("it has no setting 'b'"));
 }
 
+// Goal: what was played for real is kept, and what the simulator says of it is asked anew, under its seed.
+TEST(Parity, AsksTheSimulatorAgainWhereItMayHaveLearnt) {
+    const scenarios::Vocabulary vocabulary = runners::vocabulary();
+    const scenarios::Scenario scenario = testing_runner::killed_rank_scenario();
+    FakeRunner hung = plays(testing_runner::hung_record), quiet = plays(testing_runner::finished_record);
+    Compared one = compare(scenario, {5}, hung, hung, 64, vocabulary);
+    EXPECT_EQ(one.seed, 5u);
+    EXPECT_EQ(one.parity, Parity::agree);
+    EXPECT_FALSE(one.on_nothing());
+    simulate_again(one, scenario, quiet, hung, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::differ);
+    EXPECT_TRUE(one.simulated.empty());
+    EXPECT_FALSE(one.as_expected);
+    simulate_again(one, scenario, hung, hung, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::agree);
+    EXPECT_EQ(one.seed, 5u);
+}
+
 TEST(ParityRate, CountsWhatWasPlayed) {
     ParityRate rate;
-    for (const Parity one : {Parity::agree, Parity::agree, Parity::explained, Parity::not_played})
-        rate.add(one);
+    rate.add({.parity = Parity::agree, .simulated = {"x"}, .as_expected = true});
+    rate.add({.parity = Parity::agree, .simulated = {"x"}});
+    rate.add({.parity = Parity::agree});
+    rate.add({.parity = Parity::explained});
+    rate.add({.parity = Parity::not_played});
     EXPECT_EQ(rate.text("local"),
-              "2 of 3 scenarios have the same findings in sim and local (66 %); of the others 1 say why, "
-              "0 do not");
+              "3 of 4 scenarios have the same findings in sim and local (75 %), 1 of them what the scenario "
+              "expects, 1 something else and 1 nothing; of the others 1 say why, 0 do not");
 }
 
 }  // namespace

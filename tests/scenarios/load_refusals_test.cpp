@@ -49,6 +49,19 @@ TEST(LoadRefuses, UnknownKeysAtEveryLevelWithTheNearest) {
               "1:1: unknown key 'fromat' in a scenario — did you mean 'format'?");
 }
 
+// Goal: what is said to differ per rank is what a fault makes differ, of some ranks and not of all.
+TEST(LoadRefuses, ASettingPerRankThatNoFaultMakesDiffer) {
+    const auto with = [](const std::string& setting, const std::string& rank) {
+        std::string toml =
+            SampleFile{.fault = "kind = \"set_env\"\nrank = " + rank + "\nname = \"WIDTH\"\nvalue = \"2\"\n"}
+                .toml();
+        return message(toml.replace(toml.find("[bug]\n"), 6, "[bug]\nper_rank = \"" + setting + "\"\n"));
+    };
+    EXPECT_EQ(with("WIDTH", "1"), "loads");
+    EXPECT_NE(with("DEPTH", "1").find("no fault gives some ranks another 'DEPTH'"), std::string::npos);
+    EXPECT_NE(with("WIDTH", "\"all\"").find("no fault gives some ranks another 'WIDTH'"), std::string::npos);
+}
+
 TEST(LoadRefuses, UnknownIdsWithTheNearest) {
     std::string toml = SampleFile{}.toml();
     toml.replace(toml.find("unpropagated_rank_failure"), 25, "unpropagated_rank_falure");

@@ -67,6 +67,13 @@ TEST(PlanToml, KeepsTheLargestSeed) {
     EXPECT_EQ(read(to_toml(plan))->seed.number, UINT64_MAX);
 }
 
+TEST(PlanToml, KeepsTheSettingThatDiffersPerRank) {
+    Plan plan = resolve_sample({})->fault;
+    EXPECT_EQ(to_toml(plan).find("per_rank"), std::string::npos);
+    plan.bug.per_rank = "sampler.seed";
+    EXPECT_EQ(read(to_toml(plan))->bug.per_rank, "sampler.seed");
+}
+
 TEST(PlanToml, HasADigestThatEveryValueMoves) {
     const Plan plan = resolve_sample({})->fault;
     EXPECT_EQ(scenarios::digest(plan).size(), 16u);

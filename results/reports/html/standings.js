@@ -2,11 +2,20 @@
 // A cell opens its words and its command below its row, and leads to its run where the page has that.
 "use strict";
 
-// Of several trials of a bug the worst is shown: bad before untold before good.
-const weightOf = (one) => (one.untold !== undefined ? 1 : one.good ? 0 : 2);
+// Of several trials of a bug the worst is shown: bad before untold, or what nobody promised, before good.
+const weightOf = (one) => (one.untold !== undefined || one.apart ? 1 : one.good ? 0 : 2);
 const verdictOf = (one) => ["pass", "unknown", "fail"][weightOf(one)];
-const cellWords = (one) => (one.untold !== undefined ? "not told"
+const runWords = (one) => (one.untold !== undefined ? "not told"
   : `${one.response} ${one.took.replaceAll(" ", "\u00a0")}`.trim());
+const responseOf = (one) => (one.untold === undefined ? one.response : "not told");
+
+// "clear error 2, hang 1" where runs of one bug differ.
+function cellWords(one) {
+  const counts = new Map();
+  for (const run of one.runs ?? [one]) counts.set(responseOf(run), (counts.get(responseOf(run)) ?? 0) + 1);
+  if (counts.size < 2) return runWords(one);
+  return [...counts].map(([words, count]) => `${words} ${count}`).join(", ");
+}
 
 function standingsByBug(standings) {
   const rows = new Map();
@@ -14,7 +23,8 @@ function standingsByBug(standings) {
     const key = `${one.cause}\n${one.bug}`;
     if (!rows.has(key)) rows.set(key, new Map());
     const cells = rows.get(key), seen = cells.get(one.program);
-    if (!seen || weightOf(one) > weightOf(seen)) cells.set(one.program, one);
+    const worst = !seen || weightOf(one) > weightOf(seen) ? one : seen;
+    cells.set(one.program, { ...worst, runs: [...(seen?.runs ?? []), one] });
   }
   return new Map([...rows].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -23,7 +33,7 @@ function standingWords(one) {
   const command = one.again && element("div", { class: "command" }, element("code", {}, one.again),
     copyButton(one.again));
   return [element("p", { class: "words" }, badge(verdictOf(one)), element("b", {}, `${one.program}: `),
-    one.untold === undefined ? `${cellWords(one)}. ${one.says}` : one.untold || "it could not be told"),
+    one.untold === undefined ? `${runWords(one)}. ${one.says}` : one.untold || "it could not be told"),
   command, one.case >= 0 ? element("p", { class: "words" },
     element("a", { href: addressOf(one.case, "fault") }, "Look at its run")) : ""];
 }
@@ -58,8 +68,7 @@ function standingCell(one, detail) {
 function standingTally(cells) {
   const counts = new Map();
   for (const one of cells) {
-    const response = one.untold === undefined ? one.response : "not told";
-    counts.set(response, (counts.get(response) ?? 0) + 1);
+    counts.set(responseOf(one), (counts.get(responseOf(one)) ?? 0) + 1);
   }
   return [...counts].sort((a, b) => b[1] - a[1]).map(([words, count]) =>
     element("div", { class: "dim" }, `${count} ${words}`));

@@ -254,6 +254,16 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
 
 }  // namespace
 
+namespace {
+
+std::set<std::string> names_of(const std::map<std::string, std::string>& promises) {
+    std::set<std::string> names;
+    for (const auto& [name, source] : promises) names.insert(name);
+    return names;
+}
+
+}  // namespace
+
 void gather(const Harvest& harvest, Record& record) {
     results::Evidence& evidence = record.evidence;
     StepPattern steps;
@@ -267,7 +277,7 @@ void gather(const Harvest& harvest, Record& record) {
     record_job(harvest,
                results::subject_lines({harvest.manifest.name, harvest.manifest.framework,
                                        version_seen(harvest, evidence), harvest.timeout,
-                                       debug_of(harvest.manifest)}),
+                                       debug_of(harvest.manifest), names_of(harvest.manifest.compares)}),
                record);
     read_error_files(harvest, evidence);
     record_exits(harvest, log, record);

@@ -83,6 +83,18 @@ void read_needs(Reader& top, Manifest& manifest) {
     }
 }
 
+// A promise without its source is a claim of ours.
+void read_promises(Reader& top, Manifest& manifest) {
+    const Node* node = top.table("compares");
+    if (!node) return;
+    for (auto& [setting, source] : texts_of(top, "compares")) {
+        if (source.empty())
+            top.problems().add(node->place, fmt::format("'{}' in [compares] has no source", setting),
+                               "say where the framework's documentation promises it");
+        manifest.compares[setting] = source;
+    }
+}
+
 void check_pattern(const Reader& read, const Manifest& manifest, Problems& problems) {
     if (manifest.step.empty()) return;
     const scenarios::Place place = read.node().place;
@@ -161,6 +173,7 @@ Manifest begun(Reader& top, const fs::path& file, bool may_be_like_another) {
     auto base = load(file.parent_path() / (other + ".toml"), false);
     if (base) {
         base->usual.clear();
+        base->compares.clear();  // another framework's promises
         return std::move(*base);
     }
     top.problems().add(top.node().find("like")->place,
@@ -186,6 +199,7 @@ void read_top(Reader& top, Manifest& manifest) {
     top.know("plays");
     read_start(top, manifest);
     read_needs(top, manifest);
+    read_promises(top, manifest);
     read_arguments(top, manifest);
     if (const Node* most = top.table("at_most")) {
         for (const auto& member : most->members) manifest.at_most[member.key] = member.value.integer;

@@ -49,6 +49,9 @@ struct Manifest {
     std::string groups;
     std::string samples;  // "shared": the loaders share the samples of an epoch; empty = as the sampler shows
     std::vector<Needed> needs;
+    // Seam or variable → where the framework's documentation says that it compares it among ranks, or makes
+    // it alike. Of what stands not here nobody promised anything.
+    std::map<std::string, std::string> compares;
 
     bool hook = true;  // watched from inside; else by its output alone
     std::string step;  // pattern over a line of output, with groups in the order of `fields`

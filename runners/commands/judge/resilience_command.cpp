@@ -1,6 +1,6 @@
 // runners/commands/judge/resilience_command.cpp — deadrank resilience: tables of how frameworks reacted to
-// bugs, from lines that `run --json` printed. Merges several runs: the last line about a bug and a program
-// counts, so that a repeated run replaces the earlier one.
+// bugs, from lines that `run --json` printed. Merges several files: of a bug and a program the last line of
+// each run counts, so that a repeated run replaces the earlier one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ struct ResilienceArguments {
 
 bool same_cell(const ResilienceCell& a, const ResilienceCell& b) {
     return a.scenario == b.scenario && a.subject.name == b.subject.name &&
-           a.subject.version == b.subject.version && a.subject.debug == b.subject.debug;
+           a.subject.version == b.subject.version && a.subject.debug == b.subject.debug && a.run == b.run;
 }
 
 // A cell without a grade does not replace an earlier one that has a grade.
@@ -80,7 +80,8 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
 void add_resilience(CLI::App& command, Session& session) {
     command.footer(
         "Reads what `deadrank run --runner local --json` printed. The last line about a bug and a program "
-        "counts.\n\n"
+        "counts; where lines have a number, \"run\": 2, the last of each run: a cell then shows how often "
+        "which reaction was seen.\n\n"
         "Exit code: 0 all told, 2 some could not be told, 64 the command line or a file is wrong.\n\n"
         "Examples:\n"
         "  deadrank run bugs --runner local --subject ddp --json > ddp.jsonl\n"

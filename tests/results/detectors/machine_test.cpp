@@ -103,7 +103,7 @@ TEST(UnbalancedMemory, NamesTheDeviceThatCarriesMore) {
 TEST(UnbalancedMemory, NamesWhoPutsWeightsOnAStrangersDevice) {
     EvidenceBuilder job(4);
     job.start();
-    for (Rank rank = 0; rank < 4; ++rank) job.add(rank, DeviceBind{job.text("weights"), rank, 0});
+    for (Rank rank = 0; rank < 4; ++rank) job.add(rank, DeviceBind{job.text("weights"), 0});
     EXPECT_EQ(found_by("unbalanced_memory", job.watched()).blame.ranks, ranks({1, 2, 3}));
 }
 

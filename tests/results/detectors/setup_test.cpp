@@ -265,10 +265,46 @@ TEST(UnexpectedParallelization, SeesAGroupSmallerThanConfigured) {
     EXPECT_EQ(found_by("unexpected_parallelization", job.watched()).blame.variable, "tp_size");
 }
 
+// Devices by rank, on hosts of so many ranks each.
+EvidenceBuilder on_devices(Rank per_host, const std::vector<std::int32_t>& devices) {
+    EvidenceBuilder job(static_cast<Rank>(devices.size()), per_host);
+    job.start();
+    for (std::size_t rank = 0; rank < devices.size(); ++rank)
+        job.add(static_cast<Rank>(rank), DeviceBind{job.text("model"), devices[rank]});
+    return job;
+}
+
 TEST(WrongDevice, NamesWhoLandedElsewhere) {
-    EvidenceBuilder job(4);
-    job.start().add(1, DeviceBind{job.text("model"), 1, 1}).add(3, DeviceBind{job.text("model"), 3, 0});
-    EXPECT_EQ(found_by("wrong_device", job.watched()).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("wrong_device", on_devices(4, {0, 1, 2, 0}).watched()).blame.ranks, ranks({3}));
+    EXPECT_EQ(found_by("wrong_device", on_devices(4, {0, 0, 0, 0}).watched()).blame.ranks, ranks({1, 2, 3}))
+        << "all but the one whose device it is";
+    EXPECT_EQ(found_by("wrong_device", on_devices(2, {0, 1, 0, 0, 0, 1}).watched()).blame.ranks, ranks({3}));
+}
+
+// Goal: where the devices of a job lie otherwise, but alike for all, nobody is odd.
+TEST(WrongDevice, LeavesAnotherPatternAlone) {
+    for (const std::vector<std::int32_t>& devices : {std::vector<std::int32_t>{0, 1, 2, 3},
+                                                     {4, 5, 6, 7, 4, 5, 6, 7},
+                                                     {3, 2, 1, 0, 3, 2, 1, 0},
+                                                     {0, 1, 3, 2, 0, 1, 2, 3}})
+        expect_silence_of("wrong_device", on_devices(4, devices).watched());
+    expect_silence_of("wrong_device", on_devices(8, {0, 1, 3, 2, 4, 5, 6, 7}).watched());
+}
+
+TEST(WrongDevice, FindsWhoLeavesAPatternThatIsNotTheUsualOne) {
+    EXPECT_EQ(found_by("wrong_device", on_devices(4, {4, 5, 6, 7, 4, 5, 2, 7}).watched()).blame.ranks,
+              ranks({6}));
+}
+
+// Goal: who moved to another host with a restart is measured by those who are there with it.
+TEST(WrongDevice, CountsPlacesAnewAfterARestart) {
+    EvidenceBuilder job = on_devices(2, {0, 1, 0, 1});
+    job.after(1s).add(no_rank, Restart{.attempt = 1}).after(1s);
+    for (const Rank rank : {0, 1}) {
+        job.add(rank, RankStart{.pid = 2000 + rank, .node = 1});
+        job.add(rank, DeviceBind{job.text("model"), rank});
+    }
+    expect_silence_of("wrong_device", job.watched());
 }
 
 }  // namespace

@@ -105,6 +105,20 @@ TEST(Manifest, IsRefusedWithThePlaceOfItsMistake) {
                 HasSubstr("mine.toml:4:"));
 }
 
+// Goal: a promise of a framework has its source, and is not inherited by another one that starts alike.
+TEST(Manifest, SaysWhichSettingsAFrameworkPromisesToCompareAndWhere) {
+    const auto manifest = parse_manifest(
+        "format = 1\n[start]\ncommand = [\"a\"]\n[compares]\nWIDTH = \"its manual, page 7\"\n", "mine.toml");
+    ASSERT_TRUE(manifest) << manifest.error().text();
+    EXPECT_EQ(manifest->compares.at("WIDTH"), "its manual, page 7");
+    EXPECT_THAT(refusal("format = 1\n[start]\ncommand = [\"a\"]\n[compares]\nWIDTH = \"\"\n"),
+                HasSubstr("'WIDTH' in [compares] has no source"));
+    const auto ddp = subject_named("ddp"), by_hand = subject_named("data_parallel");
+    ASSERT_TRUE(ddp && by_hand);
+    EXPECT_EQ(ddp->compares.count("model.seed"), 1u);
+    EXPECT_TRUE(by_hand->compares.empty());
+}
+
 TEST(Manifest, OfEachShippedSubjectIsWellFormed) {
     const auto shipped = shipped_subjects();
     ASSERT_TRUE(shipped) << shipped.error().text();
