@@ -16,6 +16,25 @@
 
 namespace deadrank::runners::find {
 
+Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties) {
+    Signatures signatures;
+    for (const Property* property : properties) {
+        if (property->mood == Mood::sometimes) continue;
+        for (std::string& how : property->look(tried)) signatures.push_back({property->name, std::move(how)});
+    }
+    return signatures;
+}
+
+Signature parse_signature(const std::string& text) {
+    const std::size_t colon = text.find(": ");
+    if (colon == std::string::npos) return {text, {}};
+    return {text.substr(0, colon), text.substr(colon + 2)};
+}
+
+bool fits(const Signature& wanted, const Signature& seen) {
+    return wanted.property == seen.property && (wanted.how.empty() || wanted.how == seen.how);
+}
+
 // A place is a rank; a node means all of its ranks.
 
 namespace {

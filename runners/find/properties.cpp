@@ -111,13 +111,27 @@ Ways job_outlives_its_faults(const BenchResult& tried) {
 }
 
 // What training promises whose replicas come and go: each has a launcher that starts it again alone. The
-// promises are about replicas that end, stop or are lost, not about those that compute or say what is wrong.
+// promises are about replicas that end, stop or are lost, not about those that compute or say what is wrong;
+// and as long as one is left to which nothing was done, for the state may have been with it alone.
+
+std::set<results::Rank> aimed_at(const BenchResult& tried) {
+    std::set<results::Rank> ranks;
+    for (const results::Blame& culprit : culprits_of(tried.fault.record.truth)) {
+        ranks.insert(culprit.ranks.begin(), culprit.ranks.end());
+        for (const auto node : culprit.nodes) {
+            for (int i = 0; i < tried.ranks_per_node; ++i)
+                ranks.insert(static_cast<results::Rank>(node * tried.ranks_per_node + i));
+        }
+    }
+    return ranks;
+}
 
 bool promises_to_survive(const BenchResult& tried) {
     const scenarios::Plan& plan = tried.fault.plan;
     const auto launcher = plan.cluster.find("launcher");
     if (launcher == plan.cluster.end() || launcher->second.text != "replicas" || !took_place(tried))
         return false;
+    if (static_cast<std::int64_t>(aimed_at(tried).size()) >= plan.world_size()) return false;
     return std::all_of(plan.faults.begin(), plan.faults.end(), [](const scenarios::FaultSpec& fault) {
         return fault.kind == "kill_rank" || fault.kind == "exit_rank" || fault.kind == "pause_rank" ||
                fault.kind == "lose_node";
@@ -135,11 +149,11 @@ struct Progress {
     bool under_way = false;
 };
 
-void follow(const results::Event& event, bool aimed_at, Progress& at, std::set<std::string>& ways) {
+void follow(const results::Event& event, bool hit, Progress& at, std::set<std::string>& ways) {
     if (event.as<results::RankStart>()) at = {};
     if (event.as<results::StepBegin>()) at.under_way = true;
     if (const auto* healed = event.as<results::CheckpointLoad>()) {
-        if (at.under_way && at.next > 0 && !aimed_at && healed->step > at.next)
+        if (at.under_way && at.next > 0 && !hit && healed->step > at.next)
             ways.insert("a step counted for others, and not for a member that lived");
         if (healed->step < at.next) ways.insert("a member was given an older state than it had");
         at.next = healed->step;
@@ -154,13 +168,11 @@ void follow(const results::Event& event, bool aimed_at, Progress& at, std::set<s
 
 Ways steps_count_for_all(const BenchResult& tried) {
     if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
-    std::set<results::Rank> aimed_at;
-    for (const results::Blame& culprit : culprits_of(tried.fault.record.truth))
-        aimed_at.insert(culprit.ranks.begin(), culprit.ranks.end());
+    const std::set<results::Rank> hit = aimed_at(tried);
     std::map<results::Rank, Progress> progress;
     std::set<std::string> ways;
     for (const results::Event& event : tried.fault.record.evidence.events()) {
-        if (event.rank >= 0) follow(event, aimed_at.contains(event.rank), progress[event.rank], ways);
+        if (event.rank >= 0) follow(event, hit.contains(event.rank), progress[event.rank], ways);
     }
     return {ways.begin(), ways.end()};
 }
@@ -382,25 +394,6 @@ scenarios::Result<std::vector<const Property*>> properties_named(const std::vect
         if (property.mood != Mood::sometimes) chosen.push_back(&property);
     }
     return chosen;
-}
-
-Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties) {
-    Signatures signatures;
-    for (const Property* property : properties) {
-        if (property->mood == Mood::sometimes) continue;
-        for (std::string& how : property->look(tried)) signatures.push_back({property->name, std::move(how)});
-    }
-    return signatures;
-}
-
-Signature parse_signature(const std::string& text) {
-    const std::size_t colon = text.find(": ");
-    if (colon == std::string::npos) return {text, {}};
-    return {text.substr(0, colon), text.substr(colon + 2)};
-}
-
-bool fits(const Signature& wanted, const Signature& seen) {
-    return wanted.property == seen.property && (wanted.how.empty() || wanted.how == seen.how);
 }
 
 }  // namespace deadrank::runners::find
