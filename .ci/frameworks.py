@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # .ci/frameworks.py — Plays the bugs of runners/backends/local/reactions.toml against the frameworks named
-# there, --runs times each, and compares how each reacted. An unknown outcome is skipped, never passed. --lines
-# DIR keeps the results: a second call plays only what is missing.
+# there, --runs times each, and compares how each reacted. An unknown outcome is skipped, never passed.
+# --lines DIR keeps the results: a second call plays only what is missing.
 import argparse
 import json
 import pathlib

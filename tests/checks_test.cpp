@@ -211,14 +211,15 @@ TEST(APhase, ThatItsWorkloadNeverEntersIsRefused) {
         backward.find("pipeline has no phase backward; its phases are data, forward, reduce, optimizer"),
         std::string::npos)
         << backward;
-    EXPECT_NE(backward.find("data_parallel, zero, expert_parallel and fsdp have it"), std::string::npos)
+    EXPECT_NE(backward.find("data_parallel, zero, expert_parallel, fsdp and elastic have it"),
+              std::string::npos)
         << backward;
     EXPECT_EQ(refusal("kind = \"zero\"\n", "backward"), "");
     EXPECT_NE(refusal("kind = \"zero\"\n", "checkpoint")
                   .find("zero never enters phase checkpoint without checkpoint_every or checkpoint_interval"),
               std::string::npos);
     EXPECT_EQ(refusal("kind = \"zero\"\ncheckpoint_every = 2\n", "checkpoint"), "");
-    EXPECT_NE(refusal("kind = \"zero\"\n", "setup").find("no workload has it"), std::string::npos);
+    EXPECT_NE(refusal("kind = \"zero\"\n", "setup").find("elastic has it"), std::string::npos);
 }
 
 // Goal: so is a cut that leaves a rest.
