@@ -2,8 +2,11 @@
 #include "results/alerts/emitted.h"
 
 #include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
 #include <regex>
 
+#include "results/text/toml_tree.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
 
@@ -16,7 +19,73 @@ std::string label_of(const exporters::Labels& labels, const std::string& name) {
     return at == labels.end() ? std::string() : at->second;
 }
 
+// The first of a matcher's alternatives, when they are plain words: "a" of job=~"a|b"; else nothing.
+std::string first_word(const Matcher& matcher) {
+    if (matcher.op == "=") return matcher.value;
+    std::string word = matcher.value.substr(0, matcher.value.find('|'));
+    if (word.starts_with('(')) word.erase(0, 1);
+    if (word.ends_with(')')) word.pop_back();
+    return word.find_first_of("\\^$.*+?()[]{}") == std::string::npos ? word : "";
+}
+
+// The words of a job's name, without those that every site adds as it likes.
+std::set<std::string> words_of(const std::string& job) {
+    static const std::set<std::string> filling = {"exporter", "metrics", "main", "job", "k8s", "prod"};
+    std::set<std::string> words;
+    std::string word;
+    for (const char c : job + "-") {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+            word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        } else if (!word.empty() && !filling.contains(word)) {
+            words.insert(word);
+        }
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) word.clear();
+    }
+    return words;
+}
+
+// Which exporter `up{job="…"}` is about: the only one whose job is called by the same words, or none.
+std::string named_by(const Matcher& matcher, const std::map<std::string, std::string>& jobs) {
+    const std::set<std::string> words = words_of(first_word(matcher));
+    std::string found;
+    for (const auto& [exporter, job] : jobs) {
+        if (words.empty() || (words_of(job) != words && words_of(exporter) != words)) continue;
+        if (!found.empty()) return {};
+        found = exporter;
+    }
+    return found;
+}
+
+// Does this selector ask for a label or a job that only a Prometheus Operator gives?
+bool wants_operator(const Selector& selector, const exporters::Metric& metric,
+                    const exporters::Profile& there) {
+    const auto target = there.kubernetes.find(metric.exporter);
+    return std::any_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
+        if (one_of(matcher.label, {"namespace", "service", "pod", "container", "endpoint"}))
+            return !metric.labels.contains(matcher.label) && !fits(matcher, "");
+        return matcher.label == "job" && target != there.kubernetes.end() && !fits(matcher, metric.job) &&
+               fits(matcher, target->second.at("job"));
+    });
+}
+
 }  // namespace
+
+std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporters::World& world) {
+    exporters::Profile there = world.profile;
+    exporters::put_in_kubernetes(there, *world.catalog);
+    for (const RuleFile& file : files) {
+        if (file.resource) return file.path + " is a PrometheusRule, which a Prometheus Operator loads";
+        for (const Rule& rule : file.rules) {
+            for (const Selector& selector : scan(rule.expr).selectors) {
+                const exporters::Metric* metric = world.catalog->find(selector.metric);
+                if (metric != nullptr && wants_operator(selector, *metric, there))
+                    return fmt::format("{} asks {} for what only a Prometheus Operator gives its targets",
+                                       rule.name, selector.metric);
+            }
+        }
+    }
+    return {};
+}
 
 bool fits(const Matcher& matcher, const std::string& value) {
     if (matcher.op == "=") return value == matcher.value;
@@ -34,15 +103,23 @@ bool fits(const Matcher& matcher, const std::string& value) {
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
     std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
     std::map<std::string, std::string> ours;
+    for (const exporters::Metric& metric : world.catalog->metrics) {
+        if (metric.exporter != "prometheus")
+            ours.emplace(metric.exporter, world.profile.job_of(metric.exporter, metric.job));
+    }
     for (const Rule& rule : rules) {
         for (const Selector& selector : scan(rule.expr).selectors) {
             const exporters::Metric* metric = world.catalog->find(selector.metric);
-            if (metric == nullptr || metric->exporter == "prometheus") continue;
-            ours[metric->exporter] = metric->job;
+            if (metric == nullptr) continue;
             for (const Matcher& matcher : selector.matchers) {
-                if (matcher.label != "job") continue;
-                if (matcher.op == "=") ++uses[metric->exporter][matcher.value];
-                if (matcher.op == "=~" && fits(matcher, metric->job)) ++uses[metric->exporter][metric->job];
+                if (matcher.label != "job" || !one_of(matcher.op, {"=", "=~"})) continue;
+                const std::string exporter =
+                    metric->exporter == "prometheus" ? named_by(matcher, ours) : metric->exporter;
+                if (exporter.empty()) continue;
+                if (fits(matcher, ours[exporter]))
+                    ++uses[exporter][ours[exporter]];
+                else if (const std::string word = first_word(matcher); !word.empty())
+                    ++uses[exporter][word];
             }
         }
     }

@@ -40,6 +40,11 @@ private:
 // so a different one makes no rule dead.
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
+// Why these rules were written for a Kubernetes cluster with a Prometheus Operator: a file is a
+// PrometheusRule, or a rule asks for a label or a job that only such a site gives its targets. Empty when
+// nothing says so.
+std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporters::World& world);
+
 // The known metric that this name misspells: the nearest one, if it begins with the same word or differs in
 // at most two letters. Long names of two exporters resemble each other by their endings (…_usage_bytes).
 std::string slip_of(const std::string& name, const std::vector<std::string>& known);

@@ -57,16 +57,6 @@ bool is_comparison(const std::string& op) { return one_of(op, {"==", "!=", ">", 
 
 }  // namespace
 
-std::string_view name_of(DeadKind kind) {
-    constexpr std::string_view names[] = {
-        "", "misspelled", "named otherwise", "off by default", "contradiction", "not simulated", "nobody's"};
-    return names[static_cast<std::size_t>(kind)];
-}
-
-bool is_fault_of_rule(DeadKind kind) {
-    return kind != DeadKind::none && kind != DeadKind::not_simulated && kind != DeadKind::nobody;
-}
-
 void Existence::tell(const std::string& id, Weight weight, DeadKind kind, std::string says,
                      std::string remedy) {
     if (depth_ > 0) return;  // reported with the recording rule itself
@@ -101,6 +91,12 @@ Existence::Shape Existence::no_metric(const std::string& name) {
         return nothing("metric-off", Weight::error, here ? DeadKind::off_by_default : DeadKind::not_simulated,
                        fmt::format("'{}' {}", name, exporters::why_absent(profile, *known)), "");
     }
+    if (name.find(':') != std::string::npos) {
+        return nothing(
+            "record-missing", Weight::warning, DeadKind::nobody,
+            fmt::format("'{}' is named as recorded metrics are, and no rule given here records it", name),
+            "give the file that records it as well (--rules takes a directory)");
+    }
     const std::string near = slip_of(name, catalog.names());
     const std::string whose = catalog.other_exporter(name);
     if (catalog.real.contains(name)) {
@@ -130,12 +126,15 @@ Existence::Shape Existence::no_series(const Selector& selector, const Matcher& m
     if (!names.contains(matcher.label)) {
         const std::string other = other_word(matcher.label, names);
         const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
-        const bool pods = one_of(matcher.label, {"namespace", "pod", "container", "exported_pod",
-                                                 "exported_namespace", "exported_container"});
+        const bool pods =
+            one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
+                                   "exported_container", "service", "endpoint"});
         const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
-        if (pods && selector.metric.starts_with("DCGM_")) {
+        if (pods) {
             return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                           "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes");
+                           selector.metric.starts_with("DCGM_")
+                               ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
+                               : "a Prometheus Operator adds it: judge with --profile kubernetes");
         }
         if (!other.empty()) {
             return nothing(

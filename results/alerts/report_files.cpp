@@ -87,6 +87,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
         {"format", 1},
         {"judge", study.judge},
         {"profile", study.world.profile.name},
+        {"profile_why", study.world.profile.why},
         {"cluster",
          {{"nodes", study.world.cluster.nodes}, {"gpus_per_node", study.world.cluster.gpus_per_node}}},
         {"window",

@@ -175,6 +175,7 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
         if (wrapped || thanos) {
             if (auto done = unwrap(groups, scratch, file); !done) return tl::unexpected(done.error());
         }
+        file.resource = wrapped;
         if (wrapped)
             file.notes.push_back(file.path + " is a Kubernetes resource: its rules were unwrapped into " +
                                  file.loaded);
@@ -262,9 +263,11 @@ Result<void> check_kind(const std::string& text, const std::string& path) {
     if (text.find('\0') != std::string::npos) {
         return refuse(ErrorCode::bad_input, "'" + path + "' is not text", "give a Prometheus rule file");
     }
+    // A manifest may hold a PrometheusRule among other resources.
+    const bool has_rules = first_line_with(R"~(^kind\s*:\s*(PrometheusRule|VMRule)\b)~", text) > 0;
     for (const Stranger& stranger : strangers) {
         const int line = first_line_with(stranger.pattern, text);
-        if (line > 0)
+        if (line > 0 && !(has_rules && std::string_view(stranger.pattern).starts_with("^kind")))
             return refuse(ErrorCode::bad_input, "'" + path + "' " + stranger.what, stranger.remedy,
                           {path, line, 0});
     }

@@ -31,6 +31,7 @@ struct RuleFile {
     std::string content;  // bytes of what promtool gets
     std::vector<Rule> rules;
     bool unwrapped = false;
+    bool resource = false;           // a PrometheusRule, which a Prometheus Operator loads
     std::vector<std::string> notes;  // what was left out or unwrapped
     std::string broken;  // why it is not valid YAML, in the parser's words; there are no rules then
     int broken_line = 0, broken_column = 0;

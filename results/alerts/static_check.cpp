@@ -13,6 +13,16 @@
 
 namespace deadrank::results::alerts {
 
+std::string_view name_of(DeadKind kind) {
+    constexpr std::string_view names[] = {
+        "", "misspelled", "named otherwise", "off by default", "contradiction", "not simulated", "nobody's"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+bool is_fault_of_rule(DeadKind kind) {
+    return kind != DeadKind::none && kind != DeadKind::not_simulated && kind != DeadKind::nobody;
+}
+
 // Existence: metrics against the profile, matchers against the labels, and what that means for the rule as a
 // whole.
 

@@ -19,8 +19,7 @@ constexpr Mount mounts[] = {{"/dev/md0", "ext4", "/"},
 
 std::string job_name(const Profile& profile, const Metric& metric) {
     const std::string key = metric.exporter == "inspector" ? "node" : metric.exporter;
-    const auto at = profile.map.jobs.find(key);
-    return at != profile.map.jobs.end() ? at->second : metric.job;
+    return profile.job_of(key, metric.job);
 }
 
 class Maker {
@@ -122,10 +121,29 @@ private:
     // One series, or one for each variant. Site-specific label names come last.
     void add(const Labels& labels, int node, int gpu) {
         if (metric_.variants.empty()) return keep(labels, node, gpu);
-        for (const Variant& variant : metric_.variants) keep(with(labels, variant.labels), node, gpu);
+        for (const Variant& variant : metric_.variants) {
+            Labels more = variant.labels;
+            for (auto& [name, value] : more) value = filled(value, std::max(node, 0), std::max(gpu, 0));
+            keep(with(labels, more), node, gpu);
+        }
     }
 
-    void keep(const Labels& labels, int node, int gpu) {
+    // The labels of a target that a Prometheus Operator found, beside what its exporter shows.
+    Labels in_kubernetes(const Metric& metric, const Labels& shown, int node) const {
+        const auto target = world_.profile.kubernetes.find(metric.exporter);
+        if (target == world_.profile.kubernetes.end()) return shown;
+        Labels labels = shown;
+        for (const auto& [name, value] : target->second) {
+            const auto own = shown.find(name);
+            if (name == "job" || value.empty() || (own != shown.end() && metric.honor_labels)) continue;
+            if (own != shown.end()) labels["exported_" + name] = own->second;
+            labels[name] = filled(value, std::max(node, 0), 0);
+        }
+        return labels;
+    }
+
+    void keep(const Labels& shown, int node, int gpu) {
+        const Labels labels = in_kubernetes(metric_, shown, node);
         Series series{&metric_, world_.profile.shown_name(metric_), {}, node, gpu, {}};
         const NameMap& map = world_.profile.map;
         for (const auto& [name, value] : labels) {
@@ -147,12 +165,13 @@ private:
                 continue;
             const std::string job = job_name(world_.profile, metric);
             if (!metric.instance.empty()) {
-                keep({{"job", job}, {"instance", metric.instance}}, -1, -1);
+                keep(in_kubernetes(metric, {{"job", job}, {"instance", metric.instance}}, 0), -1, -1);
                 continue;
             }
-            for (int node = 0; node < world_.cluster.nodes; ++node)
-                keep({{"job", job}, {"instance", target_instance(world_.profile, node, metric.port)}}, node,
-                     -1);
+            for (int node = 0; node < world_.cluster.nodes; ++node) {
+                const std::string instance = target_instance(world_.profile, node, metric.port);
+                keep(in_kubernetes(metric, {{"job", job}, {"instance", instance}}, node), node, -1);
+            }
         }
         for (const Labels& target : world_.profile.map.targets) keep(target, -1, -1);
         return std::move(made_);

@@ -83,7 +83,9 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
                       .stock = node["stock"] ? node["stock"].is_true() : exporter != "dcgm",
                       .changing = node["changing"].text_or(),
                       .help = node["help"].text_or(),
-                      .labels = labels_of(node["labels"])};
+                      .labels = labels_of(node["labels"]),
+                      .kubernetes = labels_of((*tree)["kubernetes"]),
+                      .honor_labels = (*tree)["honor_labels"].is_true()};
         auto own_scope = scope_of(node["scope"], *scope, file.string());
         if (!own_scope) return tl::unexpected(own_scope.error());
         metric.scope = *own_scope;

@@ -60,6 +60,11 @@ struct Metric {
 
     Labels labels;
     std::vector<Variant> variants;
+
+    // What a Prometheus Operator calls this exporter's targets; with honor_labels the exporter's own labels
+    // win over them, else they are shown as exported_….
+    Labels kubernetes;
+    bool honor_labels = false;
 };
 
 // An exporter that is not simulated, recognised by the prefixes of its metrics' names.

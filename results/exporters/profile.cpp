@@ -57,7 +57,8 @@ Result<void> read_counters(const std::filesystem::path& file, Profile& profile, 
     std::ifstream in(file);
     if (!in) {
         return refuse(ErrorCode::usage, "there is no profile and no counters file '" + file.string() + "'",
-                      "use dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or the path of a counters.csv");
+                      "use dcgm-default, dcgm-full, dcgm-kubernetes, kubernetes, dcgm-1x, or the path of a "
+                      "counters.csv");
     }
     std::string line;
     for (int number = 1; std::getline(in, line); ++number) {
@@ -72,6 +73,11 @@ Result<void> read_counters(const std::filesystem::path& file, Profile& profile, 
         switch_on(fields, profile, catalog);
     }
     return {};
+}
+
+// What dcgm-exporter tells of the pod that holds the GPU.
+Labels workload_labels() {
+    return {{"namespace", "training"}, {"pod", "pretrain-$host"}, {"container", "pytorch"}};
 }
 
 void read_texts(const TomlNode& node, std::map<std::string, std::string>& into) {
@@ -94,6 +100,29 @@ std::string Profile::shown_name(const Metric& metric) const {
     return old_names && !metric.old.empty() ? metric.old : metric.name;
 }
 
+std::string Profile::job_of(const std::string& exporter, const std::string& otherwise) const {
+    if (const auto at = map.jobs.find(exporter); at != map.jobs.end()) return at->second;
+    const auto target = kubernetes.find(exporter);
+    return target == kubernetes.end() ? otherwise : target->second.at("job");
+}
+
+void put_in_kubernetes(Profile& profile, const MetricCatalog& catalog) {
+    profile.name = "kubernetes";
+    profile.dcgm_labels.merge(workload_labels());
+    for (const Metric& metric : catalog.metrics) {
+        if (metric.exporter == "prometheus") continue;  // `up` itself: its labels are those of the targets
+        Labels labels = metric.kubernetes;
+        const std::string job = labels.emplace("job", metric.job).first->second;
+        const bool one = !metric.instance.empty();
+        labels.merge(Labels{{"namespace", "monitoring"},
+                            {"service", job},
+                            {"pod", job + (one ? "-0" : "-$host")},
+                            {"container", job},
+                            {"endpoint", "metrics"}});
+        profile.kubernetes.emplace(metric.exporter, std::move(labels));
+    }
+}
+
 Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
     Profile profile{.name = name};
     for (const Metric& metric : catalog.metrics) {
@@ -103,7 +132,12 @@ Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
     if (name == "dcgm-kubernetes") {
         auto stock = load_profile("dcgm-default", catalog);
         stock->name = name;
-        stock->dcgm_labels = {{"namespace", "training"}, {"pod", "pretrain-$host"}, {"container", "pytorch"}};
+        stock->dcgm_labels = workload_labels();
+        return stock;
+    }
+    if (name == "kubernetes") {
+        auto stock = load_profile("dcgm-default", catalog);
+        put_in_kubernetes(*stock, catalog);
         return stock;
     }
     const bool full = name == "dcgm-full";

@@ -24,19 +24,27 @@ struct NameMap {
 
 struct Profile {
     std::string name = "dcgm-default";
-    std::set<std::string> dcgm;       // DCGM fields that are on
-    bool old_names = false;           // dcgm-exporter 1.x
-    std::set<std::string> exporters;  // dcgm, node, inspector, training
-    Labels dcgm_labels;               // label fields of the counters file
+    std::set<std::string> dcgm;                // DCGM fields that are on
+    bool old_names = false;                    // dcgm-exporter 1.x
+    std::set<std::string> exporters;           // dcgm, node, inspector, training
+    Labels dcgm_labels;                        // label fields of the counters file
+    std::map<std::string, Labels> kubernetes;  // exporter → labels of its targets under a Prometheus Operator
+    std::string why;                           // why it was chosen, where nobody named it
     NameMap map;
 
     bool emits(const Metric& metric) const;
     std::string shown_name(const Metric& metric) const;
+    std::string job_of(const std::string& exporter, const std::string& otherwise) const;
 };
 
-// "dcgm-default", "dcgm-full", "dcgm-1x", or a file in dcgm-exporter's own format (FIELD, type, help; # =
-// off). Fields of that file which our tables do not have are added to the catalog as constants of zero.
+// "dcgm-default", "dcgm-full", "dcgm-1x", "kubernetes", or a file in dcgm-exporter's own format (FIELD, type,
+// help; # = off). Fields of that file which our tables do not have are added to the catalog as constants of
+// zero.
 scenarios::Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog);
+// The same site with all targets found by a Prometheus Operator, which labels them by namespace, service,
+// pod, container and endpoint, and names jobs after services.
+void put_in_kubernetes(Profile& profile, const MetricCatalog& catalog);
+
 scenarios::Result<NameMap> load_name_map(const std::filesystem::path& file);
 
 // Why a metric that the catalog knows is not there: "off in dcgm-exporter's default counters; …".

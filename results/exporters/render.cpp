@@ -185,10 +185,8 @@ bool downs(const Series& series, const Change& change, const Profile& profile) {
     std::string exporter = series.metric->exporter;
     if (exporter == "inspector") exporter = "node";
     if (exporter != "prometheus") return exporter == change.down_target;
-    const auto job = profile.map.jobs.find(change.down_target);
-    const std::string name = job != profile.map.jobs.end()      ? job->second
-                             : change.down_target == "training" ? "training"
-                                                                : change.down_target + "-exporter";
+    const std::string name = profile.job_of(
+        change.down_target, change.down_target == "training" ? "training" : change.down_target + "-exporter");
     const auto label = series.labels.find("job");
     return label != series.labels.end() && label->second == name;
 }

@@ -102,9 +102,11 @@ void add_site(CLI::App& app, SiteOptions& options) {
     app.add_option("--scenarios", options.scenarios,
                    "Failures: all, ids and patterns (see --list), or scenarios of the catalogue [all]")
         ->type_name("ID");
-    app.add_option("--profile", options.profile,
-                   "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or your "
-                   "counters.csv")
+    app.add_option(
+           "--profile", options.profile,
+           "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or your "
+           "counters.csv; kubernetes labels all targets as a Prometheus Operator does [kubernetes for "
+           "rules that say so, else dcgm-default]")
         ->type_name("PROFILE");
     app.add_option("--map", options.map, "Your names of metrics, labels, jobs and hosts (TOML)")
         ->type_name("FILE");
@@ -154,7 +156,8 @@ Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOption
         if (auto added = results::exporters::add_signatures(file, site->signatures); !added)
             return tl::unexpected(added.error());
     }
-    auto profile = results::exporters::load_profile(options.profile, site->metrics);
+    auto profile = results::exporters::load_profile(
+        options.profile.empty() ? "dcgm-default" : options.profile, site->metrics);
     if (!profile) return tl::unexpected(profile.error());
     if (auto taken = take_exporters(options.exporters, site->metrics, profile->exporters); !taken)
         return tl::unexpected(taken.error());

@@ -17,7 +17,7 @@ class App;
 namespace deadrank::runners::alerts {
 
 struct SiteOptions {
-    std::string cluster = "8x8", profile = "dcgm-default", map, exporters;
+    std::string cluster = "8x8", profile, map, exporters;  // profile: empty = chosen by the rules
     std::string scrape = "15s", eval = "15s", duration = "45m", fault_at = "15m", history = "0s";
     std::uint64_t seed = 1;
     std::vector<std::string> scenarios;

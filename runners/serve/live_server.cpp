@@ -211,8 +211,7 @@ std::vector<Labels> foreign_targets(const std::vector<Labels>& found,
                                     const results::exporters::World& world) {
     std::set<std::string> ours;
     for (const auto& metric : world.catalog->metrics) {
-        const auto mapped = world.profile.map.jobs.find(metric.exporter);
-        ours.insert(mapped == world.profile.map.jobs.end() ? metric.job : mapped->second);
+        ours.insert(world.profile.job_of(metric.exporter, metric.job));
     }
     std::vector<Labels> foreign;
     std::set<Labels> seen;

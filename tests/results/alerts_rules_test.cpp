@@ -207,6 +207,68 @@ TEST(AlertRules, LiveAndDieWithTheProfile) {
     EXPECT_TRUE(dead(old, "LowUtilisation"));
 }
 
+// A Prometheus Operator labels every target; rules that ask for it say so, and are alive only there.
+TEST(AlertRules, OfAPrometheusOperatorAreJudgedWithItsLabels) {
+    const auto file = read_text("operator.yml", R"(groups:
+- name: g
+  rules:
+  - alert: Reload
+    expr: prometheus_config_last_reload_successful{job="prometheus-k8s",namespace="monitoring"} == 0
+  - {alert: Exporter, expr: 'up{job="nvidia-dcgm-exporter", pod!=""} == 0'}
+  - {alert: Workload, expr: 'DCGM_FI_DEV_GPU_TEMP{exported_pod=~"pretrain-.*"} > 90'}
+  - {alert: Container, expr: 'sum by (pod) (kube_pod_status_phase{namespace="training"}) < 1'}
+  - {alert: Elsewhere, expr: 'up{job="etcd"} == 0'}
+)");
+    const Site plain, operated("kubernetes");
+    EXPECT_NE(kubernetes_reason({file}, plain.world).find("Reload"), std::string::npos);
+    const auto dead = [&](const Site& site) {
+        std::vector<bool> all;
+        for (const RuleReads& one : analysis_of(site, file.rules).rules) all.push_back(one.dead);
+        return all;
+    };
+    EXPECT_EQ(dead(plain), (std::vector<bool>{true, true, true, false, true}));
+    EXPECT_EQ(dead(operated), (std::vector<bool>{false, false, false, false, true}));
+}
+
+// What a plain set-up has too is no sign of Kubernetes; a PrometheusRule is one, whatever stands beside it.
+TEST(AlertRules, SayWhetherTheyWereWrittenForAnOperator) {
+    const Site site;
+    EXPECT_EQ(kubernetes_reason({read_text("plain.yml", R"(groups:
+- name: g
+  rules:
+  - {alert: Down, expr: 'up{job="node"} == 0'}
+  - {alert: Pods, expr: 'kube_pod_status_phase{namespace!="kube-system", phase="Failed"} > 0'}
+)")},
+                                site.world),
+              "");
+    const auto manifest = read_text("manifest.yml", R"(kind: ServiceMonitor
+spec: {}
+---
+kind: PrometheusRule
+spec:
+  groups:
+  - name: g
+    rules:
+    - {alert: Down, expr: 'up == 0'}
+)");
+    EXPECT_EQ(manifest.rules.size(), 1u);
+    EXPECT_NE(kubernetes_reason({manifest}, site.world).find("PrometheusRule"), std::string::npos);
+}
+
+// Jobs are called by the rules' own words, also where only `up` names them; another program's job is not.
+TEST(AlertRules, NameTheJobsOfTheirTargets) {
+    const Site site;
+    const auto file = read_text("jobs.yml", R"(groups:
+- name: g
+  rules:
+  - {alert: A, expr: 'up{job="kubelet-main"} == 0'}
+  - {alert: B, expr: 'node_load1{job=~"gpu-nodes|cpu-nodes"} > 9'}
+  - {alert: C, expr: 'up{job="node-problem-detector"} == 0'}
+)");
+    const auto jobs = jobs_in(file.rules, site.world);
+    EXPECT_EQ(jobs, (std::map<std::string, std::string>{{"kubelet", "kubelet-main"}, {"node", "gpu-nodes"}}));
+}
+
 TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     const Reads reads = scan(
         "sum by (job, gpu) (rate(a_total{x=\"metric_in_text\", y=~\"b|c\"}[5m])) / on (node) group_left "
