@@ -10,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "results/alerts/emitted.h"
 #include "results/exporters/noise.h"
 #include "results/text/toml_tree.h"
 
@@ -134,6 +135,15 @@ void HealthyMemory::keep(const exporters::Incident& incident, const std::vector<
     if (!incident.healthy() || rules_ != nullptr) return;
     played_ = played;
     rules_ = &rules;
+}
+
+void choose_profile(Study& study) {
+    auto& profile = study.world.profile;
+    profile.why = kubernetes_reason(study.files, study.world);
+    if (profile.why.empty()) return;
+    exporters::put_in_kubernetes(profile, *study.world.catalog);
+    study.notes.push_back(fmt::format(
+        "judged under the profile kubernetes: {} (--profile dcgm-default judges without)", profile.why));
 }
 
 Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents, Player& player,

@@ -102,6 +102,9 @@ struct StudyOptions {
     std::function<void(std::size_t done, std::size_t all, const std::string& last)> progress = {};
 };
 
+// Judges rules for Kubernetes where their labels exist, and notes why. For sites without a chosen profile.
+void choose_profile(Study& study);
+
 // Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
 scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents,
                                 Player& player, const exporters::SignatureCatalog& signatures,

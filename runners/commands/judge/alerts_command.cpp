@@ -1,6 +1,5 @@
 // runners/commands/judge/alerts_command.cpp — deadrank alerts: which failures an operator's own alert rules
-// catch, how fast, and where. Exit code 1 when a policy is broken, a rule file is invalid or an alert fires
-// on a healthy cluster; 2 when Prometheus is missing.
+// catch, how fast, and where. Its --help explains the exit codes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -144,7 +143,7 @@ private:
                 study_.files.push_back(std::move(*file));
             }
         }
-        settle_profile();
+        if (arguments_.site.profile.empty()) alerts::choose_profile(study_);
         adopt_jobs();
         const alerts::Emitted emitted(study_.world, site_->signatures);
         study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
@@ -172,17 +171,6 @@ private:
             for (std::string& one : found) files.emplace_back(std::move(one), true);
         }
         return files;
-    }
-
-    // Rules for Kubernetes are judged where their labels exist, unless --profile says otherwise.
-    void settle_profile() {
-        if (!arguments_.site.profile.empty()) return;
-        auto& profile = study_.world.profile;
-        profile.why = alerts::kubernetes_reason(study_.files, study_.world);
-        if (profile.why.empty()) return;
-        results::exporters::put_in_kubernetes(profile, *study_.world.catalog);
-        study_.notes.push_back(fmt::format(
-            "judged under the profile kubernetes: {} (--profile dcgm-default judges without)", profile.why));
     }
 
     // Scrape jobs have site-specific names: take those that the rules use.
