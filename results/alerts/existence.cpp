@@ -154,7 +154,9 @@ Existence::Shape Existence::no_series(const Selector& selector, const Matcher& m
     }
     const std::string near =
         matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
-    const bool foreign_target = selector.metric == "up" && matcher.label == "job" && near.empty();
+    const bool own_target = selector.metric == "up" && matcher.label == "job";
+    const bool own_workload = one_of(matcher.label, {"namespace", "pod", "container"});
+    const bool foreign_target = (own_target || own_workload) && near.empty();
     const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"}) &&
                           matcher.value.find_first_of("0123456789") == std::string::npos;
     return nothing("label-value", foreign_target ? Weight::note : Weight::error,
@@ -359,7 +361,6 @@ void Existence::check_threshold(const Expression& tree) {
 Existence::Shape Existence::shape_of(const Expression& tree) {
     switch (tree.kind) {
         case Kind::number:
-            return {.scalar = true};
         case Kind::text:
             return {.scalar = true};
         case Kind::selector:

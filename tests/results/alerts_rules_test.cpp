@@ -218,6 +218,7 @@ TEST(AlertRules, OfAPrometheusOperatorAreJudgedWithItsLabels) {
   - {alert: Workload, expr: 'DCGM_FI_DEV_GPU_TEMP{exported_pod=~"pretrain-.*"} > 90'}
   - {alert: Container, expr: 'sum by (pod) (kube_pod_status_phase{namespace="training"}) < 1'}
   - {alert: Elsewhere, expr: 'up{job="etcd"} == 0'}
+  - {alert: Another, expr: 'kube_pod_status_ready{pod=~"gateway-.*", condition="true"} == 0'}
 )");
     const Site plain, operated("kubernetes");
     EXPECT_NE(kubernetes_reason({file}, plain.world).find("Reload"), std::string::npos);
@@ -226,8 +227,12 @@ TEST(AlertRules, OfAPrometheusOperatorAreJudgedWithItsLabels) {
         for (const RuleReads& one : analysis_of(site, file.rules).rules) all.push_back(one.dead);
         return all;
     };
-    EXPECT_EQ(dead(plain), (std::vector<bool>{true, true, true, false, true}));
-    EXPECT_EQ(dead(operated), (std::vector<bool>{false, false, false, false, true}));
+    EXPECT_EQ(dead(plain), (std::vector<bool>{true, true, true, false, true, true}));
+    EXPECT_EQ(dead(operated), (std::vector<bool>{false, false, false, false, true, true}));
+    // What else runs at that site is no fault of the rules.
+    const StaticAnalysis analysis = analysis_of(operated, file.rules);
+    EXPECT_EQ(analysis.rules[4].dead_kind, DeadKind::not_simulated);
+    EXPECT_EQ(analysis.rules[5].dead_kind, DeadKind::not_simulated);
 }
 
 // What a plain set-up has too is no sign of Kubernetes; a PrometheusRule is one, whatever stands beside it.
