@@ -63,6 +63,7 @@ protected:
 TEST_F(DeviceMpi, EveryWorkloadComputesWhatItDoesInTheSimulator) {
     for (const auto& workload : vocabulary().workloads) {
         SCOPED_TRACE(workload.name);
+        if (!workload.launcher.empty()) continue;  // mpirun starts and ends all ranks together
         const auto job = small_job(workload.name, 4);
         const Record real = play(job);
         const auto simulated = SimRunner().run(resolved(job, SimRunner().capabilities()), {});
