@@ -74,8 +74,9 @@ void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) 
     judgement.reason +=
         fmt::format("; but {} where it should {}", reaction_text(job.reaction), wanted_text(expect.reaction));
     if (job.reaction == Reaction::misleading_error) {
-        judgement.reason +=
-            fmt::format(" (no error text names {})", blame_text(judgement.culprit, expect.blames));
+        const std::string culprit = blame_text(judgement.culprit, expect.blames);
+        const bool anyone = culprit != blame_text({}, expect.blames);
+        judgement.reason += fmt::format(" (no error text names {})", anyone ? culprit : "the cause");
     } else if (job.reaction == Reaction::wrong_rank || job.reaction == Reaction::silent_wrong_result ||
                job.reaction == Reaction::not_checked) {
         judgement.reason += fmt::format(" ({})", job.says);

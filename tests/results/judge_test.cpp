@@ -166,6 +166,11 @@ TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
     const Judgement vague = judge_fault(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
     expect_judgement(vague, Verdict::fail, Outcome::caught, "no error text names rank 3");
 
+    scenarios::Expectation of_nobody = expect;
+    of_nobody.blames = {};
+    const Judgement blank = judge_fault(of_nobody, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
+    EXPECT_EQ(blank.reason.find("nobody"), std::string::npos) << blank.reason;
+
     log_line(evidence, 14s, results::no_rank, 2, "rank 3 exited with signal 9");
     const Judgement clear = judge_fault(expect, truth_of_rank_3(), evidence, {hang_of({3}, 40s)});
     expect_judgement(clear, Verdict::pass, Outcome::caught, "noticed");
