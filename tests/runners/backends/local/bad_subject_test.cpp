@@ -82,7 +82,7 @@ TEST_F(DeviceBadSubject, ThatDoesNotStartIsNamed) {
 TEST_F(DeviceBadSubject, ThatPrintsNothingIsEndedAndSoSaid) {
     const Record record = play("echo $$ >$PID_FILE; sleep 300",
                                [](Manifest& manifest) { manifest.start = std::chrono::milliseconds(700); });
-    EXPECT_THAT(record.notes, Contains(HasSubstr("not one line and no event")));
+    EXPECT_THAT(record.notes, Contains(HasSubstr("no output and no event")));
     EXPECT_FALSE(left_something());
 }
 
