@@ -55,7 +55,7 @@ std::uint64_t drawn_by() {
 
 struct Comparison {
     std::size_t least = 1;         // scenarios that must have been played
-    double share = 0.5;            // of them, that must agree or say why they do not
+    double share = 0.7;            // that agree or say why; seeds that nobody had tried gave 78 to 100 %
     std::size_t drawn = SIZE_MAX;  // so many of those whose `backends` names the runner; all unless stated
     std::int64_t ranks_most = 4;   // larger ones are played on that many, by both
 };
@@ -112,7 +112,7 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
 TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
     if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
     runners::LocalRunner local;
-    compare(local, {.least = 4, .drawn = 6});  // all of them: deadrank parity --seeds 1..3
+    compare(local, {.least = 4, .share = 0.5, .drawn = 6});  // all of them: deadrank parity --seeds 1..3
 }
 
 TEST(DeviceParity, MpiRanksAndTheSimulatorAgreeOnFindings) {
