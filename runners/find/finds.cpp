@@ -35,10 +35,6 @@ bool fits(const Signature& wanted, const Signature& seen) {
     return wanted.property == seen.property && (wanted.how.empty() || wanted.how == seen.how);
 }
 
-// A place is a rank; a node means all of its ranks.
-
-namespace {
-
 using results::Blame;
 using Places = std::set<results::Rank>;
 
@@ -50,6 +46,8 @@ Places places_of(const Blame& blame, int ranks_per_node) {
     }
     return places;
 }
+
+namespace {
 
 bool overlap(const Places& one, const Places& other) {
     return std::any_of(one.begin(), one.end(), [&](results::Rank rank) { return other.count(rank) > 0; });

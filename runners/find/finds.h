@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ enum class Naming { nobody, culprit, bystander };
 
 // One for each applied fault.
 std::vector<results::Blame> culprits_of(const results::Truth& truth);
+
+// The ranks that a blame means: those it names, else all ranks of the nodes that it names.
+std::set<results::Rank> places_of(const results::Blame& blame, int ranks_per_node);
 
 // `culprit`: the finding names one of them. `bystander`: it names places, but none of a culprit's. A culprit
 // without place or name cannot be missed.

@@ -116,13 +116,8 @@ Ways job_outlives_its_faults(const BenchResult& tried) {
 
 std::set<results::Rank> aimed_at(const BenchResult& tried) {
     std::set<results::Rank> ranks;
-    for (const results::Blame& culprit : culprits_of(tried.fault.record.truth)) {
-        ranks.insert(culprit.ranks.begin(), culprit.ranks.end());
-        for (const auto node : culprit.nodes) {
-            for (int i = 0; i < tried.ranks_per_node; ++i)
-                ranks.insert(static_cast<results::Rank>(node * tried.ranks_per_node + i));
-        }
-    }
+    for (const results::Blame& culprit : culprits_of(tried.fault.record.truth))
+        ranks.merge(places_of(culprit, tried.ranks_per_node));
     return ranks;
 }
 
