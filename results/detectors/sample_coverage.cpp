@@ -235,11 +235,6 @@ std::vector<Rank> unlike_most(const std::vector<const Event*>& reads) {
 
 // Ranks that compute one sample together were given different ones.
 std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
-    std::map<std::int64_t, std::map<Rank, const Event*>> steps;
-    for (const Event* event : evidence.each<DataBatch>()) {
-        if (event->rank >= 0 && evidence.facts<Lives>().attempt_at(event->at) == attempt)
-            steps[event->as<DataBatch>()->step].try_emplace(event->rank, event);
-    }
     struct Together {
         const Communicator* comm;
         std::vector<Rank> readers;
@@ -249,6 +244,12 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
         if (comm.attempt != attempt) continue;
         if (auto readers = readers_together(comm); readers.size() > 1)
             groups.push_back({&comm, std::move(readers)});
+    }
+    if (groups.empty()) return {};
+    std::map<std::int64_t, std::map<Rank, const Event*>> steps;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        if (event->rank >= 0 && evidence.facts<Lives>().attempt_at(event->at) == attempt)
+            steps[event->as<DataBatch>()->step].try_emplace(event->rank, event);
     }
     for (const auto& [step, reads] : steps) {
         std::vector<Rank> odd;

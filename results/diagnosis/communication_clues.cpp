@@ -165,8 +165,8 @@ void rendezvous(const Evidence& evidence, Clues& clues) {
                                            elsewhere)});
 }
 
-// A bug in the server's code affects all ranks of a replica alike; a rank that differs from the ranks that
-// answer with it has made a decision of its own.
+// A bug in the server's code affects all ranks of a replica alike; a rank that differs from the other ranks
+// of its replica decided by itself.
 void serving(const Evidence& evidence, const Finding& finding, Clues& clues) {
     if (evidence.each<ServeOutput>().empty()) return;
     const std::set<Rank> blamed(finding.blame.ranks.begin(), finding.blame.ranks.end());

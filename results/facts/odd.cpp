@@ -181,7 +181,7 @@ std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& 
 
 namespace {
 
-// Of the offsets the one that most have; of several the least.
+// The offset that most processes have; of several, the one nearest to 0.
 std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
     std::int32_t best = 0;
     int most = 0;
@@ -196,13 +196,9 @@ std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
 }  // namespace
 
 DevicesInUse::DevicesInUse(const Evidence& evidence) {
-    std::vector<Time> restarts;
-    for (const Event* event : evidence.each<Restart>()) restarts.push_back(event->at);
-    const auto attempt_at = [&](Time at) {
-        return static_cast<std::size_t>(std::upper_bound(restarts.begin(), restarts.end(), at) -
-                                        restarts.begin());
-    };
-    std::vector<Attempt> attempts(restarts.size() + 1);
+    const Lives& lives = evidence.facts<Lives>();
+    const auto attempt_at = [&](Time at) { return static_cast<std::size_t>(lives.attempt_at(at)); };
+    std::vector<Attempt> attempts(static_cast<std::size_t>(lives.attempts()));
     for (const Event* event : evidence.each<RankStart>())
         attempts[attempt_at(event->at)][event->rank].node = event->as<RankStart>()->node;
     for (const Event* event : evidence.each<DeviceBind>()) {

@@ -46,12 +46,13 @@ class DevicesInUse {
 public:
     explicit DevicesInUse(const Evidence& evidence);
 
-    // Where its process computes, or by the pattern where nobody saw that; -1: it was never seen to start.
+    // The device that the rank computes on, or the pattern's if that was not recorded; -1 if the rank was
+    // never seen to start.
     std::int32_t of(Rank rank) const;
 
-    // Off the pattern, and on a device of somebody else, or on one that the pattern gives nobody of a host
-    // where most keep to it. Who exchanged devices harms nobody, and where there are fewer than processes all
-    // share.
+    // A process off the pattern that shares its device, or that uses one outside of the pattern on a host
+    // where most processes keep to it. Processes that exchanged their devices are not odd, nor is any process
+    // on a host with fewer devices than processes.
     struct Odd {
         Rank rank = no_rank;
         std::int32_t device = 0, usual = 0;

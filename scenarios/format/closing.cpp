@@ -213,13 +213,10 @@ bool turned_on(const Plan& plan, const Parameter& parameter) {
 }
 
 bool has_what_it_needs(const Plan& plan, const Kind& kind, std::string_view needs) {
-    constexpr std::string_view or_else = " or ";
-    const auto end = needs.find(or_else);
-    const std::string_view first = needs.substr(0, end);
-    const auto known = std::find_if(kind.parameters.begin(), kind.parameters.end(),
-                                    [&](const Parameter& one) { return one.name == first; });
-    if (known != kind.parameters.end() && turned_on(plan, *known)) return true;
-    return end != std::string_view::npos && has_what_it_needs(plan, kind, needs.substr(end + or_else.size()));
+    return any_needed(needs, [&](std::string_view name) {
+        return std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                           [&](const Parameter& one) { return one.name == name && turned_on(plan, one); });
+    });
 }
 
 // "data_parallel, expert_parallel and zero have it".

@@ -102,9 +102,9 @@ constexpr ListedWord all_words[] = {
      "MultiProcessTestCase does; then it fails with what its processes told."},
 
     {"launcher", "replicas",
-     "Each rank has a launcher of its own. One that ended badly is started again after a second, up to "
-     "restarts_max times, while the others go on; a spare of spare_nodes takes the place of a lost node. The "
-     "store is a process beside the ranks (a lighthouse), which outlives them."},
+     "Each rank has its own launcher. A rank that ends with an error is restarted after a second, up to "
+     "restarts_max times, while the others continue; one of spare_nodes takes the place of a lost node. The "
+     "store is a process beside the ranks (a lighthouse) and outlives them."},
 
     {"phase", "setup", "before the first step: start-up, groups, what is loaded"},
     {"phase", "data", "a rank draws its samples of the step"},

@@ -22,6 +22,16 @@ const Kind* Vocabulary::workload(std::string_view name) const {
     return name == release_workload ? &release_kind() : named(workloads, name);
 }
 
+bool any_needed(std::string_view needs, const std::function<bool(std::string_view)>& asked) {
+    constexpr std::string_view or_else = " or ";
+    for (;;) {
+        const auto end = needs.find(or_else);
+        if (asked(needs.substr(0, end))) return true;
+        if (end == std::string_view::npos) return false;
+        needs.remove_prefix(end + or_else.size());
+    }
+}
+
 const TaxonomyEntry* find(const std::vector<TaxonomyEntry>& entries, std::string_view id) {
     const auto found = std::find_if(entries.begin(), entries.end(),
                                     [&](const TaxonomyEntry& entry) { return entry.id == id; });

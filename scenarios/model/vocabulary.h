@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct PhaseWord {
     std::string name;
     std::string needs = {};  // setting without which they never do; "a or b" where one will do
 };
+
+// Whether any of the settings that `needs` names, "a or b", is as asked.
+bool any_needed(std::string_view needs, const std::function<bool(std::string_view)>& asked);
 
 // One kind of fault or workload.
 struct Kind {

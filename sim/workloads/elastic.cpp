@@ -38,7 +38,7 @@ struct ElasticSettings : Settings {
     std::int64_t buckets = integer("buckets", "2", "gradient buckets, each reduced by a call of its own", 1);
     std::int64_t spares =
         integer("spares", "0", "ranks that wait until a member of the quorum does not come");
-    std::int64_t least = integer("least", "1", "replicas without which nobody goes on", 1);
+    std::int64_t least = integer("least", "1", "replicas that a quorum needs at least", 1);
     Time patience = duration(
         "patience", "10s",
         "how long a replica that does not come, or does not vote, is waited for; if step_patience is "

@@ -38,7 +38,7 @@ struct Quorum {
 struct RoundRules {
     Rank replicas = 1;              // members of a quorum at most; others are spares
     Rank processes = 1;             // that the launcher starts
-    Rank least = 1;                 // members without which nobody goes on
+    Rank least = 1;                 // members at least
     std::int64_t end = 0;           // the step with which training is over
     Time patience{0};               // with one who does not come
     bool counts_everybody = false;  // takes for members whom the launcher started, dead or alive

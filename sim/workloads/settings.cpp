@@ -48,17 +48,10 @@ int Settings::place(const Row& row, std::initializer_list<Text> words) {
 
 void leave_out_what_needs_more(scenarios::Kind& words) {
     const auto lacks = [&](std::string_view needs) {
-        constexpr std::string_view or_else = " or ";
-        while (!needs.empty()) {
-            const auto end = needs.find(or_else);
-            const std::string_view name = needs.substr(0, end);
-            if (std::any_of(words.parameters.begin(), words.parameters.end(),
-                            [&](const scenarios::Parameter& known) { return known.name == name; }))
-                return false;
-            if (end == std::string_view::npos) return true;
-            needs.remove_prefix(end + or_else.size());
-        }
-        return false;
+        return !needs.empty() && !scenarios::any_needed(needs, [&](std::string_view name) {
+            return std::any_of(words.parameters.begin(), words.parameters.end(),
+                               [&](const scenarios::Parameter& known) { return known.name == name; });
+        });
     };
     std::vector<std::string> gone;
     for (const scenarios::Parameter& parameter : words.parameters) {
