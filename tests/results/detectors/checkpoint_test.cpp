@@ -49,6 +49,26 @@ TEST(CheckpointSave, NamesTheRankAndTheFile) {
     EXPECT_EQ(found.blame.shard, path_of(0, 3));
 }
 
+// On a busy machine the ranks of one job come to the same save or load seconds apart.
+TEST(CheckpointSave, NamesRanksThatFailSecondsApart) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0);
+    for (const Rank rank : {0, 1, 2}) {
+        saves(job, rank, 0, rank == 0 ? Code::ok : Code::no_space);
+        job.after(3s);
+    }
+    EXPECT_EQ(found_by("checkpoint_save", job.watched()).blame.ranks, ranks({1, 2}));
+}
+
+TEST(CheckpointIntegrity, NamesRanksThatFailSecondsApart) {
+    EvidenceBuilder job = restarted_from_checkpoint();
+    for (const Rank rank : {3, 1, 0, 2}) {
+        loads(job, rank, 3, digest_of(3, rank), rank == 0 ? Code::ok : Code::corrupt);
+        job.after(3s);
+    }
+    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({1, 2, 3}));
+}
+
 TEST(CheckpointIntegrity, SeesALoadThatFails) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank)
