@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace deadrank::results {
 
@@ -24,11 +25,42 @@ constexpr std::size_t first_room = 4096;  // events of a small job
 
 Texts::Texts() : kept_(std::make_unique<Kept>()) { keep(""); }
 
+// Where this text is, or the vacant place where it belongs.
+std::size_t Texts::place_of(std::string_view words, std::size_t hash) const {
+    const std::vector<Slot>& slots = kept_->slots;
+    const std::size_t mask = slots.size() - 1;
+    std::size_t place = hash & mask;
+    const auto other = [&](const Slot& slot) {
+        return slot.id != vacant && (slot.hash != hash || (*this)[slot.id] != words);
+    };
+    while (other(slots[place])) place = (place + 1) & mask;
+    return place;
+}
+
+void Texts::grow() {
+    const std::vector<Slot> before = std::exchange(kept_->slots, std::vector<Slot>(2 * kept_->slots.size()));
+    const std::size_t mask = kept_->slots.size() - 1;
+    for (const Slot& slot : before) {
+        if (slot.id == vacant) continue;
+        std::size_t place = slot.hash & mask;
+        while (kept_->slots[place].id != vacant) place = (place + 1) & mask;
+        kept_->slots[place] = slot;
+    }
+}
+
 TextId Texts::keep(std::string_view words) {
     const std::size_t hash = std::hash<std::string_view>{}(words);
-    if (const auto found = kept_->ids.find({words, hash}); found != kept_->ids.end()) return found->second;
-    const auto id = static_cast<TextId>(kept_->texts.size());
-    kept_->ids.emplace(Hashed{kept_->texts.emplace_back(words), hash}, id);
+    std::size_t place = place_of(words, hash);
+    if (const TextId known = kept_->slots[place].id; known != vacant) return known;
+    if (2 * (size() + 1) > kept_->slots.size()) {
+        grow();
+        place = place_of(words, hash);
+    }
+    auto* own = static_cast<char*>(kept_->memory.allocate(words.size(), 1));
+    std::ranges::copy(words, own);
+    const auto id = static_cast<TextId>(size());
+    kept_->texts.emplace_back(own, words.size());
+    kept_->slots[place] = {hash, id};
     return id;
 }
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <memory_resource>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "results/record/event.h"
@@ -25,20 +24,22 @@ public:
     std::size_t size() const { return kept_->texts.size(); }
 
 private:
-    // Thousands of short texts a run: their memory comes in large pieces, and is given back at once.
-    struct Hashed {
-        std::string_view text;
-        std::size_t hash;
-        bool operator==(const Hashed& other) const { return text == other.text; }
-    };
-    struct HashOf {
-        std::size_t operator()(const Hashed& one) const { return one.hash; }
+    // Thousands of short texts a run: their memory comes in large pieces and is given back at once, and the
+    // table that finds them is one array, probed from the place that the hash names.
+    struct Slot {
+        std::size_t hash = 0;
+        TextId id = vacant;
     };
     struct Kept {
-        std::pmr::unsynchronized_pool_resource memory;
-        std::pmr::deque<std::pmr::string> texts{&memory};
-        std::pmr::unordered_map<Hashed, TextId, HashOf> ids{256, &memory};  // looked up, never iterated
+        std::pmr::monotonic_buffer_resource memory{1 << 14};
+        std::vector<std::string_view> texts;
+        std::vector<Slot> slots = std::vector<Slot>(512);  // a power of two, at most half of it in use
     };
+    static constexpr TextId vacant = static_cast<TextId>(-1);
+
+    std::size_t place_of(std::string_view words, std::size_t hash) const;
+    void grow();
+
     std::unique_ptr<Kept> kept_;
 };
 

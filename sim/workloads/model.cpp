@@ -3,6 +3,7 @@
 #include "sim/workloads/model.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -65,11 +66,13 @@ std::vector<Number> features(std::int64_t id, int width) {
     return found;
 }
 
-Number Dropout::feature(std::int64_t id, int column) const {
+bool Dropout::drops(int column) const {
     const auto place = static_cast<std::uint64_t>(counter) * 4096 + static_cast<std::uint64_t>(column);
-    const bool drops =
-        one_in > 0 && spread(dropout_family + static_cast<std::uint64_t>(seed), place, one) % one_in == 0;
-    return drops ? 0 : sim::feature(id, column);
+    return one_in > 0 && spread(dropout_family + static_cast<std::uint64_t>(seed), place, one) % one_in == 0;
+}
+
+Number Dropout::feature(std::int64_t id, int column) const {
+    return drops(column) ? 0 : sim::feature(id, column);
 }
 
 int expert_of(std::int64_t id, int experts) {
@@ -87,12 +90,27 @@ std::int64_t tokens_of(std::int64_t id) {
     return 1 + static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(id) + 0x70c) % most);
 }
 
+namespace {
+
+// What the model should learn: a weight for each column.
+Number true_weight(int column) {
+    static constexpr auto drawn = [](int at) {
+        return one + spread(true_model, static_cast<std::uint64_t>(at), one / 2);
+    };
+    static constexpr auto first = [] {
+        std::array<Number, 64> weights{};
+        for (int at = 0; at < std::ssize(weights); ++at) weights[static_cast<std::size_t>(at)] = drawn(at);
+        return weights;
+    }();
+    return column < std::ssize(first) ? first[static_cast<std::size_t>(column)] : drawn(column);
+}
+
+}  // namespace
+
 Number answer(std::int64_t id, const ModelShape& shape) {
     Number sum = 0;
-    for (int column = 0; column < shape.width; ++column) {
-        sum = plus(sum, times(feature(id, column),
-                              one + spread(true_model, static_cast<std::uint64_t>(column), one / 2)));
-    }
+    for (int column = 0; column < shape.width; ++column)
+        sum = plus(sum, times(feature(id, column), true_weight(column)));
     return sum;
 }
 
@@ -162,10 +180,15 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
     std::vector<Number> numbers((depth + 3) * width);
     const auto level = [&](std::size_t l) { return std::span(numbers).subspan(l * width, width); };
     std::span<Number> above = level(depth + 1), below = level(depth + 2);
-    for (std::size_t j = 0; j < width; ++j) numbers[j] = dropout.feature(id, static_cast<int>(j));
+    Number right_answer = 0;  // answer(id, shape), of the features that are drawn here anyway
+    for (int column = 0; column < shape.width; ++column) {
+        const Number value = feature(id, column);
+        right_answer = plus(right_answer, times(value, true_weight(column)));
+        numbers[static_cast<std::size_t>(column)] = dropout.drops(column) ? 0 : value;
+    }
     for (std::size_t l = 0; l < depth; ++l)
         forward_layer(parameters.subspan(at(l), own), level(l), level(l + 1));
-    const Number error = head_error(level(depth), answer(id, shape));
+    const Number error = head_error(level(depth), right_answer);
     std::fill(above.begin(), above.end(), error);
     for (std::size_t l = depth; l-- > 0;) {
         std::fill(below.begin(), below.end(), 0);

@@ -101,7 +101,8 @@ struct Dropout {
     std::int64_t seed = 0;
     std::int64_t counter = 0;
 
-    Number feature(std::int64_t id, int column) const;
+    bool drops(int column) const;
+    Number feature(std::int64_t id, int column) const;  // 0 where it is dropped
 };
 
 // out[j] = in[j] + layer[j] × in[(j + 1) % width]. `first` and `count` select the part of j that the caller
