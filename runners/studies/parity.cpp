@@ -5,7 +5,9 @@
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "runners/line/library.h"
 #include "scenarios/format/plan_file.h"
@@ -26,6 +28,33 @@ std::set<std::string> diagnosis(const Trialled& trialled) {
         said.insert(fmt::format("{} ({})", finding.symptom, blame.text()));
     }
     return said;
+}
+
+constexpr std::string_view launcher_ended = "the launcher ended ";
+
+// Where both say the same, and the real run names fewer ranks because the launcher had ended the others: who
+// they were. Empty if that is not the whole difference.
+std::string ended_before_they_spoke(const std::vector<results::Finding>& simulated,
+                                    const std::vector<results::Finding>& real,
+                                    const results::Evidence& evidence) {
+    constexpr int asked_to_end = 15;  // SIGTERM
+    std::set<results::Rank> ended, silent;
+    for (const results::Event* event : evidence.each<results::RankExit>()) {
+        if (event->as<results::RankExit>()->signal == asked_to_end) ended.insert(event->rank);
+    }
+    if (simulated.size() != real.size()) return {};
+    for (const results::Finding& here : simulated) {
+        const auto there = std::ranges::find(real, here.symptom, &results::Finding::symptom);
+        if (there == real.end()) return {};
+        const std::set<results::Rank> mine(here.blame.ranks.begin(), here.blame.ranks.end());
+        const std::set<results::Rank> theirs(there->blame.ranks.begin(), there->blame.ranks.end());
+        if (theirs.empty() != mine.empty() || !std::ranges::includes(mine, theirs)) return {};
+        std::ranges::set_difference(mine, theirs, std::inserter(silent, silent.end()));
+    }
+    if (silent.empty() || !std::ranges::includes(ended, silent)) return {};
+    results::Blame blame;
+    blame.ranks.assign(silent.begin(), silent.end());
+    return fmt::format("{}{} before it could say the same", launcher_ended, blame.text());
 }
 
 // What the simulator found, and whether the scenario expects it.
@@ -128,13 +157,16 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     compared.played_on = fmt::format("{} ranks", real.fault->plan.world_size());
     const auto reason = scenario.parity.find(std::string(reality.name()));
     conclude(compared, reason == scenario.parity.end() ? "" : reason->second);
+    if (compared.parity == Parity::differ)
+        conclude(compared, ended_before_they_spoke(simulated.fault->findings, real.fault->findings,
+                                                   real.fault->record.evidence));
     return compared;
 }
 
 void simulate_again(Compared& compared, const scenarios::Scenario& written, Runner& sim, Runner& reality,
                     std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary) {
     const scenarios::Seed seed{compared.seed};
-    compared.simulated.clear();
+    const std::set<std::string> before = std::exchange(compared.simulated, {});
     compared.as_expected = false;
     const auto scenario = at_most(written, seed, ranks_most, reality.capabilities(), vocabulary);
     LineOptions options;
@@ -143,7 +175,9 @@ void simulate_again(Compared& compared, const scenarios::Scenario& written, Runn
         take_simulated(compared,
                        play(over_the_library_of(reality, *scenario), seed, sim, vocabulary, options));
     const auto reason = written.parity.find(std::string(reality.name()));
-    conclude(compared, reason == written.parity.end() ? "" : reason->second);
+    const bool ended = compared.why.starts_with(launcher_ended) && compared.simulated == before;
+    const std::string seen = ended ? compared.why : "";
+    conclude(compared, reason == written.parity.end() ? seen : reason->second);
 }
 
 bool is_held_out(std::uint64_t number, std::string_view scenario) {

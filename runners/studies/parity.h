@@ -28,8 +28,9 @@ struct Compared {
     std::uint64_t seed = 1;
     bool as_expected = false;  // what the simulator finds is what the scenario expects
 
-    // The scenario gives a reason for a difference that no longer exists.
-    bool stale() const { return parity == Parity::agree && !why.empty(); }
+    // The scenario gives a reason for a difference that no longer exists. Where both find something else than
+    // the scenario expects, the reason is about that.
+    bool stale() const { return parity == Parity::agree && !why.empty() && as_expected; }
     // Nobody said anything: that proves little of either side.
     bool on_nothing() const { return parity == Parity::agree && simulated.empty(); }
 };

@@ -53,6 +53,43 @@ TEST(Parity, CountsNothingWhoseFaultWasRefusedHalfWay) {
     EXPECT_NE(one.why.find("no such value"), std::string::npos) << one.why;
 }
 
+// Ranks 1 and 2 look for a file of a checkpoint that is not there; rank 2 may be ended before it says so.
+Record missed_file(bool second_one_speaks, int signal) {
+    using std::chrono::seconds;
+    Record record;
+    results::Evidence& evidence = record.evidence;
+    evidence.record({seconds(0), results::no_rank, results::JobStart{4, 1, 4, evidence.text("train.py")}});
+    for (results::Rank rank = 0; rank < 4; ++rank)
+        evidence.record({seconds(1), rank, results::RankStart{1000 + rank, 0, rank}});
+    const results::CheckpointLoad load{
+        .step = 5, .shards = 4, .path = evidence.text("step5/x"), .result = results::Code::not_found};
+    evidence.record({seconds(2), 1, load});
+    if (second_one_speaks) evidence.record({seconds(2), 2, load});
+    evidence.record({seconds(3), 1, results::RankExit{1, 0}});
+    evidence.record({seconds(4), 2, results::RankExit{0, signal}});
+    evidence.record({seconds(5), results::no_rank, results::JobStop{1, evidence.text("a rank failed")}});
+    evidence.finish(seconds(5));
+    record.truth.marks.push_back({.at = seconds(1), .kind = results::MarkKind::applied, .fault = 0});
+    return record;
+}
+
+TEST(Parity, ExcusesARankThatTheLauncherEndedBeforeItSpoke) {
+    const scenarios::Vocabulary vocabulary = runners::vocabulary();
+    const scenarios::Scenario scenario = testing_runner::killed_rank_scenario();
+    FakeRunner both = plays([] { return missed_file(true, 0); }),
+               ended = plays([] { return missed_file(false, 15); }),
+               silent = plays([] { return missed_file(false, 0); });
+    Compared one = compare(scenario, {1}, both, ended, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::explained) << listed(one.simulated) << " | " << listed(one.real);
+    EXPECT_EQ(one.why, "the launcher ended rank 2 before it could say the same");
+    simulate_again(one, scenario, both, ended, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::explained);
+    simulate_again(one, scenario, silent, ended, 64, vocabulary);
+    EXPECT_EQ(one.parity, Parity::agree);
+    EXPECT_EQ(compare(scenario, {1}, both, silent, 64, vocabulary).parity, Parity::differ);
+    EXPECT_EQ(compare(scenario, {1}, ended, both, 64, vocabulary).parity, Parity::differ);
+}
+
 TEST(Parity, AsksOnPaperBeforeAnythingIsPlayed) {
     class Unable final : public Runner {
     public:
