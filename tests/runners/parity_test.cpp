@@ -24,7 +24,8 @@ FakeRunner plays(Record (*record)(), bool happens = true) {
 TEST(Parity, IsOfSymptomsAndRanks) {
     const scenarios::Vocabulary vocabulary = runners::vocabulary();
     scenarios::Scenario scenario = testing_runner::killed_rank_scenario();
-    FakeRunner hung = plays(testing_runner::hung_record), other = plays(testing_runner::hung_record),
+    FakeRunner hung = plays(testing_runner::hung_record, false),
+               other = plays(testing_runner::hung_record, false),
                quiet = plays(testing_runner::finished_record),
                never = plays(testing_runner::finished_record, false);
     const auto found = [&](Runner& reality) { return compare(scenario, {1}, hung, reality, 64, vocabulary); };
@@ -34,9 +35,12 @@ TEST(Parity, IsOfSymptomsAndRanks) {
     EXPECT_EQ(listed(found(quiet).real), "nothing");
     EXPECT_EQ(found(never).parity, Parity::not_played);
     scenario.parity["fake"] = "that library tells its peers";
+    scenario.expect.blames = {};  // the evidence does not say who they are
     EXPECT_EQ(found(quiet).parity, Parity::explained);
     EXPECT_EQ(found(quiet).why, "that library tells its peers");
-    EXPECT_TRUE(found(other).stale());
+    EXPECT_TRUE(found(other).stale()) << play(scenario, {1}, hung, vocabulary).outcome.reason;
+    scenario.expect.symptom = "collective_timeout_abort";
+    EXPECT_FALSE(found(other).stale()) << "the reason is why both find something else";
     EXPECT_FALSE(found(quiet).stale());
 }
 
