@@ -256,8 +256,8 @@ TEST(Rounds, ThatDoNotDivideTheMicroBatchesAreRefused) {
 
 TEST(UnevenMicroBatches, ThatCannotGoInPairsAreRefused) {
     const auto refusal = [](const std::string& cut) {
-        return refusal_of({.workload = "kind = \"pipeline\"\nuneven_micro_batches = true\n" + cut,
-                           .faults = kill});
+        return refusal_of(
+            {.workload = "kind = \"pipeline\"\nuneven_micro_batches = true\n" + cut, .faults = kill});
     };
     EXPECT_NE(refusal("").find("8 parts of 1 cannot differ in pairs"), std::string::npos) << refusal("");
     EXPECT_NE(refusal("batch = 24\nrounds = 8\n").find("1 parts of 3"), std::string::npos);

@@ -262,8 +262,9 @@ Found rest_of_a_cut(const Plan& plan, const Parameter& parameter) {
                          "choose a divisor of it"};
 }
 
-// Of a flag that "divides" several settings, "batch/micro_batches/rounds": the first is cut into so many parts
-// in so many rounds, and under the flag the parts of a round differ in pairs. Each must hold two or more.
+// Of a flag that "divides" several settings, "batch/micro_batches/rounds": the first is cut into so many
+// parts in so many rounds, and under the flag the parts of a round differ in pairs. Each must hold two or
+// more.
 Found parts_without_a_pair(const Plan& plan, const Parameter& parameter) {
     std::vector<std::int64_t> numbers;
     for (std::string_view settings = parameter.divides; !settings.empty();) {
